@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { request } from 'undici'
-import { KeyWrap } from '../src/ledger/seal.ts'
+import { KeyWrap } from '../src/ledger/key-wrap.ts'
 import { openStore } from '../src/store/open.ts'
 import {
   accountStatements,

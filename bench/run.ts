@@ -27,6 +27,7 @@ interface Sample extends LoadResult {
 
 const SCENARIOS: readonly Scenario[] = [
   { name: 'chat, 1 kB answer', model: 'plain', promptChars: 200, clients: 32, parts: 1 },
+  { name: 'chat, 1 kB answer', model: 'plain', promptChars: 200, clients: 1, parts: 1 },
   { name: 'chat, 100 kB prompt', model: 'plain', promptChars: 100_000, clients: 32, parts: 1 },
   { name: 'stream of 100 chunks, at once', model: 'burst', promptChars: 200, clients: 32, parts: CHUNKS },
   // nginx passes on the OpenAI stream; Tollgate makes it of Anthropic's events.
@@ -133,7 +134,8 @@ async function measureAll(
     for (const scenario of scenarios) {
       const turn = round % 2 === 0 ? servers : servers.toReversed()
       for (const server of turn) {
-        // Round 0 warms up: a server that runs for days is compiled, and the compiler takes tens of thousands of requests.
+        // Round 0 warms up: a server that runs for days is compiled, and the compiler takes tens of thousands of
+        // requests.
         const sample = await measure(server, scenario, round === 0 ? warmup : seconds)
         if (round > 0) samples.get(scenario)?.get(server)?.push(sample)
         process.stderr.write(
@@ -159,7 +161,7 @@ function table(samples: ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sampl
       const perChunk = scenario.parts === 1 ? '' : figure(cost / scenario.parts)
       const rate = median(list.map(({ requests, elapsedMs }) => (requests * 1_000) / elapsedMs))
       const cells = [
-        `${scenario.name}, ${scenario.clients} clients`,
+        `${scenario.name}, ${scenario.clients} ${scenario.clients === 1 ? 'client' : 'clients'}`,
         server.name,
         figure(cost),
         `${figure(Math.min(...costs))}–${figure(Math.max(...costs))}`,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
+import { program } from '../bin/program.js'
 
 const START_MS = 20_000
 const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx']
@@ -39,7 +40,9 @@ export async function startUpstream(): Promise<Server> {
   }
 }
 
-/** nginx as a plain reverse proxy with kept-alive connections on both sides: the floor that everything is compared to. */
+/**
+ * nginx as a plain reverse proxy with kept-alive connections on both sides: the floor that everything is compared to.
+ */
 export async function startNginx(upstream: Server): Promise<Server> {
   const binary = NGINX.find((path) => existsSync(path))
   if (binary === undefined) throw new Error('nginx is not installed: apt-get install nginx')
@@ -98,7 +101,9 @@ http {
 `
 }
 
-/** Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on, in the embedded store. */
+/**
+ * Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on, in the embedded store.
+ */
 export async function startTollgate(
   upstream: Server,
   accounts: number,
@@ -118,7 +123,7 @@ export async function startTollgate(
     TOLLGATE_ADMIN_TOKEN: adminToken,
   }
   // A file, not a pipe: reading a line per request would cost the bench more than it measures.
-  const child = spawn(process.execPath, [...nodeOptions, join(import.meta.dirname, '../src/main.ts'), 'start'], {
+  const child = spawn(process.execPath, [...nodeOptions, program(), 'start'], {
     cwd: directory,
     env,
     stdio: ['ignore', openSync(log, 'w'), 'inherit'],

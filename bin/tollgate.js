@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Nothing is imported statically: an older Node would stop at a name that it lacks, before the line that says what to do.
+// Nothing is imported statically: an older Node would stop at a name that it lacks, before the line that says what to
+// do.
 const LEAST = [24, 15]
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
@@ -12,14 +13,14 @@ if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
   process.exit(1)
 }
 const { enableCompileCache } = await import('node:module')
-const { fileURLToPath } = await import('node:url')
-// What was compiled at one start is there for the next: half of the time until it is ready. Where it cannot be written, nothing is lost.
+const { fileURLToPath, pathToFileURL } = await import('node:url')
+// What was compiled at one start is there for the next: half of the time until it is ready. Where it cannot be written,
+// nothing is lost.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
-const { existsSync } = await import('node:fs')
 const [command = 'start', ...rest] = process.argv.slice(2)
 if (command === 'start' && !rest.includes('--help')) {
   const { freshenConsole } = await import('./console-fresh.js')
   freshenConsole()
 }
-const source = new URL('../src/main.ts', import.meta.url)
-await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href)
+const { program } = await import('./program.js')
+await import(pathToFileURL(program()).href)

@@ -5,11 +5,12 @@ import { findProvider, type ModelInfo } from '@pydantic/genai-prices'
 import { modelToEncodingMap } from 'gpt-tokenizer/mapping'
 import * as openaiModels from 'gpt-tokenizer/models'
 import { KNOWN_PROVIDERS, type KnownProvider } from '../src/catalog/known-providers.ts'
-import { uncharged, type PriceKey } from '../src/catalog/price-keys.ts'
+import { uncharged } from '../src/catalog/price-keys.ts'
 import { constantFees, openaiParameters, SEARCHES_ALWAYS } from './bundled-fees.ts'
 import { rowPrices } from './bundled-prices.ts'
 import { familyOf } from './model-families.ts'
 import { matchesName, OpenrouterNames, upstreamName } from './model-names.ts'
+import type { PriceKey } from '../src/meter-table.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PACKAGE = '@pydantic/genai-prices'
@@ -103,7 +104,9 @@ function feesById(names: OpenrouterNames): ReadonlyMap<string, ReadonlySet<strin
   return fees
 }
 
-/** A route that lacks a fee which another route of the model has would draw all traffic to itself, below what it costs. */
+/**
+ * A route that lacks a fee which another route of the model has would draw all traffic to itself, below what it costs.
+ */
 function dropShortRoutes(
   models: Map<string, ModelRow>,
   fees: ReadonlyMap<string, ReadonlySet<string>>,

@@ -9,7 +9,7 @@ export const SEARCHES_ALWAYS = /search-preview|search-api|deep-research|(^|[/-])
  */
 const FEES: Readonly<Record<string, string>> = { requests_kcount: 'request', output_citation_mtok: 'citation' }
 
-/** The price keys of what a provider bills with every request to a model. */
+/** The price keys that a provider bills with every request to a model. */
 export function constantFees({ prices }: ModelInfo): readonly string[] {
   const sets = Array.isArray(prices) ? prices.map((entry) => entry.prices) : [prices]
   const named = sets.flatMap((set) =>
@@ -40,7 +40,7 @@ const THINKING_PARAMETERS = [
 ]
 const CHATTING = /^gpt-([5-9]|\d\d).*-chat/
 
-/** What an OpenAI model takes where that is not all that the protocol has; null = all. */
+/** The parameters of an OpenAI model that takes fewer than the protocol has; null = all. */
 export function openaiParameters(model: string): readonly string[] | null {
   if (CHATTING.test(model))
     return [

@@ -1,5 +1,5 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-prices'
-import { PRICE_KEYS, type PriceKey } from '../src/catalog/price-keys.ts'
+import { METER_TABLE, PRICED_METERS, PRICE_KEYS, type PriceKey } from '../src/meter-table.ts'
 import { compare, decimalText, parseDecimal, shift, type Decimal } from '../src/money.ts'
 
 /** A price key of the data set: which of ours it is, and the shift from its unit to ours. */
@@ -22,15 +22,10 @@ const KEYS: Readonly<Record<string, { readonly key: PriceKey; readonly places: n
  * stands, since such a model is offered without them.
  */
 const NEVER_USED: ReadonlySet<string> = new Set(['storage_searches_kcount', 'input_image_mtok', 'input_video_mtok'])
-const PARENT: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
-  input_cache_read: 'prompt',
-  input_cache_write: 'prompt',
-  input_cache_write_1h: 'input_cache_write',
-  audio: 'prompt',
-  internal_reasoning: 'completion',
-  audio_output: 'completion',
-}
-/** A double holds every decimal of so many digits; a longer text is what arithmetic left behind. */
+const PARENT: Readonly<Partial<Record<PriceKey, PriceKey>>> = Object.fromEntries(
+  PRICED_METERS.flatMap(({ priceKey, parent }) => (parent === null ? [] : [[priceKey, METER_TABLE[parent].priceKey]])),
+)
+/** A double holds every decimal of this many digits; a longer text is a rounding error. */
 const DIGITS_MAX = 15
 
 export type RowPrices =

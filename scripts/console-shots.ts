@@ -10,6 +10,7 @@ import {
   makeKey,
   promote,
   signUp,
+  texts,
   type Customer,
 } from '../test/harness/console-world.ts'
 import { startMovingServer, type MovingServer } from '../test/harness/moving-server.ts'
@@ -186,7 +187,10 @@ async function photograph(
 
 /** A short conversation, so that the picture of the playground shows one. */
 async function talk(page: Page): Promise<void> {
-  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('What is a toll gate?\nsandbox: words=60')
-  await page.getByRole('button', { name: 'Send' }).click()
-  await page.getByText(/^Cost of this talk ₽0\.\d*[1-9]/).waitFor()
+  const text = texts('en')
+  await page
+    .getByRole('textbox', { name: text('play.message'), exact: true })
+    .fill('What is a toll gate?\nsandbox: words=60')
+  await page.getByRole('button', { name: text('play.send') }).click()
+  await page.getByText(new RegExp(`^${text('play.cost_all', { amount: '₽0\\.\\d*[1-9]' })}`)).waitFor()
 }

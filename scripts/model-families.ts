@@ -1,4 +1,4 @@
-/** What no data set tells of a model, by family. */
+/** Facts about models that are in no data set, by family. */
 export interface Family {
   readonly inputModalities: readonly string[]
   /** The most that the provider takes as a request's limit. */

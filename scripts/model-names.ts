@@ -52,7 +52,7 @@ export class OpenrouterNames {
  */
 export function upstreamName(provider: KnownProvider, row: ModelInfo): string {
   const names = equalNames(row.match)
-  // Cohere's API takes dated names alone.
+  // Cohere's API takes only dated names.
   const dated = provider.slug === 'cohere' ? names.find((name) => /-\d{2}-\d{4}$/.test(name)) : undefined
   return dated ?? (matchesName(row.match, row.id) ? row.id : (names[0] ?? row.id))
 }

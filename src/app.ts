@@ -7,9 +7,11 @@ import { Load, type Machine } from './app/load.ts'
 import { allRoutes } from './app/routes.ts'
 import { createServices } from './app/services.ts'
 import { StallSign } from './app/stall-sign.ts'
+import { StoreSign } from './app/store-sign.ts'
 import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { metricsRoute } from './endpoints/metrics.ts'
+import { referenceRoutes, type Reference } from './endpoints/reference.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields, RequestStory } from './http/request-log.ts'
 import { RequestMetrics } from './http/request-metrics.ts'
@@ -62,7 +64,7 @@ export interface App extends Core {
 const DRAIN_MS = 120_000
 /** How long what was cut has to send its error and its hold to end. */
 const CUT_MS = 3_000
-/** How long a node that stops still takes requests, for balancers to see that it is not ready (reliability.md 5). */
+/** How long a node that stops still takes requests, for balancers to see that it is not ready (guarantees.md 5). */
 const BALANCERS_MS = 5_000
 
 /** Wires the whole service; it listens when `edge.listen` is called. */
@@ -76,25 +78,22 @@ export async function createApp(options: AppOptions): Promise<App> {
   const cut = Promise.withResolvers<void>()
   const web = createConsole(services, options, (message) => log.notice(message))
   const stall = new StallSign(clock)
-  const unready = (): string | null =>
-    closing.now
-      ? 'Service is shutting down'
-      : (services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null))
+  const database = databaseSign(core, clock, log)
+  const unready = (): string | null => {
+    if (closing.now) return 'Service is shutting down'
+    if (database?.shown === true) return 'The database cannot be reached'
+    return services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)
+  }
   const load = new Load(services, options.machine)
+  const signs = [load, stall, database]
   const requests = new RequestMetrics(log)
-  const others = options.machine?.others
   const own = (): readonly MetricReading[] =>
-    readMetrics([
-      ...requests.metrics,
-      ...load.metrics(
-        version,
-        () => unready() === null,
-        () => edge,
-      ),
-    ])
+    readMetrics([...requests.metrics, ...load.metrics(version, unready, () => edge)])
+  const others = options.machine?.others
   others?.provide(own)
   const metrics = metricsRoute(access, async () => (others === undefined ? own() : await others.all()))
-  const routes = [...allRoutes(services, web.routes, config, version, unready), metrics]
+  const served = [...allRoutes(services, web.routes, config, version, unready), metrics]
+  const routes: readonly Route<Principal>[] = [...served, ...referenceRoutes(() => makeReference(routes, version))]
   const edge: Edge = createEdge<Principal>({
     routes,
     access,
@@ -107,18 +106,17 @@ export async function createApp(options: AppOptions): Promise<App> {
     isSecure: services.isSecure,
     unmatched: (request, path) => web.unmatched(request, path),
     accountOf: ({ accountId }) => accountId,
+    replyRoom: services.answers,
     notice: (message) => log.notice(message),
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
   })
   await services.start()
-  load.start()
-  stall.start()
+  for (const sign of signs) sign?.start()
   const stop = async (): Promise<void> => {
     closing.now = true
     if (core.store.nodes !== null) await Promise.race([pause(clock, BALANCERS_MS), cut.promise])
     await web.stop()
-    load.stop()
-    stall.stop()
+    for (const sign of signs) sign?.stop()
     await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
   }
   return {
@@ -139,6 +137,22 @@ export async function createApp(options: AppOptions): Promise<App> {
       clock.after(CUT_MS, () => edge.server.closeAllConnections())
     },
   }
+}
+
+/** Tells whether the database can be reached, where nodes share one. */
+function databaseSign({ store: { nodes } }: Core, clock: Clock, log: AppLog): StoreSign | null {
+  if (nodes === null) return null
+  return new StoreSign({ clock, reach: () => nodes.reach(), notice: (message) => log.notice(message) })
+}
+
+/** Loaded by the first who asks: no other request needs it. */
+async function makeReference(routes: readonly Route<Principal>[], version: string): Promise<Reference> {
+  const [{ openApiDocument }, { referencePage, STYLE }] = await Promise.all([
+    import('./reference/openapi.ts'),
+    import('./reference/page.ts'),
+  ])
+  const document = openApiDocument(routes, version)
+  return { document: JSON.stringify(document), page: referencePage(document), style: STYLE }
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { proxyList } from './http/client-ip.ts'
-import { parseWrappingKeys } from './ledger/seal.ts'
+import { parseWrappingKeys } from './ledger/key-wrap.ts'
 import { SettingReader, type Environment } from './lib/setting-reader.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -10,22 +10,22 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Settings of the process (operator.md 2), checked once at the start and never read again. */
 export interface Config {
   readonly host: string
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number
   readonly dataDir: string
   /** null = the embedded store. */
   readonly databaseUrl: string | null
-  /** null = what nodes share quickly stays in each process. */
+  /** null = each process keeps its own short-lived counters and streams. */
   readonly valkeyUrl: string | null
   /** Processes of this server on this machine. */
   readonly workers: number
   /** null = `./tollgate.yaml` if it is there. */
   readonly configFile: string | null
-  /** null = console administrators only. */
+  /** null = only console administrators have access. */
   readonly adminToken: string | null
-  /** Where the thin-client commands send their requests, without a trailing slash. */
+  /** The server that the thin-client commands ask, without a trailing slash. */
   readonly url: string
-  /** 32 bytes each, the first wraps; null = made in `dataDir`. */
+  /** 32 bytes each; the first one wraps. null = a key made in `dataDir`. */
   readonly kek: readonly Buffer[] | null
   /** Without a trailing slash; null = from the request's Host. */
   readonly publicUrl: string | null
@@ -37,7 +37,10 @@ export interface Config {
   readonly logLevel: LogLevel
   /** How long rows of the usage log are kept; null = for ever. */
   readonly logRetentionDays: number | null
-  /** Administrators must turn two-step sign-in on; by default wherever the console is not just this machine's. */
+  /**
+   * Administrators must use two-step sign-in; the default is true wherever the console is reachable from other
+   * machines.
+   */
   readonly adminTotpRequired: boolean
   /** null = nothing is traced. */
   readonly traces: TracesConfig | null
@@ -50,7 +53,7 @@ export interface OidcConfig {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
-  /** What its button says. */
+  /** The text of its button. */
   readonly name: string
 }
 
@@ -69,11 +72,11 @@ export interface YookassaConfig {
   readonly shopId: string
   readonly secretKey: string
   readonly apiUrl: string
-  /** Where its notifications come from. */
+  /** The addresses that its notifications come from. */
   readonly networks: readonly string[]
 }
 
-/** Names that begin so are ours; another one is a slip. */
+/** Names with this prefix are ours; an unknown one is a typing mistake. */
 const OWN_PREFIX = 'TOLLGATE_'
 const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
@@ -84,17 +87,17 @@ const YOOKASSA_API = 'https://api.yookassa.ru/v3'
 /** Published by YooKassa; its notifications carry no signature. */
 const YOOKASSA_NETWORKS =
   '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
-/** Copied from a guide and never changed: as public as no token at all. */
+/** Copied from a guide and never changed: as public as having no token. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 
-/** Variables of the process over those of `.env`: what was set for this start wins over the file. */
+/** Variables of the process win over those of `.env`: they were set for this start. */
 export function withEnvFile(environment: Environment, fileText: string | null): Environment {
   return fileText === null ? environment : { ...parseEnv(fileText), ...environment }
 }
 
 /**
- * Reads every setting. `problems`: each value that cannot be used is one clear line that names its variable, never its
- * secret; `unknown`: a line for each name of ours that no setting has.
+ * Reads every setting. `problems` has a clear line for each unusable value; it names the variable, never its secret.
+ * `unknown` has a line for each name with our prefix that is not a setting.
  */
 export function readConfig(environment: Environment): {
   readonly config: Config
@@ -188,7 +191,7 @@ function readAdminTotp(reader: SettingReader, several: boolean): boolean {
   )
 }
 
-/** All of it or nothing: half a set-up is a mistake. */
+/** Either all of these are set or none: half a set-up is a mistake. */
 function together(reader: SettingReader, names: readonly string[]): boolean {
   const given = names.filter((name) => reader.given(name))
   if (given.length > 0)
@@ -223,7 +226,9 @@ function readTraces(reader: SettingReader): TracesConfig | null {
   })
 }
 
-/** `name=value,name=value`, percent-encoded, as OpenTelemetry writes it. A value may be a secret and is not repeated. */
+/**
+ * `name=value,name=value`, percent-encoded, as OpenTelemetry writes it. A value may be a secret and is not repeated.
+ */
 function readHeaders(reader: SettingReader, name: string): Readonly<Record<string, string>> {
   const pairs = (reader.text(name) ?? '')
     .split(',')
@@ -278,7 +283,7 @@ function readNetworks(reader: SettingReader, name: string, fallback: string): re
     try {
       proxyList([entry])
     } catch {
-      // The list says only that it is no range; the line below says so with the setting's name.
+      // The list's error only says that it is not a range; the line below adds the setting's name.
       reader.problem(name, `'${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
     }
   }

@@ -1,64 +1,138 @@
-/** The one table of client-visible errors (wire.md 7.4): nothing else in the program names a status. */
-export const ERRORS = {
-  missing_model: { status: 400 },
-  missing_messages: { status: 400 },
-  missing_prompt: { status: 400 },
-  missing_input: { status: 400 },
-  missing_query: { status: 400 },
-  missing_documents: { status: 400 },
-  missing_job_id: { status: 400 },
-  invalid_json: { status: 400 },
-  invalid_filter: { status: 400 },
-  invalid_message_format: { status: 400 },
-  invalid_message_role: { status: 400 },
-  invalid_response_format: { status: 400 },
-  invalid_input: { status: 400 },
-  invalid_base64: { status: 400 },
-  model_not_found: { status: 400 },
-  model_not_supported: { status: 400 },
-  input_tokens_exceeded: { status: 400 },
-  token_limit_exceeded: { status: 400 },
-  input_too_long: { status: 400 },
-  prompt_too_long: { status: 400 },
-  streaming_not_supported: { status: 400 },
-  file_upload_error: { status: 400 },
-  job_not_completed: { status: 400 },
-  content_filtered: { status: 400 },
-  missing_api_key: { status: 401 },
-  invalid_api_key: { status: 401 },
-  key_expired: { status: 401 },
-  unauthorized: { status: 401 },
-  insufficient_balance: { status: 402 },
-  account_deactivated: { status: 403 },
-  key_deactivated: { status: 403 },
-  api_locked: { status: 403 },
-  access_denied: { status: 403 },
-  endpoint_not_found: { status: 404 },
-  stream_not_found: { status: 404 },
-  job_not_found: { status: 404 },
-  generation_not_found: { status: 404 },
-  file_not_found: { status: 404 },
-  model_record_not_found: { status: 404, errorType: 'model_not_found' },
-  no_available_provider: { status: 404 },
-  not_found: { status: 404 },
-  method_not_allowed: { status: 405 },
-  request_timeout: { status: 408 },
-  conflict: { status: 409 },
-  idempotency_conflict: { status: 409 },
-  request_too_large: { status: 413 },
-  unsupported_media_type: { status: 415 },
-  invalid_range: { status: 416 },
-  idempotency_mismatch: { status: 422 },
-  rate_limit_exceeded: { status: 429 },
-  limit_exceeded: { status: 429 },
-  internal_error: { status: 500 },
-  empty_response: { status: 502 },
-  provider_error: { status: 502 },
-  provider_unavailable: { status: 503 },
-  service_unavailable: { status: 503 },
-  maintenance_mode: { status: 503 },
-  provider_timeout: { status: 504 },
-} as const satisfies Record<string, { status: number; errorType?: string }>
+interface ErrorRow {
+  readonly status: number
+  /** Its name on the wire, where that is not its name here. */
+  readonly errorType?: string
+  /** When a client gets it, for docs/errors.md. */
+  readonly when: string
+}
+type Errors = Readonly<Record<string, ErrorRow>>
+
+const REQUEST = {
+  missing_model: { status: 400, when: 'the request names no model and the account has no default model' },
+  missing_messages: { status: 400, when: 'neither `messages` nor `prompt` is given, or both are empty' },
+  missing_prompt: { status: 400, when: 'an image, a video or a legacy completion is asked for without a prompt' },
+  missing_input: { status: 400, when: 'there is nothing to embed, speak, transcribe or answer' },
+  missing_query: { status: 400, when: 'a rerank request has no query' },
+  missing_documents: { status: 400, when: 'a rerank request has no documents' },
+  missing_job_id: { status: 400, when: 'the query parameter `id` of a job is absent' },
+  invalid_json: {
+    status: 400,
+    when: 'the body is not JSON, not UTF-8, not an object, or deeper and larger than its structure limits allow',
+  },
+  invalid_filter: {
+    status: 400,
+    when: '`filter` of a model list is not one of the allowed values; the message lists them',
+  },
+  invalid_message_format: {
+    status: 400,
+    when: 'a message, its content or its tool calls have the wrong shape; the message gives the path',
+  },
+  invalid_message_role: {
+    status: 400,
+    when: 'the role of a message is not one of system, developer, user, assistant, tool',
+  },
+  invalid_response_format: {
+    status: 400,
+    when: '`response_format` is unknown, incomplete, or not offered by the model',
+  },
+  invalid_input: {
+    status: 400,
+    when: 'any other parameter is of the wrong type or out of its range; the message names it',
+  },
+  invalid_base64: { status: 400, when: 'audio or another file given inline is not base64' },
+  model_not_found: { status: 400, when: 'no active model has this id or alias' },
+  model_not_supported: { status: 400, when: 'the model does not serve this endpoint or this kind of content' },
+  input_tokens_exceeded: {
+    status: 400,
+    when: 'the input alone is too long for the model; the metadata has the counted and the allowed tokens',
+  },
+  token_limit_exceeded: { status: 400, when: "input and `max_tokens` together are more than the model's context" },
+  input_too_long: { status: 400, when: 'a text to be spoken has too many characters' },
+  prompt_too_long: { status: 400, when: 'an image prompt has too many characters' },
+  streaming_not_supported: { status: 400, when: '`stream: true` on an endpoint that has no streams' },
+  file_upload_error: { status: 400, when: 'the file part of an upload is absent, empty, unreadable or no sound' },
+  job_not_completed: { status: 400, when: 'the content of a job is asked for before the job is done; ask again later' },
+  content_filtered: { status: 400, when: "the provider's moderation refused the input" },
+  request_timeout: { status: 408, when: 'the request did not arrive in time' },
+  request_too_large: { status: 413, when: 'the body is larger than 10 MB, or than 16 kB on a route that needs no key' },
+  unsupported_media_type: {
+    status: 415,
+    when: 'the body is of another type, charset or encoding than the endpoint takes',
+  },
+  invalid_range: { status: 416, when: 'a `Range` header lies outside the content' },
+} as const satisfies Errors
+
+const ACCOUNT = {
+  missing_api_key: { status: 401, when: 'there is no `Authorization: Bearer` header' },
+  invalid_api_key: { status: 401, when: 'the key is not one of ours, or was deleted' },
+  key_expired: { status: 401, when: "the key's `expires_at` has passed" },
+  unauthorized: { status: 401, when: 'the admin API was called without a valid token or session' },
+  insufficient_balance: { status: 402, when: 'the account cannot cover the most that the request may cost' },
+  account_deactivated: { status: 403, when: 'the operator has deactivated the account' },
+  key_deactivated: { status: 403, when: 'the key is switched off' },
+  api_locked: { status: 403, when: 'the operator has locked API access of the account' },
+  access_denied: { status: 403, when: 'the key may not use this model, or a credential was used on the wrong plane' },
+  rate_limit_exceeded: {
+    status: 429,
+    when: "more requests than the rate limit allows, tools that a provider runs by itself after an hour in which the account's answers cost well more than it had, too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#what-one-address-may-take) of an address or account; wait for `Retry-After`",
+  },
+  limit_exceeded: {
+    status: 429,
+    when: "the key's spending limit cannot cover the request; the metadata says when it resets",
+  },
+} as const satisfies Errors
+
+const ABSENCE = {
+  endpoint_not_found: { status: 404, when: 'no route has this path' },
+  stream_not_found: { status: 404, when: "the stream to resume is unknown, over, or another account's" },
+  job_not_found: { status: 404, when: "the job is unknown, expired, or another account's" },
+  generation_not_found: { status: 404, when: 'the usage log has no such generation of this account' },
+  file_not_found: { status: 404, when: 'the stored file is unknown or expired' },
+  model_record_not_found: {
+    status: 404,
+    errorType: 'model_not_found',
+    when: "a model's own page is asked for and there is no such model",
+  },
+  no_available_provider: {
+    status: 404,
+    when: 'the routing preferences leave no provider; relax them or choose another model',
+  },
+  not_found: { status: 404, when: 'the admin API has no such record' },
+  method_not_allowed: { status: 405, when: 'the path exists with other methods; `Allow` lists them' },
+  conflict: {
+    status: 409,
+    when: 'an admin change contradicts what is stored, such as a reference used with another amount',
+  },
+  idempotency_conflict: {
+    status: 409,
+    when: 'a request with the same `Idempotency-Key` still runs, or was answered with what is not kept: a stream, or more than 1 MiB; `generation_id` names it',
+  },
+  idempotency_mismatch: { status: 422, when: 'the `Idempotency-Key` was used with another path or body' },
+} as const satisfies Errors
+
+const SERVICE = {
+  internal_error: { status: 500, when: 'a bug of ours; tell the operator the `X-Request-Id`' },
+  empty_response: { status: 502, when: 'every provider tried answered with nothing' },
+  provider_error: { status: 502, when: 'the last provider tried failed, or refused our account with it' },
+  provider_unavailable: {
+    status: 503,
+    when: 'all providers of the model are busy or cannot be reached; wait for `Retry-After`',
+  },
+  service_unavailable: { status: 503, when: 'the service is overloaded, shutting down, or its store does not answer' },
+  maintenance_mode: { status: 503, when: 'the operator has switched maintenance on' },
+  provider_timeout: { status: 504, when: 'the provider did not answer in time' },
+} as const satisfies Errors
+
+/** The tables of docs/errors.md, which `npm run docs` writes. */
+export const ERROR_TABLES: Readonly<Record<string, Errors>> = {
+  'The request': REQUEST,
+  'Key, account and money': ACCOUNT,
+  'What is not there': ABSENCE,
+  'The service and its providers': SERVICE,
+}
+
+/** Every error that a client may see (wire.md 7.4): nothing else in the program names a status. */
+export const ERRORS = { ...REQUEST, ...ACCOUNT, ...ABSENCE, ...SERVICE } as const
 
 export type ErrorName = keyof typeof ERRORS
 
@@ -66,6 +140,17 @@ export type ErrorName = keyof typeof ERRORS
 export type ErrorType = {
   readonly [N in ErrorName]: (typeof ERRORS)[N] extends { errorType: infer T } ? T : N
 }[ErrorName]
+
+// The keys are the names, and no other.
+export const ERROR_NAMES = Object.keys(ERRORS) as readonly ErrorName[]
+
+export function errorTypeOf(name: ErrorName): ErrorType {
+  const row = ERRORS[name]
+  // A row without a type takes its name as the type, which is how ErrorType is defined.
+  return 'errorType' in row ? row.errorType : (name as ErrorType)
+}
+
+export const ERROR_TYPES: readonly ErrorType[] = [...new Set(ERROR_NAMES.map(errorTypeOf))]
 
 export interface ApiErrorDetails {
   /** Extra keys of `error.metadata`, amounts in RUB numbers. */
@@ -75,20 +160,23 @@ export interface ApiErrorDetails {
   /** Sends `x-should-retry: false` (wire.md D-7.5). */
   readonly noRetry?: boolean
   readonly headers?: Readonly<Record<string, string>>
-  /** Which limit or part refused, in a word for the log. */
+  /** The limit or part that refused, in one word for the log. */
   readonly refusedBy?: string
-  /** The bug or fault behind it: the log may know it, the client may not. */
+  /** The bug or fault behind the error: for the log, never for the client. */
   readonly cause?: unknown
 }
 
-/** An error the client may see. `message` says what was given, what is allowed and what to do; secrets go to `cause`. */
+/**
+ * An error that the client may see. `message` names the given value, the allowed ones and the remedy; secrets go to
+ * `cause`.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly errorName: ErrorName
   readonly details: ApiErrorDetails
 
   constructor(errorName: Exclude<ErrorName, 'service_unavailable'>, message: string, details?: ApiErrorDetails)
-  /** The log always says what refused. */
+  /** The log always names the part that refused. */
   constructor(
     errorName: 'service_unavailable',
     message: string,
@@ -102,7 +190,7 @@ export class ApiError extends Error {
 
   /** The same error with more headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ApiError {
-    // Any name will do: the details are of an error that was made with them.
+    // Any name works here: the details belong to an error that was made with them.
     return new ApiError(this.errorName as 'internal_error', this.message, {
       ...this.details,
       headers: { ...this.details.headers, ...headers },
@@ -114,9 +202,7 @@ export class ApiError extends Error {
   }
 
   get errorType(): ErrorType {
-    const row = ERRORS[this.errorName]
-    // A row without a type of its own has the type of its name: that is what ErrorType says.
-    return 'errorType' in row ? row.errorType : (this.errorName as ErrorType)
+    return errorTypeOf(this.errorName)
   }
 
   /** The JSON body of every error (wire.md D-7.5). */
@@ -132,121 +218,7 @@ export class ApiError extends Error {
   }
 }
 
-type None = Readonly<Record<string, never>>
-type Range = { readonly least: number; readonly most: number }
-
-/**
- * What can be wrong with a field that a console plane is given, and the figures of it. Beside the English sentence
- * every such refusal carries it by name, so that a page says it in its reader's language; a name that the pages have no
- * text for does not compile.
- */
-export interface FieldChecks {
-  readonly amount: None
-  readonly above_zero: None
-  readonly bad_email: { readonly given: string }
-  readonly bad_timezone: { readonly given: string }
-  readonly code_required: None
-  readonly csv_cell: { readonly line: number; readonly column: number }
-  readonly csv_empty: None
-  readonly csv_no_column: { readonly column: string; readonly names: string }
-  readonly csv_no_currency: { readonly line: number }
-  readonly csv_no_rate: { readonly line: number; readonly currency: string; readonly day: string }
-  readonly csv_open_quote: { readonly line: number }
-  readonly cursor: None
-  readonly day: None
-  readonly days_most: { readonly most: number }
-  readonly decimal: { readonly most: string }
-  readonly flag: None
-  readonly guessable: None
-  readonly kopecks: Range
-  readonly least: { readonly least: number }
-  readonly length: Range & { readonly given: number }
-  readonly lines_most: { readonly most: number }
-  readonly list: None
-  readonly needs_limit: None
-  readonly not_after: None
-  readonly not_negative: None
-  readonly not_set_up: { readonly given: string }
-  readonly not_zero: None
-  readonly object: None
-  readonly one_of: { readonly allowed: string }
-  readonly other_id: { readonly path: string }
-  readonly own_key: None
-  readonly percentage: None
-  readonly private_address: { readonly host: string }
-  readonly required: None
-  readonly slug: None
-  readonly text: None
-  readonly text_length: Range
-  readonly time: None
-  readonly unknown_field: { readonly known: string }
-  readonly unknown_model: { readonly given: string }
-  readonly used_code: None
-  readonly whole: Range
-  readonly wrong: None
-}
-export type FieldCheck = keyof FieldChecks
-
-/** Why a console plane refuses what is no matter of a field, by name as `FieldChecks`. */
-export interface RefusalReasons {
-  readonly account_missing: None
-  readonly another_needed: None
-  readonly code_unknown: None
-  readonly code_used: None
-  readonly connected: None
-  readonly email_taken: { readonly email: string }
-  readonly email_unproven: None
-  readonly foreign_page: None
-  readonly has_administrator: None
-  readonly identity_taken: None
-  readonly keys_most: { readonly most: number }
-  readonly last_administrator: None
-  readonly last_way_in: None
-  readonly link_dead: None
-  readonly not_parked: { readonly id: string }
-  readonly oidc_refused: None
-  readonly oidc_unset: None
-  readonly only_administrators: None
-  readonly only_provider: None
-  readonly reference_taken: { readonly reference: string }
-  readonly session_stale: { readonly minutes: number }
-  readonly sign_in_first: None
-  readonly sign_in_late: None
-  readonly sign_up_closed: None
-  readonly totp_needed: None
-  readonly totp_none_new: None
-  readonly totp_off: None
-  readonly totp_on: None
-  readonly uncovered: None
-  readonly unknown_id: { readonly id: string }
-  readonly wrong_code: None
-  readonly wrong_password: None
-}
-export type RefusalReason = keyof RefusalReasons
-
-/** 400 of a field: `what` follows its name. */
-export function fieldError<C extends FieldCheck>(
-  field: string,
-  check: C,
-  params: FieldChecks[C],
-  what: string,
-  message = `${field}: ${what}`,
-): ApiError {
-  return new ApiError('invalid_input', message, { metadata: { field, check, params } })
-}
-
-/** A refusal of a console plane with its reason by name. */
-export function reasonError<R extends RefusalReason>(
-  errorName: 'conflict' | 'access_denied' | 'not_found' | 'unauthorized',
-  reason: R,
-  params: RefusalReasons[R],
-  message: string,
-  cause?: unknown,
-): ApiError {
-  return new ApiError(errorName, message, { metadata: { reason, params }, cause })
-}
-
-/** Seconds over which clients that a node refused come back. */
+/** The seconds over which refused clients come back. */
 const SPREAD_SECONDS = 5
 
 /**
@@ -263,23 +235,23 @@ export function overloaded(share: number, refusedBy: string, cause?: unknown): A
   )
 }
 
-/** Something that the request needs does not answer; `refusedBy` is a word for the log. */
+/** A dependency of the request does not answer; `refusedBy` is a word for the log. */
 export function unavailable(message: string, retryAfterSeconds: number, refusedBy: string, cause?: unknown): ApiError {
   return new ApiError('service_unavailable', message, { retryAfterSeconds, refusedBy, cause })
 }
 
-/** What a request needs does not answer just now, and may in a second. */
+/** A dependency of the request does not answer now; it may answer in a second. */
 export class UnavailableError extends Error {
   override readonly name: string = 'UnavailableError'
 }
 
-/** What the operator has to mend; the message is one whole sentence that says what and where, without a secret. */
+/** A fault that the operator has to fix. The message is one sentence that says what and where, without a secret. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
 }
 
 /**
- * Turns anything thrown into what a client may see: an ApiError as it is, what is out of reach as
+ * Turns any thrown value into an error for the client: an ApiError stays as it is, an unreachable dependency becomes
  * `service_unavailable`, all else `internal_error`.
  */
 export function asApiError(thrown: unknown): ApiError {

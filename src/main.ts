@@ -17,7 +17,7 @@ import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, type Config } from './config.ts'
 import { OperatorError } from './errors.ts'
-import { newWrappingKey, parseWrappingKeys } from './ledger/seal.ts'
+import { newWrappingKey, parseWrappingKeys } from './ledger/key-wrap.ts'
 import { systemClock } from './lib/clock.ts'
 import { randomIds } from './lib/ids.ts'
 import { gauge } from './lib/prometheus.ts'
@@ -28,7 +28,7 @@ import type { ToWorker } from './nodes/worker-messages.ts'
 import { WORKER_ROLE, WorkerGroup } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
 import type { RequestTraces } from './telemetry/request-traces.ts'
-import { diskFault } from './store/disk-fault.ts'
+import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
 import { StoreUnavailableError } from './store/store-unavailable-error.ts'
 
@@ -36,7 +36,7 @@ const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
 const DEFAULT_CATALOGUE = './tollgate.yaml'
 const EXIT_BAD_INPUT = 2
-/** As a shell reports what Ctrl-C ended. */
+/** The exit code that shells report after Ctrl-C. */
 const EXIT_INTERRUPTED = 130
 
 function environment(): Readonly<Record<string, string | undefined>> {
@@ -48,25 +48,38 @@ function version(): string {
   return manifest !== null && typeof manifest === 'object' && 'version' in manifest ? String(manifest.version) : '0.0.0'
 }
 
-/** Lines wait in so many bytes for a slow reader or a full disk, and are dropped beyond. */
+/** The buffer for log lines while a reader is slow or the disk is full; lines beyond it are dropped. */
 const LOG_BYTES_MAX = 4 * 1_048_576
+/** Lines are written together: when there are as many bytes, or after this time. Errors are written at once. */
+const LOG_WRITE_BYTES = 12_288
+const LOG_WRITE_MS = 200
 
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
 /**
- * A loop that stands still for so long is taken for one that never turns again. With workers the parent is quicker: it
- * has others to serve.
+ * A loop that stands still for this long is expected never to turn again. With workers the parent acts sooner, because
+ * other workers go on serving.
  */
 const LOOP_STILL_MS = 30_000
 
 interface ProcessLog extends AppLog {
-  /** Lines that nobody will read. */
+  /** Log lines that nobody will read. */
   dropped(): number
 }
 
 /** One JSON line per request on stdout; a terminal gets readable lines. */
 function createLog(config: Config): ProcessLog {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 0, maxLength: LOG_BYTES_MAX })
+  const destination = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: LOG_WRITE_BYTES,
+    periodicFlush: LOG_WRITE_MS,
+    maxLength: LOG_BYTES_MAX,
+  })
   const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, destination)
+  const atOnce = (write: () => void): void => {
+    write()
+    destination.flush()
+  }
   const readable = process.stdout.isTTY
   let dropped = 0
   let told = 0
@@ -86,22 +99,24 @@ function createLog(config: Config): ProcessLog {
       // Balancers and monitors ask every second: their lines would be most of the log.
       if (!failed && PROBES.has(fields['route']) && config.logLevel !== 'debug') return
       if (readable) process.stdout.write(`${terminalLine(fields, new Date())}\n`)
-      else if (failed) logger.error(fields)
+      else if (failed) atOnce(() => logger.error(fields))
       else logger.info(fields)
     },
     notice: (message) => {
       if (readable) process.stdout.write(`${message}\n`)
-      else logger.warn(message)
+      else atOnce(() => logger.warn(message))
     },
     bug: (thrown, requestId) =>
-      logger.error({
-        request_id: requestId,
-        bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
-      }),
+      atOnce(() =>
+        logger.error({
+          request_id: requestId,
+          bug: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+        }),
+      ),
   }
 }
 
-/** The first reading after the start knows nothing. */
+/** The first reading after the start has nothing to compare with. */
 function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   delay.enable()
@@ -112,7 +127,7 @@ function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
     try {
       resident = process.memoryUsage.rss()
     } catch {
-      // It is read from a file, and there may be no descriptor left: the last reading stands.
+      // The reading comes from a file, and no descriptor may be left: the last reading stays.
     }
     return resident
   }
@@ -189,12 +204,12 @@ async function applyFile(app: App, path: string): Promise<void> {
     )
 }
 
-/** What is in the catalogue and cannot be sold, and what this release would change in it. */
+/** The parts of the catalogue that cannot be sold, and the changes that this release would make in it. */
 async function tellCatalogue(app: App): Promise<void> {
   const first = app.rateFeed.start()
-  // The first rates of all are worth waiting for; later starts have the last good ones.
+  // The start waits only for the very first rates; later starts have the last good ones.
   if (app.catalog.notes().length > 0) await first
-  for (const line of app.catalog.notes()) process.stdout.write(`${line}\n`)
+  for (const { message } of app.catalog.notes()) process.stdout.write(`${message}\n`)
   const changes = (await app.catalog.updateBundle(true)).length
   if (changes > 0)
     process.stdout.write(
@@ -202,7 +217,7 @@ async function tellCatalogue(app: App): Promise<void> {
     )
 }
 
-/** An account with 100 RUB and a key, for the first minutes of a newcomer; the key is shown this once. */
+/** An account with 100 RUB and a key, for a newcomer's first minutes; the key is shown only this once. */
 async function createDemo(app: App): Promise<string> {
   const ids = randomIds()
   const atMs = Date.now()
@@ -245,7 +260,7 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
     process.stdout.write(`Console   ${url}/  (set-up link, valid for 60 minutes: ${url}/setup?token=${token})\n`)
   if (demoKey === null) return
   process.stdout.write(`API key   ${demoKey}  (demo account with ${DEMO_BALANCE_RUB} RUB; shown this once)\n`)
-  // On a line of its own, to be pasted as it is.
+  // The key has a line to itself, ready to be copied.
   process.stdout.write(
     `Try it\ncurl ${url}/v1/chat/completions -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'\n`,
   )
@@ -279,18 +294,18 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
           },
     machine: machineOf(log, parent),
   })
-  // What is said and done once is done by the first of several workers.
+  // One-time messages and tasks belong to the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const newcomer = others ? false : await prepare(app, path, config)
   if (others) void app.rateFeed.start()
   const { address, port, family } = await app.edge.listen(config.host, config.port)
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  // Only now: a server that could not listen would have made the account, and its key would be lost.
+  // Only now: if the server could not listen, the account would exist and its key would be lost.
   if (!others) await greet(app, config.publicUrl ?? url, newcomer ? await createDemo(app) : null)
-  // A debugger stops the loop as well.
+  // A debugger also stops the loop.
   if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect')))
     watchLoop(LOOP_STILL_MS, log.notice)
-  // Before anybody reads that it is ready: a signal that came earlier would end the process.
+  // Before the ready line: a signal that came earlier would end the process.
   const stopped = untilStopped(app, config, log)
   if (parent !== null) parent.ready(url)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
@@ -299,7 +314,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   return code
 }
 
-/** This worker's way to its parent. */
+/** This worker's connection to its parent. */
 function linkToParent(): ParentLink {
   const link = new ParentLink({
     clock: systemClock,
@@ -312,7 +327,7 @@ function linkToParent(): ParentLink {
   return link
 }
 
-/** What makes spans is loaded where they go somewhere. */
+/** The modules for spans are loaded only where spans are sent. */
 async function openTraces({ traces: target }: Config, { notice }: AppLog): Promise<RequestTraces | null> {
   if (target === null) return null
   const { RequestTraces: Traces } = await import('./telemetry/request-traces.ts')
@@ -325,7 +340,7 @@ async function openTraces({ traces: target }: Config, { notice }: AppLog): Promi
   })
 }
 
-/** The processes of this machine behind one port; each of them comes through `start` again. */
+/** The processes of this machine behind one port; each of them runs `start` again. */
 function runWorkers({ workers: count }: Config): Promise<number> {
   const group = new WorkerGroup({ count, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`) })
   process.on('SIGTERM', () => group.stop())
@@ -335,8 +350,8 @@ function runWorkers({ workers: count }: Config): Promise<number> {
 }
 
 /**
- * Applies the catalogue file and says what of it cannot be sold; answers whether a newcomer needs a demo account: never
- * among nodes, whose database is somebody's on purpose.
+ * Applies the catalogue file and logs the parts that cannot be sold. Answers whether a newcomer needs a demo account:
+ * never with several nodes, whose database was set up on purpose.
  */
 async function prepare(app: App, path: string | null, config: Config): Promise<boolean> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
@@ -351,7 +366,7 @@ async function prepare(app: App, path: string | null, config: Config): Promise<b
   return fresh && path === null && config.databaseUrl === null
 }
 
-/** A file with a mistake changes nothing, and the server goes on; one that has come since the start counts. */
+/** A file with a mistake changes nothing, and the server goes on; a file that has appeared since the start counts. */
 async function reload(app: App, config: Config): Promise<void> {
   try {
     const path = cataloguePath(config)
@@ -361,7 +376,10 @@ async function reload(app: App, config: Config): Promise<void> {
       )
     else await applyFile(app, path)
   } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`)
+    const inForce = `the catalogue of before stays in force (price version ${app.catalog.current().priceVersion})`
+    process.stderr.write(
+      `SIGHUP: the catalogue file was not applied, ${inForce}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
+    )
   }
 }
 
@@ -388,7 +406,7 @@ function untilStopped(app: App, config: Config, log: AppLog): Promise<number> {
   })
 }
 
-/** What stops a start is one clear line, without a stack. */
+/** A failed start is reported as one clear line, without a stack. */
 function report(thrown: unknown): never {
   const known =
     thrown instanceof OperatorError || thrown instanceof CatalogError || thrown instanceof StoreUnavailableError
@@ -398,7 +416,7 @@ function report(thrown: unknown): never {
 }
 
 async function main(): Promise<void> {
-  // Nobody reads, or the disk is full: no reason to end.
+  // Nobody reads the output, or the disk is full: no reason to end.
   process.stdout.on('error', () => undefined)
   process.stderr.on('error', () => undefined)
   const env = environment()

@@ -1,40 +1,49 @@
+import { METER_TABLE, PRICED_METERS, type Meter, type MeterRow } from './meter-table.ts'
 import { add, ceilMicro, MICRO_PER_RUB, multiply, ZERO, type Decimal, type Micro } from './money.ts'
 
-/**
- * Disjoint meters of a paid answer. No unit is ever counted by two of them: `input` excludes what the cache
- * meters and `audio_input` hold, `output` excludes `reasoning` and `audio_output`.
- */
-export const METERS = [
-  'input',
-  'cache_read',
-  'cache_write',
-  'cache_write_1h',
-  'audio_input',
-  'image_input',
-  'output',
-  'reasoning',
-  'audio_output',
-  'request',
-  'image_output',
-  'characters',
-  'deciseconds',
-  'video_seconds',
-  'search',
-] as const
-export type Meter = (typeof METERS)[number]
+const SIDES = ['input', 'output', null] as const
 
-/** The meters of tokens that were read, and of tokens that were made. */
-export const INPUT_METERS = [
-  'input',
-  'cache_read',
-  'cache_write',
-  'cache_write_1h',
-  'audio_input',
-] as const satisfies readonly Meter[]
-export const OUTPUT_METERS = ['output', 'reasoning', 'audio_output'] as const satisfies readonly Meter[]
+/** Every meter, in the order of a bill's lines. */
+export const METERS: readonly Meter[] = SIDES.flatMap((side) =>
+  PRICED_METERS.filter((row) => row.side === side).map(({ meter }) => meter),
+)
+
+/** The meters of tokens that were read, and of tokens that were made; the plain one stands first. */
+export const INPUT_METERS = tokenMeters('input')
+export const OUTPUT_METERS = tokenMeters('output')
+/** Those whose sums a report tells apart. */
+export const CACHED_METERS = metersOf('cached')
+export const CACHE_WRITE_METERS = metersOf('cache_write')
+export const REASONING_METERS = metersOf('reasoning')
+
+function tokenMeters(side: 'input' | 'output'): readonly [Meter, ...Meter[]] {
+  return [
+    side,
+    ...METERS.filter((meter) => meter !== side && METER_TABLE[meter].side === side && isTokenMeter(METER_TABLE[meter])),
+  ]
+}
+
+function metersOf(detail: MeterRow['detail']): readonly Meter[] {
+  return METERS.filter((meter) => METER_TABLE[meter].detail === detail)
+}
+
+export function isTokenMeter({ scale }: Pick<MeterRow, 'scale'>): boolean {
+  return scale === 'million_tokens'
+}
 
 /** Whole units per meter; an absent meter is 0. */
 export type Usage = Readonly<Partial<Record<Meter, number>>>
+
+/** One of everything a call of any type may use, to compare endpoints by price without a request at hand. */
+export const TYPICAL_USAGE: Usage = Object.fromEntries(
+  PRICED_METERS.filter(({ typicalUnits }) => typicalUnits > 0).map(({ meter, typicalUnits }) => [meter, typicalUnits]),
+)
+
+export function sumOf(usage: Usage, meters: readonly Meter[]): number {
+  let sum = 0
+  for (const meter of meters) sum += usage[meter] ?? 0
+  return sum
+}
 
 /** Price of one unit of each meter, exact, in micro-rubles. Parents are already filled in (operator.md 3). */
 export type PriceSheet = Readonly<Record<Meter, Decimal>>

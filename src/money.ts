@@ -58,7 +58,7 @@ export function shift(value: Decimal, places: number): Decimal {
     : { digits: value.digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
-/** Negative, zero or positive as `left` is less than, equal to or greater than `right`. */
+/** Negative, zero or positive when `left` is less than, equal to or greater than `right`. */
 export function compare(left: Decimal, right: Decimal): number {
   const scale = Math.max(left.scale, right.scale)
   const difference = scaled(left, scale) - scaled(right, scale)
@@ -99,7 +99,14 @@ export function microFromRubles(value: number): Micro | null {
   return micro.scale === 0 ? micro.digits : null
 }
 
-/** Kopeck text for messages, rounded `up` (what is required) or `down` (what is available); never below 0.00. */
+/** Of an amount that was checked. */
+export function microOf(rubles: number): Micro {
+  const micro = microFromRubles(rubles)
+  if (micro === null) throw new Error('An amount was taken that is no amount.')
+  return micro
+}
+
+/** Kopeck text for messages, rounded `up` (required amounts) or `down` (available amounts); never below 0.00. */
 export function kopeckText(micro: Micro, direction: 'up' | 'down'): string {
   const bounded = micro < 0n ? 0n : micro
   const kopecks = direction === 'up' ? (bounded + 9_999n) / 10_000n : bounded / 10_000n

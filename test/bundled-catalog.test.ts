@@ -8,8 +8,8 @@ import { exactDecimal, rowPrices } from '../scripts/bundled-prices.ts'
 import { readBundledRelease } from '../src/catalog/bundled-release.ts'
 import { uncharged } from '../src/catalog/price-keys.ts'
 import { decimalText } from '../src/money.ts'
-import { chat, endpoint } from '../src/plan/plan-fixture.ts'
-import { openaiBody } from '../src/providers/openai-request.ts'
+import { chat, endpoint } from './harness/plan-fixture.ts'
+import { openaiBody } from '../src/providers/openai/request.ts'
 
 function row(prices: ModelInfo['prices'], contextWindow = 1_000_000): ModelInfo {
   return { id: 'm', match: { equals: 'm' }, context_window: contextWindow, prices }
@@ -48,7 +48,7 @@ test('every price of the file is a number that the data set holds, to the last d
   assert.ok(compared > 50, String(compared))
 })
 
-test('tiers, hours of the day and announced changes: the dearest counts; what is over does not, nor a tier beyond the context window', () => {
+test('tiers, hours of the day and announced changes: the dearest counts; past ones do not, nor a tier beyond the context window', () => {
   const tiered = { input_mtok: { base: 2.5, tiers: [{ start: 200_000, price: 5 }] }, output_mtok: 10 }
   assert.deepEqual(pricesOf(row(tiered)), { prompt: '5', completion: '10' })
   assert.deepEqual(pricesOf(row(tiered, 200_000)), { prompt: '2.5', completion: '10' })
@@ -109,7 +109,7 @@ test('every bundled price is one that an answer is charged by', () => {
   }
 })
 
-test("what a provider bills with every request stands in each of the model's routes, and who always searches has a price for it", () => {
+test("a fee for every request is in each of the model's routes, and a model that always searches has a price for it", () => {
   const fees = new Map<string, readonly string[]>()
   for (const slug of ['perplexity', 'openrouter', 'openai', 'groq', 'x-ai', 'google'])
     for (const model of findProvider({ providerId: slug })?.models ?? [])
@@ -135,7 +135,7 @@ test("what a provider bills with every request stands in each of the model's rou
   assert.ok(searching > 0)
 })
 
-test("OpenAI's models that think are told their limit as max_completion_tokens, and nothing that they refuse", () => {
+test("OpenAI's reasoning models get their limit as max_completion_tokens, and no parameter that they refuse", () => {
   const request = chat({
     max_tokens: 9,
     temperature: 0.5,

@@ -2,16 +2,18 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Line and branch coverage of what must not be wrong (reliability.md S9), servers in processes of their own included. */
+/**
+ * Line and branch coverage of what must not be wrong (guarantees.md S9), servers in separate processes included.
+ */
 const root = join(import.meta.dirname, '..')
 /** Ledger, access, event streams, URL guard. */
 const MEASURED = [
   'src/ledger/*.ts',
   'src/access/*.ts',
   'src/http/sse.ts',
-  'src/providers/sse-decoder.ts',
+  'src/providers/wire/sse-decoder.ts',
   'src/lib/*-address.ts',
-  'src/providers/guarded-lookup.ts',
+  'src/providers/wire/guarded-lookup.ts',
   'src/catalog/upstream-address.ts',
 ]
 const TESTS = [
@@ -20,7 +22,7 @@ const TESTS = [
   'src/http/sse.test.ts',
   'src/lib/*.test.ts',
   'src/catalog/upstream-address.test.ts',
-  'test/providers/sse-decoder.test.ts',
+  'src/providers/wire/sse-decoder.test.ts',
   'test/store/sqlite-store.long.test.ts',
   'test/store/journal.test.ts',
   'test/store/ledger-outage.test.ts',

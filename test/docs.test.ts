@@ -2,42 +2,33 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { withRouteTables } from '../scripts/api-page.ts'
+import { withErrorTables } from '../scripts/error-page.ts'
+import { ADAPTERS } from '../src/catalog/adapters.ts'
 import { ERRORS } from '../src/errors.ts'
-import { COVERED, type TableCover } from '../src/store/columns.ts'
+import { SETTING_ROWS, type NumberFields } from '../src/settings-table.ts'
+import { COVERED, type TableCover } from '../src/store/audit/columns.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT }).toSorted()]
-
-interface ErrorRow {
-  readonly status: number
-  readonly errorType: string
-}
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-/** `| 400 | `missing_model` | … |` rows of the page. */
-function documentedErrors(page: string): readonly ErrorRow[] {
-  return [...page.matchAll(/^\| (\d{3}) \| `([a-z0-9_]+)` \| \S/gm)].map(([, status, errorType = '']) => ({
-    status: Number(status),
-    errorType,
-  }))
-}
-
-function sorted(rows: readonly ErrorRow[]): string[] {
-  return rows.map(({ status, errorType }) => `${status} ${errorType}`).toSorted()
-}
-
-test('docs/errors.md and src/errors.ts name the same errors with the same statuses, both ways', () => {
-  const table: ErrorRow[] = Object.entries(ERRORS).map(([name, row]) => ({
-    status: row.status,
-    errorType: 'errorType' in row ? row.errorType : name,
-  }))
-  assert.deepEqual(sorted(documentedErrors(read('docs/errors.md'))), sorted(table))
+test('docs/errors.md has the tables of src/errors.ts: `npm run docs` writes them', () => {
+  const page = read('docs/errors.md')
+  assert.equal(page, withErrorTables(page))
+  for (const [name, row] of Object.entries(ERRORS))
+    assert.ok(page.includes(`| ${row.status} | \`${'errorType' in row ? row.errorType : name}\` | `), name)
 })
 
-test('docs/reliability.md and src/store/columns.ts say the same of what protects each table', () => {
+test('docs/reference/api.md has the tables of the routes: `npm run docs` writes them', () => {
+  const page = read('docs/reference/api.md')
+  assert.equal(page, withRouteTables(page))
+})
+
+test('docs/reliability.md and src/store/audit/columns.ts say the same of what protects each table', () => {
   const tables: readonly (readonly [string, TableCover])[] = Object.entries(COVERED)
   const list = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
   const rows = tables.map(
@@ -53,13 +44,63 @@ test('docs/reliability.md and src/store/columns.ts say the same of what protects
   )
 })
 
-test('every link between pages leads somewhere', () => {
+test('docs/providers.md and src/catalog/adapters.ts name the same adapters, with the same addresses', () => {
+  const page = read('docs/providers.md')
+  const [table = ''] = /^\| `adapter` \|(?:.*\n)+?(?=\n)/m.exec(page) ?? []
+  const rows = new Map([...table.matchAll(/^\| `([a-z0-9-]+)` \| .*$/gm)].map(([row, name = '']) => [name, row]))
+  for (const [name, { baseUrl }] of Object.entries(ADAPTERS)) {
+    const about = rows.get(name) ?? page.split('\n## ').find((part) => part.includes(`Adapter \`${name}\``))
+    assert.ok(about !== undefined, `docs/providers.md says nothing of the adapter ${name}`)
+    if (rows.has(name) && baseUrl !== null && baseUrl !== '') assert.ok(about.includes(`\`${baseUrl}\``), about)
+  }
+})
+
+/** The names by which GitHub links to the headings of a page. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of read(page)
+    .replaceAll(/^```.*?^```/gms, '')
+    .matchAll(/^#+ (.+)$/gm)) {
+    const plain = heading
+      .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+      .toLowerCase()
+      .replaceAll(' ', '-')
+    let [anchor, times] = [plain, 0]
+    while (anchors.has(anchor)) anchor = `${plain}-${(times += 1)}`
+    anchors.add(anchor)
+  }
+  return anchors
+}
+
+test('every link between pages leads to a file that is there, and to a heading in it', () => {
   const broken = PAGES.flatMap((page) =>
-    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].flatMap(([, target = '']) =>
-      existsSync(join(ROOT, dirname(page), target)) ? [] : [`${page} → ${target}`],
-    ),
+    [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([, target = '', anchor]) => {
+      const path = target === '' ? page : join(dirname(page), target)
+      const leads =
+        existsSync(join(ROOT, path)) && (anchor === undefined || !path.endsWith('.md') || anchorsOf(path).has(anchor))
+      return leads ? [] : [`${page} → ${target}${anchor === undefined ? '' : `#${anchor}`}`]
+    }),
   )
   assert.deepEqual(broken, [])
+})
+
+test('the reference names only errors that there are', () => {
+  const names: ReadonlySet<string> = new Set(
+    Object.entries(ERRORS).map(([name, row]) => ('errorType' in row ? row.errorType : name)),
+  )
+  const listed = (page: string, pattern: RegExp): string[] =>
+    [...read(page).matchAll(pattern)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => `${page}: ${name}`),
+    )
+  const found = [
+    ...listed('docs/reference/wire.md', /^\| \d{3} \| (`[a-z_]+`(?:, `[a-z_]+`)*) \|/gm),
+    ...listed('docs/reference/api.md', /\bErrors: ([^.]*)\./g),
+  ]
+  assert.ok(found.length > 80)
+  assert.deepEqual(
+    found.filter((name) => !names.has(name.split(': ')[1] ?? '')),
+    [],
+  )
 })
 
 test('every source path that a page names exists', () => {
@@ -79,6 +120,22 @@ test('every folder of src stands in docs/architecture.md', () => {
     [],
   )
 })
+
+test('docs/reference/operator.md shows every live setting with its default', () => {
+  const page = read('docs/reference/operator.md')
+  const missing = SETTING_ROWS.flatMap(([name, row]) => {
+    const shown = row.kind === 'numbers' ? mapText(row.fields) : row.fallback === null ? '' : String(row.fallback)
+    return page.includes(`\n${name}: ${shown}`) ? [] : [`${name}: ${shown}`]
+  })
+  assert.deepEqual(missing, [])
+})
+
+/** As the page writes a map of YAML. */
+function mapText(fields: NumberFields): string {
+  return `{ ${Object.entries(fields)
+    .map(([name, { fallback }]) => `${name}: ${fallback}`)
+    .join(', ')} }`
+}
 
 test('docs/settings.md has a row for every setting that is read, and for no other', () => {
   const named = (text: string, pattern: RegExp): string[] =>

@@ -4,14 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
-/** reliability.md 2: of the process and the store, of upstreams, of clients. */
-const FAULTS = [...numbers(1, 14), ...numbers(20, 31), ...numbers(40, 55)]
 /** The audit itself, or a helper of `test/harness` that runs it. */
 const MONEY_CHECK = /audit|checkBooks|checkMoney/i
-
-function numbers(first: number, last: number): string[] {
-  return Array.from({ length: last - first + 1 }, (_, index) => `F${first + index}`)
-}
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
@@ -26,9 +20,20 @@ function rows(heading: string): ReadonlyMap<string, string> {
   return new Map([...section.matchAll(/^\| ([FRS]\d+) \|(.*)\|$/gm)].map(([, name = '', cells = '']) => [name, cells]))
 }
 
-test('every fault of the matrix has a row, and the tests that it names are there, name it, and check the money', () => {
+/** The cells of the standard's numbered rows, by their number. */
+function standard(letters: string): ReadonlyMap<string, readonly string[]> {
+  const page = read('docs/reference/guarantees.md')
+  return new Map(
+    [...page.matchAll(new RegExp(`^\\| ([${letters}]\\d+) \\| (.*) \\|$`, 'gm'))].map(([, name = '', cells = '']) => [
+      name,
+      cells.split(' | '),
+    ]),
+  )
+}
+
+test('every fault of the standard has a row, and the tests that it names are there, name it, and check the money', () => {
   const matrix = rows('Fault matrix')
-  assert.deepEqual([...matrix.keys()], FAULTS)
+  assert.deepEqual([...matrix.keys()], [...standard('F').keys()])
   for (const [fault, cells] of matrix) {
     const files = [...cells.matchAll(/`((?:test|src)\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path)
     assert.ok(files.length > 0, `${fault} names no test`)
@@ -43,21 +48,19 @@ test('every fault of the matrix has a row, and the tests that it names are there
   }
 })
 
-test('every figure has a row with its target, its command and what was measured', () => {
-  const figures = rows('Figures')
+test('every figure of the standard has a row with its target, its command and its measure', () => {
+  const targets = [...standard('RS')].map(([name, [target]]) => [name, target])
+  const figures = [...rows('Figures')].map(([name, cells]) => [
+    name,
+    ...`|${cells}`
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim())
+      .slice(1),
+  ])
   assert.deepEqual(
-    [...figures.keys()],
-    [
-      ...Array.from({ length: 14 }, (_, index) => `R${index + 1}`),
-      ...Array.from({ length: 9 }, (_, index) => `S${index + 1}`),
-    ],
+    figures.map(([name, target]) => [name, target]),
+    targets,
   )
-  for (const [figure, cells] of figures) {
-    const [, target, command, measured, ...more] = `|${cells}`.split(/(?<!\\)\|/).map((cell) => cell.trim())
-    assert.deepEqual(
-      [more.length, target !== '', command?.includes('`'), measured !== ''],
-      [0, true, true, true],
-      figure,
-    )
-  }
+  for (const [figure, , command, measured, ...more] of figures)
+    assert.deepEqual([more.length, command?.includes('`'), measured !== ''], [0, true, true], figure)
 })

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkedReplay } from '../src/app/core.ts'
 import { priceSheet, variantsOf } from '../src/catalog/price-sheet.ts'
-import { PRICE_KEYS } from '../src/catalog/price-keys.ts'
+import { PRICE_KEYS } from '../src/meter-table.ts'
 import { chargeMicro, METERS, providerCostMicro, type Usage } from '../src/meters.ts'
 import { multiply, ONE, parseDecimal, type Decimal } from '../src/money.ts'
 import { recheckedCharge } from '../src/recheck/charge.ts'
-import type { GenerationRow } from '../src/store/store.ts'
+import type { GenerationRow } from '../src/ledger/generation-record.ts'
 
 const decimals = fc.tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9 })).map(([digits, places]) =>
   String(digits)
@@ -98,7 +98,7 @@ test('a charge that the price code makes and makes again wrongly is found', asyn
     ],
   }
   const usage = { input: 10, output: 1 }
-  // Of the row the replay reads these alone.
+  // The replay reads only these fields of the row.
   const row = {
     model: 'acme/m',
     endpointId: 'acme/large',

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import type { Answer } from './harness/api-client.ts'
-import { converseEvent } from './harness/event-stream.ts'
+import { form as formed } from './harness/form.ts'
 import { STALL_MS_MAX, until } from './harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from './harness/scripted-upstream.ts'
 import { startStallServer, type StallServer } from './harness/stall-server.ts'
+import { MESSAGES, SDK_STREAMS, SDK_WHOLES, type Whole, WHOLES, sse, STREAMS } from './harness/stall-answers.ts'
 
 const MEGABYTE = 1_048_576
 const JSON_HEAD = { 'content-type': 'application/json' }
 const EVENTS_HEAD = { 'content-type': 'text/event-stream' }
 const TOKENS = ['hello', 'the', ' of', ' слово', '\\n', '\\"a\\"', ' yz']
-
 let upstream: ScriptedUpstream
 let stalls: StallServer
 let key: string
@@ -26,30 +26,40 @@ before(async () => {
 bundled: false
 rate_limit: { requests: 100000, window: 60 }
 providers:
-${['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama', 'deepgram', 'elevenlabs'].map((adapter) => `  ${adapter}: { adapter: ${adapter}, base_url: "${upstream.url}", api_key: upstream-key }`).join('\n')}
+${['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama', 'deepgram', 'elevenlabs', 'replicate'].map((adapter) => `  ${adapter}: { adapter: ${adapter}, base_url: "${upstream.url}", api_key: upstream-key }`).join('\n')}
+${['mistral', 'groq', 'cohere'].map((name) => `  sdk-${name}: { adapter: ai-sdk, package: "@ai-sdk/${name}", base_url: "${upstream.url}", api_key: upstream-key }`).join('\n')}
   native: { adapter: openai, base_url: "${upstream.url}", api_key: upstream-key }
 models:
-${['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama'].map((name) => chat(name)).join('\n')}
+${['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama', 'sdk-mistral', 'sdk-groq'].map((name) => chat(name)).join('\n')}
 ${chat('native', ', native_responses: true, native_completions: true')}
 ${unit('vectors', 'embeddings', 'openai', 'prompt: 1', 'context_length: 8192, ')}
 ${unit('cohere-vectors', 'embeddings', 'cohere', 'prompt: 1', 'context_length: 8192, ')}
 ${unit('ranking', 'rerank', 'openai', 'prompt: 1', 'context_length: 8192, ')}
+${unit('sdk-vectors', 'embeddings', 'sdk-mistral', 'prompt: 1', 'context_length: 8192, ')}
+${unit('sdk-ranking', 'rerank', 'sdk-cohere', 'prompt: 1', 'context_length: 8192, ')}
+${unit('sdk-ear', 'transcription', 'sdk-groq', 'second: 1')}
 ${unit('picture', 'image', 'openai', 'image_output: 1')}
 ${unit('whisper-1', 'transcription', 'openai', 'second: 1')}
 ${unit('nova-3', 'transcription', 'deepgram', 'second: 1')}
 ${unit('scribe_v1', 'transcription', 'elevenlabs', 'second: 1')}
 ${unit('tts-1', 'tts', 'openai', 'characters: 1')}
 ${unit('sora-2', 'video', 'openai', 'video_second: 1', 'supported_durations: [4], ')}
+${unit('veo-3', 'video', 'gemini', 'video_second: 1', 'supported_durations: [4], ')}
+${unit('film', 'video', 'replicate', 'video_second: 1', 'supported_durations: [4], ')}
 `)
   key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
+  // What loads with the first answer of a protocol is not measured.
+  for (const { path, request, begin, text, written, type } of [...STREAMS, ...SDK_STREAMS]) {
+    const bytes = Buffer.concat([...begin, text('x')].map(written))
+    upstream.answer((response) => void response.writeHead(200, { 'content-type': type }).end(bytes))
+    await stalls.server.request('POST', path, { key, body: { ...request, stream: true } })
+  }
 })
 
 after(async () => {
   await stalls.stop()
   await upstream.close()
 })
-
-const MESSAGES = [{ role: 'user', content: 'x' }]
 
 async function asked(what: string, path: string, body: string): Promise<Answer> {
   const before = upstream.received.length
@@ -60,131 +70,8 @@ async function asked(what: string, path: string, body: string): Promise<Answer> 
 
 const numbered = (count: number, make: (index: number) => string): string =>
   Array.from({ length: count }, (_value, index) => make(index)).join(',')
+
 const many = (item: string, count: number): string => `${`${item},`.repeat(count - 1)}${item}`
-
-/** A protocol's whole answer: with its list of parts, and one of these; `text` stands for a text of any length. */
-interface Whole {
-  readonly what: string
-  readonly path: string
-  readonly request: Readonly<Record<string, unknown>>
-  readonly around: (parts: string) => string
-  readonly part: (text: string) => string
-}
-
-const chatOf = (name: string): Pick<Whole, 'what' | 'path' | 'request'> => ({
-  what: `chat of ${name}`,
-  path: '/v1/chat/completions',
-  request: { model: `test/${name}`, messages: MESSAGES },
-})
-const form = (model: string): Whole['request'] => ({
-  model,
-  input_audio: { data: Buffer.from(`RIFF${'\0'.repeat(60)}`).toString('base64'), format: 'wav' },
-  response_format: 'verbose_json',
-  timestamp_granularities: ['word'],
-})
-const WHOLES: readonly Whole[] = [
-  {
-    ...chatOf('openai'),
-    around: (parts) =>
-      `{"choices":[{"message":{"content":[${parts}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
-    part: (text) => `{"type":"text","text":"${text}"}`,
-  },
-  {
-    ...chatOf('anthropic'),
-    around: (parts) =>
-      `{"type":"message","content":[${parts}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`,
-    part: (text) => `{"type":"text","text":"${text}"}`,
-  },
-  {
-    ...chatOf('gemini'),
-    around: (parts) =>
-      `{"candidates":[{"content":{"parts":[${parts}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`,
-    part: (text) => `{"text":"${text}"}`,
-  },
-  {
-    ...chatOf('bedrock'),
-    around: (parts) =>
-      `{"output":{"message":{"content":[${parts}]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1}}`,
-    part: (text) => `{"text":"${text}"}`,
-  },
-  {
-    ...chatOf('cohere'),
-    around: (parts) =>
-      `{"message":{"content":[${parts}]},"finish_reason":"COMPLETE","usage":{"tokens":{"input_tokens":1,"output_tokens":1}}}`,
-    part: (text) => `{"type":"text","text":"${text}"}`,
-  },
-  {
-    ...chatOf('ollama'),
-    around: (parts) =>
-      `{"message":{"content":"x","tool_calls":[${parts}]},"done":true,"prompt_eval_count":1,"eval_count":1}`,
-    part: (text) => `{"function":{"name":"f","arguments":{"a":"${text}"}}}`,
-  },
-  {
-    what: 'responses',
-    path: '/v1/responses',
-    request: { model: 'test/native', input: 'x' },
-    around: (parts) =>
-      `{"object":"response","status":"completed","output":[{"type":"message","content":[${parts}]}],"usage":{"input_tokens":1,"output_tokens":1}}`,
-    part: (text) => `{"type":"output_text","text":"${text}"}`,
-  },
-  {
-    what: 'completions',
-    path: '/v1/completions',
-    request: { model: 'test/native', prompt: 'x' },
-    around: (parts) => `{"choices":[${parts}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
-    part: (text) => `{"text":"${text}","finish_reason":"stop"}`,
-  },
-  {
-    what: 'embeddings',
-    path: '/v1/embeddings',
-    request: { model: 'test/vectors', input: 'x' },
-    around: (parts) => `{"data":[${parts}],"usage":{"prompt_tokens":1}}`,
-    part: (text) => `{"index":0,"embedding":"${text}"}`,
-  },
-  {
-    what: "embeddings of Cohere's",
-    path: '/v1/embeddings',
-    request: { model: 'test/cohere-vectors', input: 'x' },
-    around: (parts) => `{"embeddings":{"float":[${parts}]}}`,
-    part: (text) => `["${text}"]`,
-  },
-  {
-    what: 'rerank',
-    path: '/v1/rerank',
-    request: { model: 'test/ranking', query: 'x', documents: ['x', 'y'] },
-    around: (parts) => `{"results":[${parts}],"usage":{"total_tokens":1}}`,
-    part: (text) => `{"index":0,"relevance_score":0.5,"document":"${text}"}`,
-  },
-  {
-    what: 'images',
-    path: '/v1/images/generations',
-    request: { model: 'test/picture', prompt: 'x' },
-    around: (parts) => `{"data":[${parts}]}`,
-    part: (text) => `{"b64_json":"${text}"}`,
-  },
-  {
-    what: 'transcription',
-    path: '/v1/audio/transcriptions',
-    request: form('test/whisper-1'),
-    around: (parts) => `{"text":"x","duration":1,"words":[${parts}]}`,
-    part: (text) => `{"word":"${text}","start":0,"end":1}`,
-  },
-  {
-    what: "transcription of Deepgram's",
-    path: '/v1/audio/transcriptions',
-    request: form('test/nova-3'),
-    around: (parts) =>
-      `{"metadata":{"duration":1},"results":{"channels":[{"alternatives":[{"transcript":"x","words":[${parts}]}]}]}}`,
-    part: (text) => `{"word":"${text}","start":0,"end":1}`,
-  },
-  {
-    what: "transcription of ElevenLabs'",
-    path: '/v1/audio/transcriptions',
-    request: form('test/scribe_v1'),
-    around: (parts) => `{"text":"x","words":[${parts}]}`,
-    part: (text) => `{"text":"${text}","type":"word","start":0,"end":1}`,
-  },
-]
 
 /** The longest that one is taken of: in parts, in one text, and as what no reader has asked for. */
 const SIZES: readonly (readonly [what: string, answer: (whole: Whole) => string])[] = [
@@ -192,12 +79,15 @@ const SIZES: readonly (readonly [what: string, answer: (whole: Whole) => string]
   ['as many parts as one is looked at for', ({ around }) => around(many('{}', 59_000))],
   ['parts that are none', ({ around }) => around(many('[]', 600_000))],
   ['a long text', ({ around, part }) => around(part('слово дом '.repeat(400_000)))],
-  ['a text of escapes', ({ around, part }) => around(part('\\"\\n'.repeat(1_500_000)))],
+  ['a text of escapes', ({ around, part }) => around(part('\\"\\n'.repeat(1_400_000)))],
+  ['31 MB of escapes', ({ around, part }) => around(part('\\"\\n'.repeat(7 * MEGABYTE)))],
 ]
 
-for (const whole of WHOLES) {
-  test(`no stall above ${STALL_MS_MAX} ms of CPU by what is answered whole: ${whole.what}`, async () => {
-    for (const [size, answer] of SIZES) {
+for (const [index, whole] of [...WHOLES, ...SDK_WHOLES].entries()) {
+  test(`no stall above ${STALL_MS_MAX} ms of CPU for a whole answer: ${whole.what}`, async () => {
+    for (const [size, answer] of SIZES.filter((_size, place) =>
+      formed({ short: place === index % SIZES.length || place === (index + 3) % SIZES.length, long: true }),
+    )) {
       const bytes = Buffer.from(answer(whole))
       upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(bytes))
       await asked(`${whole.what}: ${size}`, whole.path, JSON.stringify(whole.request))
@@ -210,124 +100,15 @@ for (const whole of WHOLES) {
   })
 }
 
-/** A protocol's stream: what begins it, a piece of its text, and a piece of what a tool is called with. */
-interface Streamed {
-  readonly what: string
-  readonly path: string
-  readonly request: Readonly<Record<string, unknown>>
-  readonly type: string
-  readonly written: (event: string) => Buffer
-  readonly begin: readonly string[]
-  readonly text: (text: string) => string
-  readonly tool: (text: string) => string
-}
-
-const sse = (event: string): Buffer => Buffer.from(`data: ${event}\n\n`)
-const line = (event: string): Buffer => Buffer.from(`${event}\n`)
-/** Converse names its events outside of their JSON. */
-const converse = (event: string): Buffer => {
-  const [name = '', ...json] = event.split(' ')
-  return converseEvent(name, JSON.parse(json.join(' ')))
-}
-const SSE_TYPE = 'text/event-stream'
-const STREAMS: readonly Streamed[] = [
-  {
-    ...chatOf('openai'),
-    type: SSE_TYPE,
-    written: sse,
-    begin: [
-      '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}',
-    ],
-    text: (text) => `{"choices":[{"index":0,"delta":{"content":"${text}"}}]}`,
-    tool: (text) => `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"${text}"}}]}}]}`,
-  },
-  {
-    ...chatOf('anthropic'),
-    type: SSE_TYPE,
-    written: sse,
-    begin: [
-      '{"type":"message_start","message":{"id":"a","usage":{"input_tokens":1}}}',
-      '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
-      '{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}',
-    ],
-    text: (text) => `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}`,
-    tool: (text) =>
-      `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"${text}"}}`,
-  },
-  {
-    ...chatOf('gemini'),
-    type: SSE_TYPE,
-    written: sse,
-    begin: [],
-    text: (text) => `{"candidates":[{"content":{"parts":[{"text":"${text}"}]}}]}`,
-    tool: (text) =>
-      `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.a","stringValue":"${text}"}],"willContinue":true}}]}}]}`,
-  },
-  {
-    ...chatOf('bedrock'),
-    type: 'application/vnd.amazon.eventstream',
-    written: converse,
-    begin: [
-      'messageStart {"role":"assistant"}',
-      'contentBlockStart {"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"a","name":"f"}}}',
-    ],
-    text: (text) => `contentBlockDelta {"contentBlockIndex":0,"delta":{"text":"${text}"}}`,
-    tool: (text) => `contentBlockDelta {"contentBlockIndex":1,"delta":{"toolUse":{"input":"${text}"}}}`,
-  },
-  {
-    ...chatOf('cohere'),
-    type: SSE_TYPE,
-    written: sse,
-    begin: [
-      '{"type":"message-start","id":"a","delta":{"message":{"role":"assistant"}}}',
-      '{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}',
-      '{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"a","type":"function","function":{"name":"f","arguments":""}}}}}',
-    ],
-    text: (text) => `{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"${text}"}}}}`,
-    tool: (text) =>
-      `{"type":"tool-call-delta","index":0,"delta":{"message":{"tool_calls":{"function":{"arguments":"${text}"}}}}}`,
-  },
-  {
-    ...chatOf('ollama'),
-    type: 'application/x-ndjson',
-    written: line,
-    begin: [],
-    text: (text) => `{"message":{"role":"assistant","content":"${text}"},"done":false}`,
-    tool: (text) => `{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":"${text}"}}}]},"done":false}`,
-  },
-  {
-    what: 'responses',
-    path: '/v1/responses',
-    request: { model: 'test/native', input: 'x' },
-    type: SSE_TYPE,
-    written: sse,
-    begin: [
-      '{"type":"response.created","response":{"id":"a"}}',
-      '{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[]}}',
-      '{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"f","arguments":""}}',
-    ],
-    text: (text) =>
-      `{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"m","delta":"${text}"}`,
-    tool: (text) =>
-      `{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"f","delta":"${text}"}`,
-  },
-  {
-    what: 'completions',
-    path: '/v1/completions',
-    request: { model: 'test/native', prompt: 'x' },
-    type: SSE_TYPE,
-    written: sse,
-    begin: [],
-    text: (text) => `{"choices":[{"index":0,"text":"${text}","finish_reason":null}]}`,
-    tool: (text) => `{"choices":[{"index":7,"text":"${text}","finish_reason":null}]}`,
-  },
-]
-
-const DELTAS = 15_000
+/**
+ * Of one burst. 15,000 take up to 150 ms of a slow core where the client keeps up, since each read of the socket leads
+ * to the next: a turn between them has to wait until a pause of undici's parser is safe.
+ */
+const DELTAS = 8_000
 const LONG = '\\"'.repeat(450_000)
 
-for (const stream of STREAMS) {
-  test(`no stall above ${STALL_MS_MAX} ms of CPU by what is streamed: ${stream.what}`, async () => {
+for (const [index, stream] of [...STREAMS, ...SDK_STREAMS].entries()) {
+  test(`no stall above ${STALL_MS_MAX} ms of CPU for a stream: ${stream.what}`, async () => {
     const bodies: readonly (readonly [string, readonly Buffer[]])[] = [
       ['small pieces of text', Array.from({ length: DELTAS }, () => stream.written(stream.text('x')))],
       ['small pieces of arguments', Array.from({ length: DELTAS }, () => stream.written(stream.tool('x')))],
@@ -339,7 +120,9 @@ for (const stream of STREAMS) {
         ),
       ],
     ]
-    for (const [what, events] of bodies) {
+    for (const [what, events] of bodies.filter((_body, place) =>
+      formed({ short: place % 2 === index % 2, long: true }),
+    )) {
       const bytes = Buffer.concat([...stream.begin.map(stream.written), ...events])
       upstream.answer((response) => void response.writeHead(200, { 'content-type': stream.type }).end(bytes))
       await asked(`${stream.what}: ${what}`, stream.path, JSON.stringify({ ...stream.request, stream: true }))
@@ -425,12 +208,27 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by vectors that are none`, async 
   await asked('a vector of one number', '/v1/embeddings', JSON.stringify({ model: 'test/vectors', input: 'x' }))
 })
 
-test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 tokens and 20 others of each, which are passed on`, async () => {
+const LISTED_TOKENS = 16_000
+const TOPS = 20
+
+function openaiLogprobs(count: number): string {
   const token = (index: number): string =>
     `{"token":"${TOKENS[index % TOKENS.length]}","logprob":${-(index % 1_000) / 137},"bytes":[104,101,108,108,111]}`
   const entry = (index: number): string =>
-    `${token(index).slice(0, -1)},"top_logprobs":[${numbered(20, (place) => token(index + place))}]}`
-  const logprobs = `{"content":[${numbered(16_000, entry)}],"refusal":null}`
+    `${token(index).slice(0, -1)},"top_logprobs":[${numbered(TOPS, (place) => token(index + place))}]}`
+  return `{"content":[${numbered(count, entry)}],"refusal":null}`
+}
+
+function geminiLogprobs(count: number): string {
+  const token = (index: number): string =>
+    `{"token":"${TOKENS[index % TOKENS.length]}","logProbability":${-(index % 1_000) / 137},"tokenId":${index}}`
+  return `{"topCandidates":[${numbered(count, (index) => `{"candidates":[${numbered(TOPS, (place) => token(index + place))}]}`)}],"chosenCandidates":[${numbered(count, token)}],"logProbabilitySum":-1.5}`
+}
+
+const WITH_LOGPROBS = { logprobs: true, top_logprobs: TOPS, messages: MESSAGES }
+
+test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 tokens and 20 others of each, which are passed on`, async () => {
+  const logprobs = openaiLogprobs(LISTED_TOKENS)
   const answer = Buffer.from(
     `{"id":"up-1","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"logprobs":${logprobs},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":16000,"total_tokens":16001}}`,
   )
@@ -439,12 +237,7 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 to
   const { status, text } = await asked(
     'probabilities',
     '/v1/chat/completions',
-    JSON.stringify({
-      model: 'test/openai',
-      logprobs: true,
-      top_logprobs: 20,
-      messages: [{ role: 'user', content: 'x' }],
-    }),
+    JSON.stringify({ model: 'test/openai', ...WITH_LOGPROBS }),
   )
   assert.equal(status, 200)
   assert.ok(
@@ -454,30 +247,195 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 to
   )
 })
 
-test(`no stall above ${STALL_MS_MAX} ms of CPU by a sound of 31 MB, or by what a video's job is told to be`, async () => {
+test(`no stall above ${STALL_MS_MAX} ms of CPU for as many probabilities in Gemini's form, which are rewritten`, async () => {
+  const answer = Buffer.from(
+    `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP","logprobsResult":${geminiLogprobs(LISTED_TOKENS)}}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":16000}}`,
+  )
+  assert.ok(answer.length > 18 * MEGABYTE)
+  upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(answer))
+  const { status, text } = await asked(
+    "Gemini's probabilities",
+    '/v1/chat/completions',
+    JSON.stringify({ model: 'test/gemini', ...WITH_LOGPROBS }),
+  )
+  assert.equal(status, 200, text.slice(0, 300))
+  assert.equal(text.split('"top_logprobs":[{"token":').length - 1, LISTED_TOKENS)
+  assert.ok(
+    text.includes('"token":" слово","logprob":') && text.includes('"completion_tokens":16000'),
+    text.slice(0, 300),
+  )
+})
+
+test(`no stall above ${STALL_MS_MAX} ms of CPU by probabilities in a stream, in many pieces and in large ones`, async () => {
+  const finishes = {
+    openai:
+      '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}',
+    gemini: '{"candidates":[{"content":{"parts":[]},"finishReason":"STOP"}]}',
+  }
+  const piece = {
+    openai: (count: number) => `{"choices":[{"index":0,"delta":{"content":"x"},"logprobs":${openaiLogprobs(count)}}]}`,
+    gemini: (count: number) =>
+      `{"candidates":[{"content":{"parts":[{"text":"x"}]},"logprobsResult":${geminiLogprobs(count)}}]}`,
+  }
+  for (const name of ['openai', 'gemini'] as const) {
+    for (const [count, pieces] of formed({
+      short: [[600, 4]] as const,
+      long: [
+        [1, 2_000],
+        [600, 6],
+      ] as const,
+    })) {
+      const events = [
+        ...Array.from({ length: pieces }, () => sse(piece[name](count))),
+        sse(finishes[name]),
+        ...(name === 'openai' ? [sse('[DONE]')] : []),
+      ]
+      upstream.answer((response) => void response.writeHead(200, EVENTS_HEAD).end(Buffer.concat(events)))
+      const { text } = await asked(
+        `${name}: ${pieces} pieces`,
+        '/v1/chat/completions',
+        JSON.stringify({ model: `test/${name}`, stream: true, ...WITH_LOGPROBS }),
+      )
+      assert.ok(text.endsWith('data: [DONE]\n\n'), text.slice(-500))
+      assert.equal(text.split('"top_logprobs":[{"token":').length - 1, count * pieces)
+    }
+  }
+})
+
+test(`no stall above ${STALL_MS_MAX} ms of CPU by a sound of 31 MB`, async () => {
   upstream.answer(
     (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.alloc(31 * MEGABYTE, 0xff)),
   )
   await asked('speech', '/v1/audio/speech', JSON.stringify({ model: 'test/tts-1', input: 'x', voice: 'alloy' }))
-  for (const told of [
-    `{"id":"v","status":"failed","error":{"message":"${'a.b-c@d '.repeat(50_000)}"}}`,
-    `{"id":"v","status":"failed","x":[${many('[]', 50_000)}]}`,
-  ]) {
-    upstream.answer(
-      (response, { method }) =>
-        void response.writeHead(200, JSON_HEAD).end(method === 'POST' ? '{"id":"v","status":"queued"}' : told),
-    )
-    await stalls.watched('a video', async () => {
-      const { status, text, body } = await stalls.server.request('POST', '/v1/videos', {
-        key,
-        body: { model: 'test/sora-2', prompt: 'x', duration: 4 },
-      })
-      assert.ok(status < 300, text)
-      await until(
-        20_000,
-        'the job has failed',
-        async () => (await stalls.server.request('GET', `/v1/videos?id=${body.id}`, { key })).body.status === 'failed',
-      )
-    })
-  }
 })
+
+/** The answers of a video provider to a submission, and to a look at its job. */
+const JOBS: readonly (readonly [
+  model: string,
+  accepted: string,
+  ended: (part: string) => string,
+  failed: (message: string) => string,
+])[] = [
+  [
+    'sora-2',
+    '{"id":"v","status":"queued"}',
+    (part) => `{"id":"v","status":"failed","x":[${part}]}`,
+    (message) => `{"id":"v","status":"failed","error":{"message":"${message}"}}`,
+  ],
+  [
+    'veo-3',
+    '{"name":"operations/v"}',
+    (part) => `{"name":"operations/v","done":true,"response":{"generateVideoResponse":{"generatedSamples":[${part}]}}}`,
+    (message) => `{"name":"operations/v","error":{"code":3,"message":"${message}"}}`,
+  ],
+  [
+    'acme/film',
+    '{"id":"v","status":"starting"}',
+    (part) => `{"id":"v","status":"succeeded","output":[${part}],"logs":"${'12%|'.repeat(50_000)}"}`,
+    (message) => `{"id":"v","status":"failed","error":"${message}"}`,
+  ],
+]
+
+for (const [model, accepted, ended, failed] of JOBS) {
+  test(`no stall above ${STALL_MS_MAX} ms of CPU for the answers about a video job: ${model}`, async () => {
+    const all = [
+      failed('a.b-c@d '.repeat(50_000)),
+      ended(many('[]', 50_000)),
+      failed('\\n'.repeat(400_000)),
+      ended(many('{}', 50_000)),
+      ended(many('[]', 300_000)),
+    ]
+    for (const told of formed({ short: all.slice(0, 2), long: all })) {
+      upstream.answer(
+        (response, { method }) => void response.writeHead(200, JSON_HEAD).end(method === 'POST' ? accepted : told),
+      )
+      await stalls.watched(`${model}: a video`, async () => {
+        const { status, text, body } = await stalls.server.request('POST', '/v1/videos', {
+          key,
+          body: { model: `test/${model.replace('acme/', '')}`, prompt: 'x', duration: 4 },
+        })
+        assert.ok(status < 300, text)
+        if (told.length > MEGABYTE * 0.8) return
+        await until(
+          20_000,
+          'the job has failed',
+          async () =>
+            (await stalls.server.request('GET', `/v1/videos?id=${body.id}`, { key })).body.status === 'failed',
+        )
+      })
+    }
+  })
+}
+
+const VERTEX_NAME = 'projects/p/locations/l/publishers/google/models/veo-3/operations/v'
+
+/** What Vertex AI puts into the answer to a poll: videos in base64. */
+const VERTEX_ANSWERS: readonly (readonly [what: string, status: string, answer: (response: ServerResponse) => void])[] =
+  [
+    [
+      'a video of 190 MB',
+      'completed',
+      (response) => {
+        response.write(
+          `{"name":"${VERTEX_NAME}","done":true,"response":{"videos":[{"mimeType":"video/mp4","bytesBase64Encoded":"`,
+        )
+        const piece = Buffer.from('\0\0\0\x20ftypisom'.repeat(87_382)).toString('base64')
+        pumped(response, piece, Math.floor((253 * MEGABYTE) / piece.length), '"}]}}')
+      },
+    ],
+    [
+      'what begins as a video and goes on in escapes',
+      'in_progress',
+      (response) => {
+        response.write(
+          `{"name":"${VERTEX_NAME}","done":true,"response":{"videos":[{"bytesBase64Encoded":"${'A'.repeat(80)}`,
+        )
+        pumped(response, '\\"'.repeat(500_000), 200, '')
+      },
+    ],
+    [
+      'lists without an end',
+      'in_progress',
+      (response) => {
+        response.write(`{"name":"${VERTEX_NAME}","x":[`)
+        pumped(response, '[],'.repeat(300_000), 200, '')
+      },
+    ],
+  ]
+
+/** As fast as they are taken. */
+function pumped(response: ServerResponse, piece: string, count: number, end: string): void {
+  let left = count
+  const goOn = (): void => {
+    while (left > 0) {
+      left -= 1
+      if (!response.write(piece)) return
+    }
+    response.end(end)
+  }
+  response.on('drain', goOn)
+  goOn()
+}
+
+for (const [what, status, answer] of VERTEX_ANSWERS) {
+  test(`no stall above ${STALL_MS_MAX} ms of CPU by the videos inside of an answer: ${what}`, async () => {
+    let told = 0
+    upstream.answer((response, { url = '' }) => {
+      response.writeHead(200, JSON_HEAD)
+      if (!url.endsWith('fetchPredictOperation')) return void response.end(`{"name":"${VERTEX_NAME}"}`)
+      response.on('close', () => (told += 1))
+      answer(response)
+    })
+    await stalls.watched(what, async () => {
+      const before = told
+      const { body } = await stalls.server.request('POST', '/v1/videos', {
+        key,
+        body: { model: 'test/veo-3', prompt: 'x', duration: 4 },
+      })
+      await until(60_000, 'the provider has told of the job', async () => {
+        if (status === 'in_progress') return told > before
+        return (await stalls.server.request('GET', `/v1/videos?id=${body.id}`, { key })).body.status === status
+      })
+    })
+  })
+}

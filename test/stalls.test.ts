@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { wavFile } from './harness/audio-files.ts'
 import { STALL_MS_MAX } from './harness/patience.ts'
 import { startStallServer, type StallServer } from './harness/stall-server.ts'
 
@@ -13,7 +14,7 @@ before(async () => {
     '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
   )
   key = (await stalls.server.createAccount({ balance: 1_000_000 })).key
-  // What is compiled with the first request of a kind is not what is measured.
+  // The compilation during the first request of a kind is not measured.
   for (const [path, body] of Object.entries(SMALL))
     assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
 })
@@ -28,7 +29,10 @@ const SMALL: Readonly<Record<string, unknown>> = {
   '/v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['x'] },
   '/v1/images/generations': { model: 'sandbox/image', prompt: 'x' },
   '/v1/audio/speech': { model: 'sandbox/tts', input: 'x', voice: 'alloy' },
-  '/v1/audio/transcriptions': { model: 'sandbox/transcription', input_audio: { data: 'AAAA', format: 'wav' } },
+  '/v1/audio/transcriptions': {
+    model: 'sandbox/transcription',
+    input_audio: { data: wavFile(0.1).toString('base64'), format: 'wav' },
+  },
   '/v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
 }
 

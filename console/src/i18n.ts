@@ -2,28 +2,31 @@ import i18next from 'i18next'
 import { initReactI18next } from 'react-i18next'
 import type en from './locales/en.json'
 import type operatorEn from './locales/operator.en.json'
-import type { Language } from '../../src/cabinet/contract.ts'
+import type { TableTexts } from './locales/table-texts.ts'
+import type { Language } from '../../src/cabinet/session-contract.ts'
 
 declare module 'i18next' {
   interface CustomTypeOptions {
-    resources: { translation: typeof en & typeof operatorEn }
+    resources: { translation: typeof en & typeof operatorEn & TableTexts }
   }
 }
 
 const STORED = 'tollgate-language'
-const LOADERS: Readonly<Record<Language, () => Promise<{ readonly default: object }>>> = {
-  en: () => import('./locales/en.json'),
-  ru: () => import('./locales/ru.json'),
+/** A text that English has and another language lacks does not compile. */
+type Loaders<Texts> = Readonly<Record<Language, () => Promise<Texts>>>
+const LOADERS: Loaders<typeof en & TableTexts> = {
+  en: async () => (await import('./locales/en.ts')).texts,
+  ru: async () => (await import('./locales/ru.ts')).texts,
 }
 
-/** What only the operator's pages say: the others do not load it. */
-const OPERATOR_LOADERS: typeof LOADERS = {
-  en: () => import('./locales/operator.en.json'),
-  ru: () => import('./locales/operator.ru.json'),
+/** Only the operator's pages load these texts. */
+const OPERATOR_LOADERS: Loaders<typeof operatorEn> = {
+  en: async () => (await import('./locales/operator.en.json')).default,
+  ru: async () => (await import('./locales/operator.ru.json')).default,
 }
 const ofOperator = { wanted: false, loaded: new Set<Language>() }
 
-/** The language chosen here before, else the first of the browser's that we have. */
+/** The language that was chosen in this browser before; else the browser's first language that the console has. */
 export function preferredLanguage(): Language {
   const stored = localStorage.getItem(STORED)
   if (stored === 'en' || stored === 'ru') return stored
@@ -35,27 +38,25 @@ export function currentLanguage(): Language {
   return i18next.language === 'ru' ? 'ru' : 'en'
 }
 
-/** Loads a language's texts, and uses them from now on. */
+/** Loads the texts of a language and shows them from now on. */
 export async function speak(language: Language): Promise<void> {
   if (!i18next.isInitialized)
-    await i18next
-      .use(initReactI18next)
-      .init({
-        lng: language,
-        fallbackLng: false,
-        interpolation: { escapeValue: false },
-        resources: {},
-        react: { useSuspense: false },
-      })
+    await i18next.use(initReactI18next).init({
+      lng: language,
+      fallbackLng: false,
+      interpolation: { escapeValue: false },
+      resources: {},
+      react: { useSuspense: false },
+    })
   if (!i18next.hasResourceBundle(language, 'translation'))
-    i18next.addResourceBundle(language, 'translation', (await LOADERS[language]()).default)
+    i18next.addResourceBundle(language, 'translation', await LOADERS[language]())
   if (ofOperator.wanted) await loadOperator(language)
   await i18next.changeLanguage(language)
   localStorage.setItem(STORED, language)
   document.documentElement.lang = language
 }
 
-/** Loads the texts of the operator's pages, in this language and in each that is chosen later. */
+/** Loads the texts of the operator's pages, in this language and in every language that is chosen later. */
 export async function speakToOperator(): Promise<void> {
   ofOperator.wanted = true
   await loadOperator(currentLanguage())
@@ -63,6 +64,6 @@ export async function speakToOperator(): Promise<void> {
 
 async function loadOperator(language: Language): Promise<void> {
   if (ofOperator.loaded.has(language)) return
-  i18next.addResourceBundle(language, 'translation', (await OPERATOR_LOADERS[language]()).default, true)
+  i18next.addResourceBundle(language, 'translation', await OPERATOR_LOADERS[language](), true)
   ofOperator.loaded.add(language)
 }

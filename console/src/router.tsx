@@ -27,7 +27,7 @@ function operatorPage<const Path extends string>(path: Path, component: RouteCom
   return createRoute({ getParentRoute: () => root, path, component, beforeLoad: speakToOperator })
 }
 
-/** Every page is its own chunk. */
+/** Each page is a chunk. */
 const routeTree = root.addChildren([
   page(
     '/sign-in',
@@ -168,7 +168,7 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Outline height={400} />,
   scrollRestoration: true,
-  // Plain texts: an id of digits stays a text.
+  // Values stay texts, so an id of digits does not become a number.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const text = queryText(search)

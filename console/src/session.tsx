@@ -1,9 +1,9 @@
 import { createContext, useContext, type ReactNode } from 'react'
-import type { SessionState } from '../../src/cabinet/contract.ts'
+import type { SessionState } from '../../src/cabinet/session-contract.ts'
 
 const SessionContext = createContext<SessionState | null>(null)
 
-/** Who is signed in and what the service says of itself, for everything below. */
+/** The signed-in user and the service's facts, for every component below. */
 export function SessionProvider({
   state,
   children,

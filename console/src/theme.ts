@@ -1,12 +1,12 @@
 import {
-  Button,
-  Card,
   createTheme,
-  Drawer,
-  Modal,
-  Table,
+  type ButtonProps,
+  type CardProps,
   type CSSVariablesResolver,
+  type DrawerProps,
   type MantineColorsTuple,
+  type ModalProps,
+  type TableProps,
 } from '@mantine/core'
 
 /** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
@@ -22,7 +22,7 @@ const sea: MantineColorsTuple = [
   '#075e54',
   '#034840',
 ]
-/** Neutral with a breath of blue. */
+/** Greys with a little blue. */
 const dark: MantineColorsTuple = [
   '#d6dbe1',
   '#b8c0c9',
@@ -48,19 +48,26 @@ export const theme = createTheme({
   headings: { fontWeight: '650' },
   respectReducedMotion: true,
   cursorType: 'pointer',
+  // By name: `Table.extend` and the like would load each of these components, and its parts, with the first page.
   components: {
     // The scroll lock writes a style element, which the content security policy refuses; base.css locks instead.
-    Modal: Modal.extend({
-      defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } },
+    Modal: defaults<ModalProps>({
+      lockScroll: false,
+      centered: true,
+      overlayProps: { backgroundOpacity: 0.45, blur: 2 },
     }),
-    Drawer: Drawer.extend({ defaultProps: { lockScroll: false } }),
-    Card: Card.extend({ defaultProps: { withBorder: true, padding: 'lg', bg: 'var(--surface)' } }),
-    Button: Button.extend({ defaultProps: { fw: 550 } }),
-    Table: Table.extend({ defaultProps: { verticalSpacing: 'sm' } }),
+    Drawer: defaults<DrawerProps>({ lockScroll: false }),
+    Card: defaults<CardProps>({ withBorder: true, padding: 'lg', bg: 'var(--surface)' }),
+    Button: defaults<ButtonProps>({ fw: 550 }),
+    Table: defaults<TableProps>({ verticalSpacing: 'sm' }),
   },
 })
 
-/** What the default theme is too faint in: dimmed text and placeholders must reach 4.5:1. */
+function defaults<Props>(defaultProps: Partial<Props>): { readonly defaultProps: Partial<Props> } {
+  return { defaultProps }
+}
+
+/** Colours that the default theme makes too faint: dimmed text and placeholders must reach 4.5:1. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -71,6 +78,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-text': '#16202a',
     '--mantine-color-anchor': '#0a6f62',
     '--mantine-color-error': '#c92a2a',
+    '--mantine-color-red-text': '#c92a2a',
     '--page': '#f6f8f9',
     '--surface': '#ffffff',
     '--line': '#e3e7eb',

@@ -1,5 +1,11 @@
 declare module 'virtual:theme.css'
 
+declare module 'virtual:table-texts/*' {
+  import type { TableTexts } from './locales/table-texts.ts'
+
+  export const tables: TableTexts
+}
+
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {
   import type { Icon } from '@tabler/icons-react'
 

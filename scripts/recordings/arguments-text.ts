@@ -72,7 +72,7 @@ export class ArgumentsText {
     } else if (letter === '}' || letter === ']') {
       this.#levels.pop()
       this.#expectsKey = false
-      // What follows a whole value is another one: some providers send it again, some as the next call.
+      // A complete value may be followed by another: some providers send it again, some send the next call.
       if (this.#levels.length === 0) this.#mode = 'start'
     } else if (letter === ':') this.#expectsKey = false
     else if (letter === ',') this.#expectsKey = this.#levels.at(-1) === '{'

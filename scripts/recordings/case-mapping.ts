@@ -16,11 +16,11 @@ const PERCENT = /%[0-9A-Fa-f]{2}/g
 /** Members that tell one stream of pieces from another. */
 const PLACES = ['index', 'item_id', 'output_index', 'content_index', 'contentBlockIndex']
 
-/** What replaces the texts, the identifiers and the media of one case, everywhere in it alike. */
+/** The replacements of the texts, the identifiers and the media of one case, the same everywhere in it. */
 export class CaseMapping {
   readonly letters: Letters
   readonly ids: Identifiers
-  /** The base64 of everything made, with what it was made by. */
+  /** The base64 of everything made, with its sources. */
   readonly media = new Map<string, MediaSpec>()
   readonly #protocol: string
   /** Whose addresses the product asks: their hosts and paths stay, but for identifiers. */
@@ -101,7 +101,7 @@ export class CaseMapping {
   }
 
   #pieceOf(value: string, path: JsonPath, root: unknown): string {
-    // Pieces come at any position of their lists; what is expected is whole, and each has its own.
+    // Pieces come at any position of their lists; the expected answer is complete, and each has its own.
     const steps = path[0] === EXPECTED ? path : path.filter((step) => typeof step === 'string')
     const place = [...steps, ...placesAlong(path, root)].join(' ')
     const found = this.#arguments.get(place) ?? new ArgumentsText(this.letters)

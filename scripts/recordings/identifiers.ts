@@ -4,14 +4,14 @@ const HEX = '0123456789abcdef'
 const DIGITS = '0123456789'
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-/** A part that says what the identifier is of: `chatcmpl`, `call`, `toolu`. */
+/** The part that names the identifier's kind: `chatcmpl`, `call`, `toolu`. */
 const WORD = /^[a-z]{1,12}$|^[a-z]+(?:[A-Z][a-z]+)+$/
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const PART = /[A-Za-z0-9]+/g
 /** Shorter ones number something. */
 const DRAWN_LENGTH_MIN = 6
 
-/** Other identifiers of the same shape, the same one wherever it stands in a case. */
+/** Replaces identifiers by others of the same shape; one identifier has one replacement in a whole case. */
 export class Identifiers {
   readonly #seed: string
   readonly #known = new Map<string, string>()

@@ -1,6 +1,6 @@
 export type JsonPath = readonly (string | number)[]
 
-/** What becomes of a JSON text. Each answer has as many UTF-16 units as what it stands for. */
+/** Rewrites a JSON text. Each result has as many UTF-16 units as the original. */
 export interface JsonVisitor {
   string(value: string, path: JsonPath): string
   /** `path` is the object's. */

@@ -32,7 +32,7 @@ const CLASSES: readonly LetterClass[] = [
   { has: /[\u4e00-\u9fff]/, letters: '山水火木金土日月人口田石花草雨雪风云天地', kept: 8 },
   { has: /[\u{10000}-\u{10ffff}]/u, letters: '🐙🐚🐛🐜🐝🐞🐟🐠🐡🐢🐣🐤', kept: 4 },
 ]
-/** What is a letter or a picture, and so must have a row. */
+/** Letters and pictures, which must have a row. */
 const LETTER = /[\p{L}\p{Extended_Pictographic}]/u
 /** Signs that count as pictures: they say as much as punctuation. */
 const SIGN = /[\u00a9\u00ae\u2000-\u2bff\u3030]/

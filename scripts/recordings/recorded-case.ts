@@ -6,7 +6,7 @@ import { formatOf, madeMedia, type MediaSpec } from '../../test/harness/made-med
 import { jsonTextsOf, mappedBody } from './body-mapping.ts'
 import { CaseMapping, EXPECTED } from './case-mapping.ts'
 
-/** Of what the source says of a case, what tests read; the rest is about the recording and stays behind. */
+/** The part of a source's case that tests read; the rest is about the recording and is dropped. */
 const MEMBERS = [
   'choices',
   'usage',
@@ -46,7 +46,7 @@ interface SourceExchange {
   readonly request?: { readonly method: string; readonly host: string; readonly path: string }
 }
 
-/** Where what the source expects is wrong: it counts each piece of the arguments as a call of its own. */
+/** Cases whose expected answer in the source is wrong: it counts each piece of the arguments as a separate call. */
 const CORRECTED: Readonly<Record<string, { readonly tool_calls: readonly Fields[] }>> = {
   'gemini/chat/v-google-stream-tool-call-arguments': {
     tool_calls: ['Boston', 'San Francisco'].map((location) => ({
@@ -73,7 +73,7 @@ interface SourceCase extends SourceExchange {
   readonly steps?: readonly SourceExchange[]
 }
 
-/** A case as it is kept, and its line in the table of sources. */
+/** A stored case, and its line in the table of sources. */
 export interface Row {
   readonly kept: KeptCase
   readonly source: readonly string[]
@@ -203,7 +203,7 @@ function expectedOf(source: Fields, mapping: CaseMapping, body: Buffer): Expecte
     images: each(source['images'], (image) => only(image, IMAGE)),
     vectors: each(source['vectors'], (vector) => only(vector, VECTOR)),
   }
-  // Reshaped above into what the type lists.
+  // Reshaped above into the type's fields.
   const mapped = JSON.parse(mapping.json(JSON.stringify(chosen), [EXPECTED])) as Expected
   if (mapped.sha256 !== undefined) return { ...mapped, sha256: sha256(body) }
   // Of the pictures in the order in which they came.

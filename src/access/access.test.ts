@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { movingClock, type MovingClock } from '../../test/harness/moving-clock.ts'
 import type { AccessResult } from '../http/edge.ts'
 import { randomIds } from '../lib/ids.ts'
-import type { AccountRecord, KeyOwner, KeyRecord } from '../store/store.ts'
+import type { AccountRecord } from '../store/accounts/account-store.ts'
+import type { KeyOwner, KeyRecord } from '../store/accounts/key-store.ts'
 import { createAccess, type Access, type AccessOptions } from './access.ts'
 import { digestText, generateKey } from './api-key.ts'
 import type { ConsoleSession } from './console-sessions.ts'
@@ -69,7 +70,7 @@ const ADMINISTRATOR: ConsoleSession = {
   },
 }
 
-class Desk {
+class Bench {
   readonly clock: MovingClock = movingClock()
   readonly key = generateKey(randomIds())
   readonly owners = new Map<string, KeyOwner>([[digestText(this.key), { key: KEY, account: ACCOUNT }]])
@@ -88,6 +89,7 @@ class Desk {
             : Promise.resolve(this.owners.get(digest.toString('base64url')) ?? null)
         },
         findOwner: () => Promise.resolve(null),
+        changes: null,
         touch: (ids) => {
           this.touched.push([...ids])
           return Promise.resolve()
@@ -139,107 +141,107 @@ function head(headers: IncomingHttpHeaders, method: string): IncomingMessage {
 }
 
 test('401: a missing, malformed or unknown key, and x-api-key is no substitute', async () => {
-  const desk = new Desk()
-  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', 'Bearer    ', 'Basic abc', desk.key]) {
+  const bench = new Bench()
+  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', 'Bearer    ', 'Basic abc', bench.key]) {
     assert.equal(
-      await desk.outcome(authorization === undefined ? {} : { authorization }, 'key', '1.1.1.1'),
+      await bench.outcome(authorization === undefined ? {} : { authorization }, 'key', '1.1.1.1'),
       '401 missing_api_key',
       authorization,
     )
   }
-  assert.equal(await desk.outcome({ 'x-api-key': desk.key }), '401 missing_api_key')
-  assert.equal(await desk.outcome({ authorization: 'Bearer nonsense' }), '401 invalid_api_key')
-  assert.equal(await desk.outcome({ authorization: `Bearer ${ADMIN_TOKEN}` }), '401 invalid_api_key')
-  assert.equal(desk.lookups, 0, 'a bad checksum causes no look-up')
-  assert.equal(await desk.outcome({ authorization: `Bearer ${generateKey(randomIds())}` }), '401 invalid_api_key')
-  assert.equal(await desk.outcome({ authorization: `bearer ${desk.key}` }), 'admitted')
+  assert.equal(await bench.outcome({ 'x-api-key': bench.key }), '401 missing_api_key')
+  assert.equal(await bench.outcome({ authorization: 'Bearer nonsense' }), '401 invalid_api_key')
+  assert.equal(await bench.outcome({ authorization: `Bearer ${ADMIN_TOKEN}` }), '401 invalid_api_key')
+  assert.equal(bench.lookups, 0, 'a bad checksum causes no look-up')
+  assert.equal(await bench.outcome({ authorization: `Bearer ${generateKey(randomIds())}` }), '401 invalid_api_key')
+  assert.equal(await bench.outcome({ authorization: `bearer ${bench.key}` }), 'admitted')
 })
 
 test('the states of a key and its account, judged at each request', async () => {
-  const desk = new Desk()
+  const bench = new Bench()
   const states: [Partial<KeyRecord>, Partial<AccountRecord>, string][] = [
     [{ disabled: true }, {}, '403 key_deactivated'],
     [{}, { status: 'deactivated' }, '403 account_deactivated'],
     [{}, { status: 'locked' }, '403 api_locked'],
-    [{ expiresAtMs: desk.clock.now() }, {}, '401 key_expired'],
+    [{ expiresAtMs: bench.clock.now() }, {}, '401 key_expired'],
   ]
   for (const [key, account, expected] of states) {
-    desk.set(key, account)
-    desk.access.invalidate({ keyId: 'key_1' })
-    assert.equal(await desk.outcome(desk.bearer()), expected)
+    bench.set(key, account)
+    bench.access.invalidate({ keyId: 'key_1' })
+    assert.equal(await bench.outcome(bench.bearer()), expected)
   }
-  desk.set({ expiresAtMs: desk.clock.now() + 1_000 })
-  desk.access.invalidate({ accountId: 'acc_1' })
-  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
-  desk.clock.advance(1_000)
-  const result = await desk.admit(desk.bearer())
+  bench.set({ expiresAtMs: bench.clock.now() + 1_000 })
+  bench.access.invalidate({ accountId: 'acc_1' })
+  assert.equal(await bench.outcome(bench.bearer()), 'admitted')
+  bench.clock.advance(1_000)
+  const result = await bench.admit(bench.bearer())
   assert.ok('error' in result)
   assert.match(result.error.message, /^API key expired at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
 })
 
 test('a cached key is admitted without a promise, refreshed behind the scenes and never older than 5 s', async () => {
-  const desk = new Desk()
-  await Promise.all([desk.admit(desk.bearer()), desk.admit(desk.bearer()), desk.admit(desk.bearer())])
-  assert.equal(desk.lookups, 1, 'one look-up under way per key')
-  const result = desk.admit(desk.bearer())
+  const bench = new Bench()
+  await Promise.all([bench.admit(bench.bearer()), bench.admit(bench.bearer()), bench.admit(bench.bearer())])
+  assert.equal(bench.lookups, 1, 'one look-up under way per key')
+  const result = bench.admit(bench.bearer())
   assert.ok(!(result instanceof Promise) && 'principal' in result)
   assert.deepEqual([...(result.principal?.allowedModels ?? [])], ['b'])
   assert.deepEqual(Object.keys(result.headers), ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
-  desk.clock.advance(3_000)
-  assert.ok(!(desk.admit(desk.bearer()) instanceof Promise))
-  assert.equal(desk.lookups, 2)
+  bench.clock.advance(3_000)
+  assert.ok(!(bench.admit(bench.bearer()) instanceof Promise))
+  assert.equal(bench.lookups, 2)
   await new Promise(setImmediate)
-  desk.owners.clear()
-  desk.clock.advance(5_000)
-  assert.equal(await desk.outcome(desk.bearer()), '401 invalid_api_key')
-  const before = desk.lookups
-  assert.equal(await desk.outcome(desk.bearer()), '401 invalid_api_key')
-  assert.equal(desk.lookups, before, 'an absent key is remembered')
+  bench.owners.clear()
+  bench.clock.advance(5_000)
+  assert.equal(await bench.outcome(bench.bearer()), '401 invalid_api_key')
+  const before = bench.lookups
+  assert.equal(await bench.outcome(bench.bearer()), '401 invalid_api_key')
+  assert.equal(bench.lookups, before, 'an absent key is remembered')
 })
 
 test('an invalidation beats a look-up that started before it', async () => {
-  const desk = new Desk()
-  const early = desk.admit(desk.bearer())
-  desk.set({ disabled: true })
-  desk.access.invalidate({ keyId: 'key_1' })
+  const bench = new Bench()
+  const early = bench.admit(bench.bearer())
+  bench.set({ disabled: true })
+  bench.access.invalidate({ keyId: 'key_1' })
   await early
-  assert.equal(await desk.outcome(desk.bearer()), '403 key_deactivated')
+  assert.equal(await bench.outcome(bench.bearer()), '403 key_deactivated')
 })
 
 test('503 with Retry-After while the store cannot be asked, and the key works once it can', async () => {
-  const desk = new Desk()
-  desk.down = true
-  await assert.rejects(async () => desk.admit(desk.bearer()), { errorName: 'service_unavailable' })
-  desk.down = false
-  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
+  const bench = new Bench()
+  bench.down = true
+  await assert.rejects(async () => bench.admit(bench.bearer()), { errorName: 'service_unavailable' })
+  bench.down = false
+  assert.equal(await bench.outcome(bench.bearer()), 'admitted')
 })
 
 test('D-7.3: the 21st attempt is blocked, a key proven there passes, another good one does not', async () => {
-  const desk = new Desk()
+  const bench = new Bench()
   const second = generateKey(randomIds())
-  desk.owners.set(digestText(second), { key: { ...KEY, id: 'key_2' }, account: ACCOUNT })
-  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
-  for (let count = 0; count < 20; count += 1) assert.match(await desk.outcome({}), /^401/)
-  const result = await desk.admit({})
+  bench.owners.set(digestText(second), { key: { ...KEY, id: 'key_2' }, account: ACCOUNT })
+  assert.equal(await bench.outcome(bench.bearer()), 'admitted')
+  for (let count = 0; count < 20; count += 1) assert.match(await bench.outcome({}), /^401/)
+  const result = await bench.admit({})
   assert.ok('error' in result)
   assert.equal(result.error.message, 'Too many unauthenticated requests from your IP address. Retry after 600 seconds')
   assert.deepEqual(
     [result.error.details.retryAfterSeconds, result.error.details.noRetry, result.headers['x-ratelimit-limit']],
     [600, true, '60'],
   )
-  assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }), '429 rate_limit_exceeded')
-  assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }, 'key', '198.51.100.1'), 'admitted')
-  assert.equal(await desk.outcome(desk.bearer()), 'admitted')
-  desk.clock.advance(600_000)
-  assert.equal(await desk.outcome({ authorization: `Bearer ${second}` }), 'admitted')
+  assert.equal(await bench.outcome({ authorization: `Bearer ${second}` }), '429 rate_limit_exceeded')
+  assert.equal(await bench.outcome({ authorization: `Bearer ${second}` }, 'key', '198.51.100.1'), 'admitted')
+  assert.equal(await bench.outcome(bench.bearer()), 'admitted')
+  bench.clock.advance(600_000)
+  assert.equal(await bench.outcome({ authorization: `Bearer ${second}` }), 'admitted')
 })
 
 test('429 after L requests of one account with its own limit, and the time is that of the account', async () => {
-  const desk = new Desk()
-  desk.set({}, { rateLimit: { requests: 2, window: 90 } })
-  await desk.admit(desk.bearer())
-  await desk.admit(desk.bearer())
-  const result = await desk.admit(desk.bearer())
+  const bench = new Bench()
+  bench.set({}, { rateLimit: { requests: 2, window: 90 } })
+  await bench.admit(bench.bearer())
+  await bench.admit(bench.bearer())
+  const result = await bench.admit(bench.bearer())
   assert.ok('error' in result)
   assert.deepEqual(result.error.body(), {
     error: {
@@ -253,12 +255,12 @@ test('429 after L requests of one account with its own limit, and the time is th
 })
 
 test('the admin plane: token, session of the same origin, and never an API key', async () => {
-  const desk = new Desk()
+  const bench = new Bench()
   const table: [IncomingHttpHeaders, string, string][] = [
     [{ authorization: `Bearer ${ADMIN_TOKEN}` }, 'POST', 'admitted'],
     [{ authorization: `Bearer ${ADMIN_TOKEN}x` }, 'GET', '401 unauthorized'],
     [{}, 'GET', '401 unauthorized'],
-    [desk.bearer(), 'GET', '403 access_denied'],
+    [bench.bearer(), 'GET', '403 access_denied'],
     [{ cookie: 'session=good' }, 'GET', 'admitted'],
     [{ cookie: 'session=bad' }, 'GET', '401 unauthorized'],
     [{ cookie: 'session=good' }, 'POST', '403 access_denied'],
@@ -268,25 +270,25 @@ test('the admin plane: token, session of the same origin, and never an API key',
     [{ cookie: 'session=good', origin: 'https://evil.example', host: 'gate.example' }, 'DELETE', '403 access_denied'],
   ]
   for (const [headers, method, expected] of table)
-    assert.equal(await desk.outcome(headers, 'admin', IP, method), expected, JSON.stringify(headers))
+    assert.equal(await bench.outcome(headers, 'admin', IP, method), expected, JSON.stringify(headers))
   const request = head({ authorization: `Bearer ${ADMIN_TOKEN}` }, 'GET')
-  await desk.access.admit(request, 'admin', IP)
-  assert.equal(desk.access.actorOf(request), 'token')
+  await bench.access.admit(request, 'admin', IP)
+  assert.equal(bench.access.actorOf(request), 'token')
   assert.equal(
-    await new Desk({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'admin'),
+    await new Bench({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'admin'),
     '401 unauthorized',
   )
-  assert.throws(() => new Desk({ adminToken: 'short' }), /at least 32/)
+  assert.throws(() => new Bench({ adminToken: 'short' }), /at least 32/)
 })
 
 test('uses of a key are written in batches', async () => {
-  const desk = new Desk()
-  await desk.admit(desk.bearer())
-  for (let count = 0; count < 10; count += 1) await desk.admit(desk.bearer())
-  assert.deepEqual(desk.touched, [])
-  desk.clock.advance(5_000)
-  assert.deepEqual(desk.touched, [['key_1']])
-  await desk.admit(desk.bearer())
-  await desk.access.close()
-  assert.equal(desk.touched.length, 2)
+  const bench = new Bench()
+  await bench.admit(bench.bearer())
+  for (let count = 0; count < 10; count += 1) await bench.admit(bench.bearer())
+  assert.deepEqual(bench.touched, [])
+  bench.clock.advance(5_000)
+  assert.deepEqual(bench.touched, [['key_1']])
+  await bench.admit(bench.bearer())
+  await bench.access.close()
+  assert.equal(bench.touched.length, 2)
 })

@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Settings } from '../catalog/catalog.ts'
-import { ApiError, fieldError, reasonError } from '../errors.ts'
+import { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { KeyStore } from '../store/store.ts'
+import type { KeyStore } from '../store/accounts/key-store.ts'
 import type { ConsoleSession } from './console-sessions.ts'
 import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
 import { IpGuard } from './ip-guard.ts'
@@ -30,7 +31,7 @@ const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({
 const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, headers: NO_HEADERS })
 
 export interface AccessOptions {
-  readonly keys: Pick<KeyStore, 'findByDigest' | 'findOwner' | 'touch'>
+  readonly keys: Pick<KeyStore, 'findByDigest' | 'findOwner' | 'touch' | 'changes'>
   readonly clock: Clock
   /** Live: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
@@ -40,12 +41,12 @@ export interface AccessOptions {
   readonly session: (request: IncomingMessage) => Promise<ConsoleSession | null>
   /** Administrators need two-step sign-in before the admin plane opens. */
   readonly adminTotpRequired: boolean
-  /** What is shared with other nodes; absent = there are none. */
+  /** The state that is shared with other nodes; absent = there are none. */
   readonly shared?: NodeShare & {
     readonly guard: SharedGuard | null
     /** Tells the nodes of a block that this one began. */
     readonly blocked: (ip: string, leftMs: number, blocks: number) => void
-    /** Tells them that one was lifted; rejects when the store does not answer. */
+    /** Ends a block on the other nodes; rejects when the store does not answer. */
     readonly unblocked: (ip: string) => Promise<void>
   }
 }
@@ -53,7 +54,7 @@ export interface AccessOptions {
 /** Who calls, from where and how often: what a request must pass before its body is read. */
 export interface Access extends EdgeAccess<Principal> {
   /**
-   * Who changes something on the admin plane, for the audit log: `token` or the administrator's name; null before
+   * The actor of a change on the admin plane, for the audit log: `token` or the administrator's name; null before
    * `admit`.
    */
   actorOf(request: IncomingMessage): string | null
@@ -245,7 +246,7 @@ class AccessStage implements Access {
     return this.#refused(ip, error)
   }
 
-  /** All nodes together answer no more 401 than the rule allows: the shared count decides what this attempt is told. */
+  /** All nodes together answer no more 401 than the rule allows: the shared count decides about this attempt. */
   async #failShared(guard: SharedGuard, ip: string, error: ApiError): Promise<AccessResult<Principal>> {
     const { failures, window, duration } = this.#options.settings().ipBlock
     const key = ipKey(ip)
@@ -269,7 +270,7 @@ class AccessStage implements Access {
     return { error, headers: this.#guard.headers(ip) }
   }
 
-  /** Two planes: an API key never opens this one, whatever its account may do (reliability.md 4 row 7). */
+  /** Two planes: an API key never opens this one, whatever its account may do (guarantees.md requirement 7). */
   #admitAdmin(request: IncomingMessage): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const { authorization } = request.headers
     const token = bearer(authorization)
@@ -323,7 +324,7 @@ class AccessStage implements Access {
     const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
     if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId)
       return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
-    const known = knownKey('', owner, this.#clock.monotonic())
+    const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
     const refused = refusalOf(known, this.#clock.now())
     if (refused !== null) return refusal(refused)
     const { principal } = known

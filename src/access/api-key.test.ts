@@ -11,7 +11,7 @@ test('a key is prefix, 32 random letters and its CRC32 in base62', () => {
   for (let count = 0; count < 1_000; count += 1) assert.ok(isWellFormed(generateKey(ids)))
 })
 
-test('any one changed letter is told without a look-up', () => {
+test('any one changed letter is found without a look-up', () => {
   const key = generateKey(randomIds())
   for (let index = 0; index < key.length; index += 1) {
     const changed = key.slice(0, index) + (key[index] === 'x' ? 'y' : 'x') + key.slice(index + 1)

@@ -15,7 +15,9 @@ export function generateKey(ids: IdSource): string {
   return checked + checksum(checked)
 }
 
-/** Whether text can be a key of ours at all, told without a look-up: guesses and typing errors cost the store nothing. */
+/**
+ * Whether text can be a key of ours at all, told without a look-up: guesses and typing errors cost the store nothing.
+ */
 export function isWellFormed(key: string): boolean {
   return SHAPE.test(key) && key.slice(CHECKED_LENGTH) === checksum(key.slice(0, CHECKED_LENGTH))
 }

@@ -7,7 +7,7 @@ function raw(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }
 
-test('D-11.1: the URL is cut to its origin, and what is not http is ignored', () => {
+test('D-11.1: the URL is cut to its origin, and one that is not http is ignored', () => {
   assert.equal(appIdentity({ 'http-referer': 'https://app.example:8443/path?q=1' }).appUrl, 'https://app.example:8443')
   assert.equal(
     appIdentity({ 'http-referer': 'https://a.example', referer: 'https://b.example' }).appUrl,

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { SessionRecord, SessionStore, UserRecord } from '../store/console-records.ts'
+import type { SessionRecord, SessionStore } from '../store/people/session-store.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
 import { cookieOf } from './cookies.ts'
 import { KnownDevices, type KnownDevicePorts } from './known-devices.ts'
 
 const HOUR_MS = 3_600_000
-/** Idle and absolute, reliability.md 4 row 8. */
+/** Idle and absolute, guarantees.md requirement 8. */
 const LIMITS = {
   user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS },
   admin: { idleMs: HOUR_MS / 2, absoluteMs: 12 * HOUR_MS },
@@ -19,7 +20,7 @@ const DEVICE_PATH = '/cabinet/v1/'
 const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 const USER_AGENT_MAX = 300
 
-/** Who a console request comes from. */
+/** The user behind a console request. */
 export interface ConsoleSession {
   readonly user: UserRecord
   readonly session: SessionRecord
@@ -32,8 +33,8 @@ export interface ConsoleSessionPorts extends KnownDevicePorts {
 }
 
 /**
- * Sessions of the console, kept by the hash of their cookie alone. Nothing is cached: a session that ended opens
- * nothing any more, on any node.
+ * Sessions of the console, stored only by the hash of their cookie. Nothing is cached: a session that has ended
+ * gives no access on any node.
  */
 export class ConsoleSessions {
   readonly #ports: ConsoleSessionPorts

@@ -1,6 +1,6 @@
-import { reasonError } from '../errors.ts'
-import type { UserRecord, UserStore } from '../store/console-records.ts'
-import { identityId } from '../store/identity.ts'
+import { reasonError } from '../refusals.ts'
+import type { UserRecord, UserStore } from '../store/people/user-store.ts'
+import { identityId } from '../store/people/identity.ts'
 
 /** As both parts of the console show it. */
 export interface ShownIdentity {

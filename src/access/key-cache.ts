@@ -1,11 +1,12 @@
 import { ApiError, overloaded } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { RecentMap } from '../lib/recent-map.ts'
-import type { AccountStatus, KeyOwner, KeyStore } from '../store/store.ts'
+import type { AccountStatus } from '../store/accounts/account-store.ts'
+import type { KeyOwner, KeyStore } from '../store/accounts/key-store.ts'
 import { digestBytes } from './api-key.ts'
 import type { Principal } from './principal.ts'
 
-/** A revoked key stops within this on every node, however the news of it travels (reliability.md 4 row 2). */
+/** A revoked key stops within this on every node, however the news of it travels (guarantees.md requirement 2). */
 const FRESH_MS = 5_000
 /** From this age a hit also starts a look-up in the background, so that a busy key never waits for one. */
 const REFRESH_MS = 2_500
@@ -13,10 +14,10 @@ const ABSENT_MS = 30_000
 /** Half of them are kept at least. */
 const ENTRIES_MAX = 20_000
 const TOUCH_FLUSH_MS = 5_000
-/** A stuck database must turn into a 503 in a second (reliability.md F2). */
+/** A stuck database must turn into a 503 in a second (guarantees.md F2). */
 const LOOKUP_MS = 900
 
-/** What is known of a key; whether it may be used is judged at each request, since keys expire between look-ups. */
+/** The cached row of a key. Each request checks its expiry again, since keys expire between look-ups. */
 export interface KnownKey {
   readonly digest: string
   readonly principal: Principal
@@ -25,13 +26,15 @@ export interface KnownKey {
   readonly expiresAtMs: number | null
   /** Monotonic ms of the look-up's start. */
   readonly readAtMs: number
+  /** `changes` of the keys at that time. */
+  readonly readAtChange: number | null
   /** Address and time of the latest success noted with the IP guard. */
   provenIp: string
   provenAtMs: number
 }
 
 export interface KeyCacheOptions {
-  readonly keys: Pick<KeyStore, 'findByDigest' | 'touch'>
+  readonly keys: Pick<KeyStore, 'findByDigest' | 'touch' | 'changes'>
   readonly clock: Clock
   readonly entriesMax?: number
 }
@@ -62,6 +65,8 @@ export class KeyCache {
     const nowMs = this.#clock.monotonic()
     const known = this.#known.get(digest)
     if (known !== undefined) {
+      // Where one process writes, it knows that nothing was changed since.
+      if (known.readAtChange !== null && known.readAtChange === this.#keys.changes) return known
       const ageMs = nowMs - known.readAtMs
       if (ageMs < REFRESH_MS) return known
       const lookup = this.#lookup(digest)
@@ -75,7 +80,7 @@ export class KeyCache {
     return this.#lookup(digest)
   }
 
-  /** Forgets what an administrator changed; the next request reads it anew. */
+  /** Forgets the rows that an administrator changed; the next request reads them again. */
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
     this.#generation += 1
     this.#lookups.clear()
@@ -113,11 +118,11 @@ export class KeyCache {
 
   async #read(digest: string): Promise<KnownKey | null> {
     const generation = this.#generation
-    const readAtMs = this.#clock.monotonic()
+    const read = { readAtMs: this.#clock.monotonic(), readAtChange: this.#keys.changes }
     const owner = await this.#found(digest).catch((cause: unknown) => {
       throw overloaded(0, 'store', cause)
     })
-    const known = owner === null ? null : knownKey(digest, owner, readAtMs)
+    const known = owner === null ? null : knownKey(digest, owner, read)
     if (generation === this.#generation) this.#keep(digest, known)
     return known
   }
@@ -161,7 +166,11 @@ export function refusalOf(known: KnownKey, nowMs: number): ApiError | null {
 }
 
 /** What authentication judges a key by. */
-export function knownKey(digest: string, owner: KeyOwner, readAtMs: number): KnownKey {
+export function knownKey(
+  digest: string,
+  owner: KeyOwner,
+  { readAtMs, readAtChange }: Pick<KnownKey, 'readAtMs' | 'readAtChange'>,
+): KnownKey {
   const { key, account } = owner
   const principal: Principal = Object.freeze({
     accountId: account.id,
@@ -182,6 +191,7 @@ export function knownKey(digest: string, owner: KeyOwner, readAtMs: number): Kno
     disabled,
     expiresAtMs,
     readAtMs,
+    readAtChange,
     provenIp: '',
     provenAtMs: 0,
   }

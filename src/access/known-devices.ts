@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Seal } from '../catalog/credentials.ts'
+import type { Cipher } from '../lib/cipher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { cookieOf } from './cookies.ts'
@@ -12,19 +12,19 @@ const USERS_MAX = 8
 
 interface Device {
   readonly id: string
-  /** Who signed in from it, the last one first. */
+  /** The users who signed in from it, the last one first. */
   readonly userIds: readonly string[]
   readonly untilMs: number
 }
 
 export interface KnownDevicePorts {
-  readonly seal: Seal
+  readonly cipher: Cipher
   readonly clock: Clock
   readonly ids: IdSource
 }
 
 /**
- * Browsers from which somebody has signed in before, known by a sealed cookie: it opens nothing, and only keeps
+ * Browsers from which somebody has signed in before, known by an encrypted cookie: it opens nothing, and only keeps
  * strangers who try passwords elsewhere from shutting its user out.
  */
 export class KnownDevices {
@@ -46,7 +46,7 @@ export class KnownDevices {
     cookieName: string,
     userId: string,
   ): { readonly value: string; readonly maxAgeSeconds: number } {
-    const { seal, clock, ids } = this.#ports
+    const { cipher, clock, ids } = this.#ports
     const before = this.#read(request, cookieName)
     const userIds = [userId, ...(before?.userIds ?? []).filter((id) => id !== userId)].slice(0, USERS_MAX)
     const device: Device = {
@@ -55,7 +55,7 @@ export class KnownDevices {
       untilMs: clock.now() + KEEP_SECONDS * 1_000,
     }
     return {
-      value: seal.seal(Buffer.from(JSON.stringify(device)), PURPOSE).toString('base64url'),
+      value: cipher.encrypt(Buffer.from(JSON.stringify(device)), PURPOSE).toString('base64url'),
       maxAgeSeconds: KEEP_SECONDS,
     }
   }
@@ -64,13 +64,13 @@ export class KnownDevices {
     const text = cookieOf(request, cookieName)
     if (text === null) return null
     try {
-      // What opens was sealed by `remember`.
+      // What opens was encrypted by `remember`.
       const device = JSON.parse(
-        this.#ports.seal.open(Buffer.from(text, 'base64url'), PURPOSE).toString('utf8'),
+        this.#ports.cipher.decrypt(Buffer.from(text, 'base64url'), PURPOSE).toString('utf8'),
       ) as Device
       return device.untilMs > this.#ports.clock.now() ? device : null
     } catch {
-      // Forged, cut or sealed by a key that is gone: as good as none.
+      // A cookie that is forged, cut or encrypted by a removed key counts as none.
       return null
     }
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ApiError } from '../errors.ts'
 import { Passwords } from './passwords.ts'
 
-test('row 10: two hashes run, twenty wait, the next is told to come back; room is given again', async () => {
+test('requirement 10: two hashes run, twenty wait, the next is refused with Retry-After; room is given again', async () => {
   const passwords = new Passwords()
   const outcomes = await Promise.allSettled(
     Array.from({ length: 25 }, () => passwords.verify('seven quiet lanterns', null)),
@@ -14,7 +14,7 @@ test('row 10: two hashes run, twenty wait, the next is told to come back; room i
   assert.equal(await passwords.verify('seven quiet lanterns', null), false)
 })
 
-test('row 10: a hash opens for its password alone, in any Unicode form, and names its algorithm', async () => {
+test('requirement 10: a hash matches only its password, in any Unicode form, and names its algorithm', async () => {
   const passwords = new Passwords()
   const stored = await passwords.hash('caf\u00e9 with two lanterns')
   assert.match(stored, /^argon2id\$/)
@@ -24,7 +24,7 @@ test('row 10: a hash opens for its password alone, in any Unicode form, and name
   assert.equal(await passwords.verify('', 'argon2id$broken'), false)
 })
 
-test('row 10: length counts characters, and what is guessed first is refused', () => {
+test('requirement 10: length counts characters, and passwords that are guessed first are refused', () => {
   const passwords = new Passwords()
   const refuse = (password: string, owner: readonly string[] = []): void =>
     assert.throws(() => passwords.check('password', password, owner), /^ApiError: password: /)

@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { unavailable, fieldError } from '../errors.ts'
+import { unavailable } from '../errors.ts'
+import { fieldError } from '../refusals.ts'
 
 export const PASSWORD_LENGTH = Object.freeze({ least: 12, most: 128 })
 const HASHES_MAX = 2
@@ -33,8 +34,8 @@ export class Passwords {
   }
 
   /**
-   * Refuses what is too short, too long or known to everybody, naming `field`; `owner` = the user's own words, which
-   * are guessed first.
+   * Refuses a password that is too short, too long or commonly used, naming `field`; `owner` = the user's own words,
+   * which attackers guess first.
    */
   check(field: string, password: string, owner: readonly string[]): void {
     const { least, most } = PASSWORD_LENGTH

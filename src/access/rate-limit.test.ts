@@ -49,7 +49,7 @@ test('D-7.1: never more than L accepted in any N seconds, every refusal is neede
   )
 })
 
-test('the headers say L, what is left after this request, and when the oldest accepted one leaves', () => {
+test('the headers say the limit, the rest after this request, and when the oldest accepted one leaves', () => {
   const clock = movingClock(1_764_547_200_500)
   const limiter = new RateLimiter(clock)
   const limit = { requests: 2, window: 60 }

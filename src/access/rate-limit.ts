@@ -8,7 +8,7 @@ const SWEEP_START = 1_024
 /** Requests told at once. */
 const TELL_MAX = 1_000
 
-/** What one process alone does not know: how often the others have accepted an account's requests. */
+/** The count that one process cannot know: the requests of an account that the others have accepted. */
 export interface NodeShare {
   /** Live processes that take requests, this one included. */
   nodes(): number
@@ -21,7 +21,7 @@ const ALONE: NodeShare = Object.freeze({ nodes: () => 1, windows: null })
 /**
  * The rate limit of every account (wire.md D-7.1): never more than L accepted in any N seconds. With shared windows
  * that holds over all nodes; while they cannot be asked each node accepts its share, which is ≤ L + N - 1 in all
- * (reliability.md 6).
+ * (guarantees.md 6).
  */
 export class RateLimiter {
   readonly #clock: Clock
@@ -44,7 +44,7 @@ export class RateLimiter {
     return windows?.available === true ? this.#takeShared(windows, own, accountId, limit) : this.#takeOwn(own, limit)
   }
 
-  /** By what this process knows alone. */
+  /** Decided only by the requests that this process has seen. */
   takeHere(accountId: string, limit: RateLimit): RateDecision {
     return this.#takeOwn(this.#logOf(accountId), limit)
   }
@@ -97,7 +97,10 @@ export class RateLimiter {
     }
   }
 
-  /** By what this node knows alone. Its share is rounded up, so that a small limit does not close any node. */
+  /**
+   * Decided only by the requests that this node has seen. Its share is rounded up, so that a small limit does not
+   * close any node.
+   */
   #takeOwn(own: OwnLog, limit: RateLimit): RateDecision {
     const share = Math.ceil(limit.requests / this.#share.nodes())
     const shared = this.#share.windows !== null
@@ -122,7 +125,7 @@ function named(times: readonly number[], nowMs: number): SharedTake['earlier'] {
   return times.map((timeMs) => ({ timeMs, ageMs: nowMs - timeMs }))
 }
 
-/** The three headers of api.md 8. */
+/** The three headers of wire.md D-7.1. */
 export function rateHeaders(decision: RateDecision): Readonly<Record<string, string>> {
   return {
     'x-ratelimit-limit': String(decision.limit),

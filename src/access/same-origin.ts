@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { reasonError, type ApiError } from '../errors.ts'
+import type { ApiError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 
-/** OWASP's fetch-metadata check, with Origin for browsers that do not send it (reliability.md 4 row 9). */
+/** OWASP's fetch-metadata check, with Origin for browsers that do not send it (guarantees.md requirement 9). */
 export function isSameOrigin(request: IncomingMessage): boolean {
   const site = request.headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'

@@ -7,7 +7,7 @@ export interface SharedTake {
   readonly timeMs: number
   /** The name of an earlier request that must be there; null = none is known to be. */
   readonly witness: number | null
-  /** Requests that this node accepted alone; to name one twice is harmless. */
+  /** Requests that only this node has counted; to report one twice is harmless. */
   readonly earlier: readonly { readonly timeMs: number; readonly ageMs: number }[]
 }
 
@@ -31,7 +31,7 @@ export interface SharedTaken {
 export interface SharedWindows {
   /** false = not to be asked now: the caller goes by its share. */
   readonly available: boolean
-  /** `lost`: the witness is gone, and with it what was accepted before. null = no answer in time. */
+  /** `lost`: the witness is missing, and with it the earlier requests. null = no answer in time. */
   take(request: SharedTake): Promise<SharedTaken | 'lost' | null>
   /** false = no answer in time. */
   tell(past: SharedPast): Promise<boolean>
@@ -55,7 +55,7 @@ export interface SharedGuard {
   ): Promise<SharedFailure | null>
   /** null = no answer in time. */
   blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null>
-  /** Forgets the block and what was counted; without an answer it ends by itself. */
+  /** Forgets the block and its count; without an answer it expires. */
   unblock(ip: string): Promise<void>
   /** Remembers for a day that the key worked from there. */
   prove(ip: string, digest: string): void

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { insufficientBalanceError, limitExceededError } from './spending-limit.ts'
+import { limitExceededError } from './spending-limit.ts'
 
 test('D-9.3: a periodic limit names its period, numbers and reset, and asks not to be retried', () => {
   const outcome = {
@@ -26,7 +26,7 @@ test('D-9.3: a periodic limit names its period, numbers and reset, and asks not 
   assert.deepEqual([error.status, error.details.noRetry, error.details.retryAfterSeconds], [429, true, undefined])
 })
 
-test('D-9.3: a fixed limit never resets, and what running requests hold is told apart', () => {
+test('D-9.3: a fixed limit never resets, and the holds of running requests are named separately', () => {
   const outcome = {
     status: 'limit_exceeded',
     limitMicro: 10_000_000n,
@@ -37,23 +37,5 @@ test('D-9.3: a fixed limit never resets, and what running requests hold is told 
   assert.equal(
     limitExceededError(outcome, 7_000_001n, null).message,
     'Key limit exceeded (total limit): spent 0.01 RUB of 10.00 RUB (4.00 RUB more is reserved by running requests), this request needs up to 7.01 RUB.',
-  )
-})
-
-test('D-10.4: 402 rounds what is required up and what is available down, never below zero', () => {
-  const error = insufficientBalanceError(12_341_000n, 3_218_900n, { tokens: true })
-  assert.equal(
-    error.message,
-    'Insufficient balance: required 12.35 RUB, available 3.21 RUB. Top up your balance, lower max_tokens or choose a cheaper model.',
-  )
-  assert.deepEqual(error.body().error['metadata'], {
-    error_type: 'insufficient_balance',
-    required: 12.341,
-    available: 3.2189,
-    currency: 'RUB',
-  })
-  assert.equal(
-    insufficientBalanceError(10_000n, -5n, { tokens: false }).message,
-    'Insufficient balance: required 0.01 RUB, available 0.00 RUB. Top up your balance or choose a cheaper model.',
   )
 })

@@ -26,23 +26,3 @@ export function limitExceededError(outcome: LimitExceeded, requiredMicro: Micro,
   }
   return new ApiError('limit_exceeded', message, { metadata, noRetry: true })
 }
-
-/**
- * 402 `insufficient_balance` (wire.md D-10.4). `tokens`: fewer max_tokens would make the request cheaper; `reason`: why
- * so much is asked for.
- */
-export function insufficientBalanceError(
-  requiredMicro: Micro,
-  availableMicro: Micro,
-  remedy: { readonly tokens: boolean; readonly reason?: string | null },
-): ApiError {
-  const available = availableMicro < 0n ? 0n : availableMicro
-  const advice = remedy.tokens
-    ? 'Top up your balance, lower max_tokens or choose a cheaper model.'
-    : 'Top up your balance or choose a cheaper model.'
-  const reason = remedy.reason === null || remedy.reason === undefined ? '' : ` ${remedy.reason}`
-  const message = `Insufficient balance: required ${kopeckText(requiredMicro, 'up')} RUB, available ${kopeckText(available, 'down')} RUB. ${advice}${reason}`
-  return new ApiError('insufficient_balance', message, {
-    metadata: { required: rubles(requiredMicro), available: rubles(available), currency: 'RUB' },
-  })
-}

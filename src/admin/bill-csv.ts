@@ -1,4 +1,5 @@
-import { fieldError } from '../errors.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { fieldError } from '../refusals.ts'
 import { parseDecimal, type Decimal } from '../money.ts'
 
 /** What a provider says it is owed for one model and some days. */
@@ -29,6 +30,10 @@ const NAMES: Readonly<Record<Column, readonly string[]>> = {
   currency: ['currency', 'currency_code', 'amount_currency'],
 }
 const LINES_MAX = 100_000
+/** Read before others have their turn: at most about 10 ms. */
+const TURN_CHARS = 1_048_576
+/** What a cell has beyond is left out: no column that is read has as much. */
+const CELL_CHARS_MAX = 1_000
 /** `cost_usd`: the currency stands in the name of the column. */
 const AMOUNT_IN = /^(?:amount|cost|total|total_cost|spend)_([a-z]{3})$/
 const CURRENCY = /^[A-Z]{3}$/
@@ -41,8 +46,8 @@ const RANGE = /^(\d{4}-\d{2}-\d{2})(?:\/| - | – |\.\.)(\d{4}-\d{2}-\d{2})$/
  * Reads a bill whose first line names its columns; `currency` is that of a file which names none. Throws an ApiError
  * that names line and column.
  */
-export function parseBill(csv: string, currency: string | null): readonly BillLine[] {
-  const rows = cellsOf(csv.replace(/^\uFEFF/, ''))
+export async function parseBill(csv: string, currency: string | null): Promise<readonly BillLine[]> {
+  const rows = await cellsOf(csv.replace(/^\uFEFF/, ''))
   const [header, ...body] = rows
   if (header === undefined) throw fieldError('csv', 'csv_empty', {}, 'is empty')
   const columns = columnsOf(header)
@@ -63,17 +68,22 @@ interface Columns {
 }
 
 /** RFC 4180 with any of the usual separators: the one that the header has most of. */
-function cellsOf(csv: string): (readonly Cell[] & { separator?: string })[] {
+async function cellsOf(csv: string): Promise<(readonly Cell[] & { separator?: string })[]> {
   const head = csv.slice(0, csv.search(/[\r\n]|$/))
   const separator = [',', ';', '\t'].reduce((best, each) =>
     head.split(each).length > head.split(best).length ? each : best,
   )
   const rows: Cell[][] = []
   let row: Cell[] = []
-  let [text, quoted, line, cellLine] = ['', false, 1, 1]
+  let [text, quoted, line, cellLine, isBlank] = ['', false, 1, 1, true]
+  const add = (sign: string): void => {
+    if (sign > ' ') isBlank = false
+    if (text.length < CELL_CHARS_MAX) text += sign
+  }
   const endCell = (): void => {
     row.push({ text: text.trim(), line: cellLine })
     text = ''
+    isBlank = true
     cellLine = line
   }
   const endRow = (): void => {
@@ -81,21 +91,25 @@ function cellsOf(csv: string): (readonly Cell[] & { separator?: string })[] {
     if (row.some((cell) => cell.text !== '')) rows.push(row)
     row = []
   }
-  for (let at = 0; at < csv.length; at += 1) {
+  for (let at = 0, turnAt = TURN_CHARS; at < csv.length; at += 1) {
+    if (at >= turnAt) {
+      turnAt += TURN_CHARS
+      await nextTurn()
+    }
     const sign = csv[at] ?? ''
     if (sign === '\n') line += 1
     if (quoted) {
-      if (sign !== '"') text += sign
+      if (sign !== '"') add(sign)
       else if (csv[at + 1] === '"') {
-        text += '"'
+        add('"')
         at += 1
       } else quoted = false
-    } else if (sign === '"' && text.trim() === '') quoted = true
+    } else if (sign === '"' && isBlank) quoted = true
     else if (sign === separator) endCell()
     else if (sign === '\n') {
       endRow()
       cellLine = line
-    } else if (sign !== '\r') text += sign
+    } else if (sign !== '\r') add(sign)
   }
   if (quoted)
     throw fieldError('csv', 'csv_open_quote', { line: cellLine }, `line ${cellLine}: a quotation mark is never closed`)

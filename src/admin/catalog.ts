@@ -1,33 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Principal } from '../access/principal.ts'
-import { CatalogError, problemText } from '../catalog/catalog-check.ts'
+import { CatalogFaults, problemText } from '../catalog/catalog-check.ts'
+import { EMPTY_DOCUMENT, type ProviderEntry } from '../catalog/document.ts'
 import {
-  EMPTY_DOCUMENT,
   parseDocumentJson,
   parseModelJson,
   parseProviderJson,
   parseSettingsJson,
   slugProblem,
-  type ProviderEntry,
-} from '../catalog/document.ts'
-import type { Problem } from '../catalog/source-tree.ts'
-import { wireDocument, wireModel, wireProvider } from '../catalog/wire-document.ts'
-import { ApiError, fieldError } from '../errors.ts'
-import type { Reply, Route } from '../http/edge.ts'
+} from '../catalog/document-reader.ts'
+import type { CatalogWarning } from '../catalog/catalog-warning.ts'
+import type { Fault, Problem } from '../catalog/problem.ts'
+import { wireDocument, wireModel, wireProvider, type WireModel, type WireProvider } from '../catalog/wire-document.ts'
+import { ApiError } from '../errors.ts'
+import { fieldError } from '../refusals.ts'
+import type { Route } from '../http/edge.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { decimalText } from '../money.ts'
-import type { CatalogProblem } from './contract.ts'
-import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import type { CatalogProblem, Settings, Warned } from './catalog-contract.ts'
+import {
+  adminRoute,
+  notFound,
+  param,
+  recordEvent,
+  type AdminCall,
+  type AdminReply,
+  type AdminPorts,
+  type TextReply,
+} from './ports.ts'
+import { namedSettings } from '../settings-table.ts'
 
 /** More are not read at once, and a document that is none has thousands. */
 const PROBLEMS_MAX = 50
 
-/** The catalogue, its parts and the live settings (operator.md 4). */
+/** The catalogue, its parts and the live settings. */
 export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
   const context = { adapters, env: {} }
   return [
-    adminRoute('GET', 'catalog', async (call) => showCatalog(ports, call)),
-    adminRoute('PUT', 'catalog', async (call) => {
+    adminRoute('GET /admin/v1/catalog', async (call) => showCatalog(ports, call)),
+    adminRoute('GET /admin/v1/catalog/warnings', async () => ({ status: 200, body: { data: ports.catalog.notes() } })),
+    adminRoute('PUT /admin/v1/catalog', async (call) => {
       const { document, problems } = parseDocumentJson(call.json, context)
       refuse(problems)
       for (const [slug, entry] of Object.entries(document.providers)) await refusePrivate(ports, slug, entry)
@@ -44,7 +57,7 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
         },
       }
     }),
-    adminRoute('POST', 'catalog/update', async (call) => {
+    adminRoute('POST /admin/v1/catalog/update', async (call) => {
       const dryRun = call.query.get('dry_run') === '1'
       const lines = await applied(() => ports.catalog.updateBundle(dryRun))
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
@@ -53,21 +66,21 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
         body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion },
       }
     }),
-    adminRoute('PUT', 'providers/:slug', (call) => putProvider(ports, call, context)),
-    adminRoute('DELETE', 'providers/:slug', (call) =>
+    adminRoute('PUT /admin/v1/providers/:slug', (call) => putProvider(ports, call, context)),
+    adminRoute('DELETE /admin/v1/providers/:slug', (call) =>
       remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug)),
     ),
-    adminRoute('PUT', 'models/*id', (call) => putModel(ports, call)),
-    adminRoute('DELETE', 'models/*id', (call) =>
+    adminRoute('PUT /admin/v1/models/*id', (call) => putModel(ports, call)),
+    adminRoute('DELETE /admin/v1/models/*id', (call) =>
       remove(ports, call, 'model', param(call, 'id'), (id) => ports.catalog.deleteModel(id)),
     ),
-    adminRoute('GET', 'settings', async () => ({ status: 200, body: settingsBody(ports) })),
-    adminRoute('PATCH', 'settings', (call) => patchSettings(ports, call)),
+    adminRoute('GET /admin/v1/settings', async () => ({ status: 200, body: settingsBody(ports) })),
+    adminRoute('PATCH /admin/v1/settings', (call) => patchSettings(ports, call)),
   ]
 }
 
 /** With `format=yaml` the operator's own file, as `tollgate export` writes it. */
-function showCatalog({ catalog }: AdminPorts, call: AdminCall): Reply {
+function showCatalog({ catalog }: AdminPorts, call: AdminCall): AdminReply<'GET /admin/v1/catalog'> | TextReply {
   if (call.query.get('format') === 'yaml')
     return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
   return { status: 200, body: wireDocument(catalog.shown()) }
@@ -79,29 +92,32 @@ function refuse(problems: readonly Problem[]): void {
   if (fatal.length > 0) throw problemsError(fatal)
 }
 
-function problemsError(problems: readonly Problem[]): ApiError {
-  const message = problems.map((problem) => problemText(problem, 'body').replace(/^body: /, '')).join('; ')
-  const lines: readonly CatalogProblem[] = problems
-    .slice(0, PROBLEMS_MAX)
-    .map(({ path, message: text, known }) => ({
-      path,
-      message: text,
-      check: known?.check ?? null,
-      params: known?.params ?? {},
-    }))
+function problemsError(problems: readonly Fault[]): ApiError {
+  const told = problems.slice(0, PROBLEMS_MAX)
+  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : []
+  const sentences = told.map((problem) => problemText({ ...problem, line: 0 }, 'body').replace(/^body: /, ''))
+  const message = [...sentences, ...more].join('; ')
+  const lines: readonly CatalogProblem[] = told.map(({ path, message: text, check, params }) => ({
+    path,
+    message: text,
+    check,
+    params,
+  }))
   return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
 }
 
+/** A document may be 10 MB, and was read in this turn: what it changes is found in another. */
 async function applied<T>(work: () => Promise<T>): Promise<T> {
+  await nextTurn()
   try {
     return await work()
   } catch (thrown) {
-    if (thrown instanceof CatalogError) throw problemsError(thrown.problems)
+    if (thrown instanceof CatalogFaults) throw problemsError(thrown.faults)
     throw thrown
   }
 }
 
-/** Only the operator's own file may always name a private address (reliability.md 4 row 14). */
+/** Only the operator's own file may always name a private address (guarantees.md requirement 14). */
 async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
   if (
     ports.allowPrivateUpstreams ||
@@ -123,7 +139,7 @@ async function putProvider(
   ports: AdminPorts,
   call: AdminCall,
   context: Parameters<typeof parseProviderJson>[1],
-): Promise<Reply> {
+): Promise<AdminReply<'PUT /admin/v1/providers/:slug'>> {
   const slug = param(call, 'slug')
   const wrong = slugProblem(slug)
   if (wrong !== null) throw fieldError('slug', 'slug', {}, `${wrong}`)
@@ -133,11 +149,12 @@ async function putProvider(
   const before = shownProvider(ports, slug)
   const outcome = await applied(() => ports.catalog.putProvider(slug, entry))
   const after = shownProvider(ports, slug)
+  if (after === null) throw new Error(`Provider ${slug} is not in the catalogue that it was put into.`)
   await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, after)
   return { status: outcome === 'created' ? 201 : 200, body: { slug, ...after } }
 }
 
-async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'PUT /admin/v1/models/*id'>> {
   const id = param(call, 'id')
   const given = call.json
   // The id stands in the path; a body without it means that one.
@@ -150,23 +167,24 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const before = shownModel(ports, id)
   const outcome = await applied(() => ports.catalog.putModel(entry))
   const after = shownModel(ports, id)
+  if (after === null) throw new Error(`Model ${id} is not in the catalogue that it was put into.`)
   await recordEvent(ports, call, `model.${outcome === 'created' ? 'create' : 'update'}`, id, before, after)
   const warnings = ports.catalog.warnings({ ...EMPTY_DOCUMENT, models: [entry] })
   return { status: outcome === 'created' ? 201 : 200, body: { ...after, ...warned(warnings) } }
 }
 
 /** What stands and may not be meant; absent where there is nothing to say. */
-function warned(warnings: readonly string[]): { readonly warnings?: readonly string[] } {
+function warned(warnings: readonly CatalogWarning[]): Warned {
   return warnings.length === 0 ? {} : { warnings }
 }
 
 /** As anyone may see it: credentials are cut to their last four characters. */
-function shownProvider({ catalog }: AdminPorts, slug: string): Record<string, unknown> | null {
+function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
   const entry = catalog.shown().providers[slug]
   return entry === undefined ? null : wireProvider(entry)
 }
 
-function shownModel({ catalog }: AdminPorts, id: string): Record<string, unknown> | null {
+function shownModel({ catalog }: AdminPorts, id: string): WireModel | null {
   const entry = catalog.shown().models.find((model) => model.id === id)
   return entry === undefined ? null : wireModel(entry)
 }
@@ -177,7 +195,7 @@ async function remove(
   what: 'provider' | 'model',
   id: string,
   work: (id: string) => Promise<boolean>,
-): Promise<Reply> {
+): Promise<AdminReply<'DELETE /admin/v1/providers/:slug'>> {
   const before = what === 'provider' ? shownProvider(ports, id) : shownModel(ports, id)
   const removed = await applied(() => work(id))
   if (!removed) throw notFound(what === 'provider' ? 'Provider' : 'Model', id)
@@ -185,9 +203,10 @@ async function remove(
   return { status: 200, body: { id, deleted: true } }
 }
 
-function settingsBody({ catalog, signupDefault }: AdminPorts): Record<string, unknown> {
+function settingsBody({ catalog, signupDefault }: AdminPorts): Settings {
   const { settings } = catalog.current()
   const source = catalog.ratesSource()
+  const { signup, ...named } = namedSettings(settings)
   return {
     maintenance:
       settings.maintenance === null
@@ -203,16 +222,12 @@ function settingsBody({ catalog, signupDefault }: AdminPorts): Record<string, un
       ),
     },
     markup: Number(decimalText(settings.markup)),
-    rate_limit: settings.rateLimit,
-    ip_block: settings.ipBlock,
-    midstream_error: settings.midstreamError,
-    stream_resume: settings.streamResume,
-    fetch_urls: settings.fetchUrls,
-    signup: settings.signup ?? signupDefault,
+    ...named,
+    signup: signup ?? signupDefault,
   }
 }
 
-async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'PATCH /admin/v1/settings'>> {
   const { settings, problems } = parseSettingsJson(call.json)
   refuse(problems)
   const before = settingsBody(ports)

@@ -1,15 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
-import { fieldError } from '../errors.ts'
-import type { Reply, Route } from '../http/edge.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import { rubles } from '../money.ts'
-import type { CodeRecord } from '../store/console-records.ts'
-import type { Code, PaymentRow } from './top-up-contract.ts'
-import { actor, adminRoute, notFound, page, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import { fieldError } from '../refusals.ts'
+import type { Route } from '../http/edge.ts'
+import type { Judged } from '../kinds/fields/strict-body.ts'
+import { microOf, rubles } from '../money.ts'
+import type { CodeRecord } from '../store/accounts/code-store.ts'
+import type { Code, CodeBody, PaymentRow } from './top-up-contract.ts'
+import {
+  actor,
+  adminRoute,
+  notFound,
+  page,
+  param,
+  recordEvent,
+  type AdminBody,
+  type AdminCall,
+  type AdminReply,
+  type AdminPorts,
+} from './ports.ts'
 
-const COUNT_MAX = 1_000
-const USES_MAX = 1_000_000
 /** Crockford's alphabet: no letter is taken for another when it is typed. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LETTERS = 20
@@ -18,14 +27,14 @@ const LABEL_LETTERS = 4
 /** Codes that customers redeem, and orders that they pay. */
 export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'codes', async (call) => {
+    adminRoute('GET /admin/v1/codes', async (call) => {
       const { limit, offset } = page(call)
       const { data, total } = await ports.store.codes.list(limit, offset)
       return { status: 200, body: { data: data.map(wireCode), total } }
     }),
-    adminRoute('POST', 'codes', (call) => createCodes(ports, call)),
-    adminRoute('PATCH', 'codes/:id', (call) => patchCode(ports, call)),
-    adminRoute('GET', 'payments', (call) => listPayments(ports, call)),
+    adminRoute('POST /admin/v1/codes', (call, read) => createCodes(ports, call, read('amount'))),
+    adminRoute('PATCH /admin/v1/codes/:id', (call, read) => patchCode(ports, call, read)),
+    adminRoute('GET /admin/v1/payments', (call) => listPayments(ports, call)),
   ]
 }
 
@@ -44,16 +53,15 @@ function wireCode(code: CodeRecord): Code {
   }
 }
 
-async function createCodes(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const fields = new BodyFields(call.json)
-  const amountMicro = fields.amount('amount')
-  const count = fields.optionalWhole('count', 1, COUNT_MAX) ?? 1
-  const usesMax = fields.optionalWhole('uses_max', 1, USES_MAX) ?? 1
-  const expiresAtMs = fields.time('expires_at') ?? null
-  const note = fields.text('note') ?? null
-  fields.done()
-  if (amountMicro === undefined || amountMicro === null || amountMicro <= 0n)
+async function createCodes(
+  ports: AdminPorts,
+  call: AdminCall,
+  { amount, count = 1, uses_max: usesMax = 1, expires_at: expiry = null, note = null }: Judged<CodeBody, 'amount'>,
+): Promise<AdminReply<'POST /admin/v1/codes'>> {
+  if (amount === undefined || amount === null || amount <= 0)
     throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
+  const amountMicro = microOf(amount)
+  const expiresAtMs = expiry === null ? null : Date.parse(expiry)
   const createdBy = actor(ports, call)
   const made = Array.from({ length: count }, () => {
     const code = newCode()
@@ -88,14 +96,15 @@ function newCode(): string {
     .replaceAll(/(.{5})(?=.)/g, '$1-')
 }
 
-async function patchCode(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function patchCode(
+  ports: AdminPorts,
+  call: AdminCall,
+  read: AdminBody<'PATCH /admin/v1/codes/:id'>,
+): Promise<AdminReply<'PATCH /admin/v1/codes/:id'>> {
   const id = param(call, 'id')
   const before = await ports.store.codes.get(id)
   if (before === null) throw notFound('Code', id)
-  const fields = new BodyFields(call.json)
-  const disabled = fields.flag('disabled')
-  const note = fields.text('note')
-  fields.done()
+  const { disabled, note } = read()
   const after = await ports.store.codes.update(id, {
     ...(disabled === undefined ? {} : { disabled }),
     ...(note === undefined ? {} : { note }),
@@ -105,7 +114,7 @@ async function patchCode(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   return { status: 200, body: wireCode(after) }
 }
 
-async function listPayments(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function listPayments(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/payments'>> {
   const { data, total } = await ports.store.payments.list({
     accountId: call.query.get('account'),
     beforeMs: null,

@@ -2,11 +2,12 @@ import type { Principal } from '../access/principal.ts'
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { priceText, shownPrices } from '../catalog/shown-prices.ts'
 import { dayAfter, dayRange, daysBetween } from '../http/day-range.ts'
-import type { Reply, Route } from '../http/edge.ts'
+import type { Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
-import type { UsageRow } from '../store/store.ts'
-import type { MarginReport, PricedEndpoint, PricedModel, UsageSums } from './contract.ts'
-import { adminRoute, type AdminCall, type AdminPorts } from './ports.ts'
+import type { UsageRow } from '../store/log/generation-store.ts'
+import type { PricedEndpoint, PricedModel } from './catalog-contract.ts'
+import type { MarginReport, UsageSums } from './report-contract.ts'
+import { adminRoute, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 
 const ACCOUNTS_MAX = 100
 type Group = 'model' | 'provider' | 'account' | 'day'
@@ -14,12 +15,12 @@ type Group = 'model' | 'provider' | 'account' | 'day'
 /** What is earned: by model before anything is sold, and by what was sold. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'models', async () => pricedModels(ports)),
-    adminRoute('GET', 'margin', async (call) => ({ status: 200, body: await report(ports, call) })),
+    adminRoute('GET /admin/v1/models', async () => pricedModels(ports)),
+    adminRoute('GET /admin/v1/margin', async (call) => ({ status: 200, body: await report(ports, call) })),
   ]
 }
 
-function pricedModels(ports: AdminPorts): Reply {
+function pricedModels(ports: AdminPorts): AdminReply<'GET /admin/v1/models'> {
   const { models } = ports.catalog.current()
   const data = ports.catalog.shown().models.map((entry): PricedModel => {
     const model = models.get(entry.id)
@@ -43,8 +44,8 @@ function pricedEndpoint(ports: AdminPorts, model: Model, endpoint: Endpoint): Pr
     provider_name: endpoint.provider.name,
     upstream_model: endpoint.upstreamModel,
     state: ports.health.report(endpoint.id).unhealthy ? 'cooling_down' : 'healthy',
-    lines: shownPrices(model.type, endpoint.sell).map(({ key, text }) => {
-      const cost = priceText(key, endpoint.buy)
+    lines: shownPrices(model.type, endpoint.sell).map(({ key, meter, text }) => {
+      const cost = priceText(meter, endpoint.buy)
       return { price: key, cost, sell: text, margin_percent: percent(Number(text) - Number(cost), Number(text)) }
     }),
   }

@@ -11,6 +11,7 @@ export interface NodeState {
   readonly shortfalls: () => readonly { readonly provider: string; readonly model: string; readonly micro: bigint }[]
   readonly openStreams: () => number
   readonly bodyBytes: () => number
+  readonly answerBytes: () => number
   readonly sockets: () => { readonly open: number; readonly refused: number; readonly replaced: number }
   readonly shedding: () => {
     readonly busy: number
@@ -24,10 +25,11 @@ export interface NodeState {
 
 /** The numbers of this process that an operator watches. */
 export function nodeMetrics(state: NodeState): readonly Metric[] {
-  const reading = (pick: (reading: { utilisation: number; delayMs: number; memory: number }) => number): number => {
-    const newest = state.shedding().reading
-    return newest === null ? 0 : pick(newest)
-  }
+  return [...answerMetrics(state), ...clientMetrics(state), ...loadMetrics(state), ...storeMetrics(state)]
+}
+
+/** Of paid requests and of what their providers answer. */
+function answerMetrics(state: NodeState): readonly Metric[] {
   const byProvider = (pick: (provider: { running: number; waiting: number }) => number) => (): readonly Sample[] =>
     state.providers().map((provider) => ({ labels: { provider: provider.slug }, value: pick(provider) }))
   return [
@@ -68,6 +70,12 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
           .shortfalls()
           .map(({ provider, model, micro }) => ({ labels: { provider, model }, value: Number(micro) / 1e6 })),
     },
+  ]
+}
+
+/** Of the clients' connections and of the bytes held for them. */
+function clientMetrics(state: NodeState): readonly Metric[] {
+  return [
     gauge('tollgate_open_streams', 'Event streams that clients read now.', state.openStreams),
     gauge('tollgate_connections', 'Connections of clients that are open.', () => state.sockets().open),
     {
@@ -80,6 +88,21 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
       ],
     },
     gauge('tollgate_body_bytes', 'Bytes of request bodies held now.', state.bodyBytes),
+    gauge(
+      'tollgate_answer_bytes',
+      'Bytes of whole answers of providers held now, while they come and are read, and of replies that wait for their clients.',
+      state.answerBytes,
+    ),
+  ]
+}
+
+/** Of the load of the node, by which it refuses requests. */
+function loadMetrics(state: NodeState): readonly Metric[] {
+  const reading = (pick: (reading: { utilisation: number; delayMs: number; memory: number }) => number): number => {
+    const newest = state.shedding().reading
+    return newest === null ? 0 : pick(newest)
+  }
+  return [
     gauge(
       'tollgate_shedding_busy',
       'Probability that a request of an account above its share is refused since the node is busy.',
@@ -110,6 +133,12 @@ export function nodeMetrics(state: NodeState): readonly Metric[] {
       () => reading(({ memory }) => memory),
       'max',
     ),
+  ]
+}
+
+/** Of the ledger, the store and the catalogue. */
+function storeMetrics(state: NodeState): readonly Metric[] {
+  return [
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),
     gauge('tollgate_store_down', '1 while the store does not answer.', () => Number(state.ledger().down), 'max'),
     gauge(

@@ -2,14 +2,19 @@ import type { EventAction } from '../ledger/event-action.ts'
 import type { Access } from '../access/access.ts'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import { reasonError, type ApiError } from '../errors.ts'
+import type { ApiError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
-import type { KeyWrap } from '../ledger/seal.ts'
+import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { wholeParameter } from '../http/query.ts'
-import type { AuditCheck, Store } from '../store/store.ts'
+import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
+import type { AuditCheck } from '../store/audit/audit-store.ts'
+import type { Store } from '../store/store.ts'
+import type { BodyOf, WireRoute } from '../wire-route.ts'
+import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
 import type { SetupLinks } from './setup-links.ts'
 
 /** Measured state of an endpoint, as the relay reports it. */
@@ -47,14 +52,33 @@ export interface AdminPorts {
 
 export type AdminCall = Call<Principal>
 
-/** One route of `/admin/v1`. */
-export function adminRoute(
-  method: Route<Principal>['method'],
-  path: string,
-  handle: (call: AdminCall) => Promise<Reply>,
-  body: 'none' | 'json' = method === 'GET' || method === 'DELETE' ? 'none' : 'json',
+/** What a route of the contract answers. */
+export interface AdminReply<K extends keyof AdminApi> {
+  readonly status: number
+  readonly body: AdminApi[K]['answer']
+}
+
+/** Reads the body of a route of the contract. */
+export type AdminBody<K extends keyof AdminApi> = BodyReader<BodyOf<AdminApi[K]>>
+
+/** One that is no JSON. */
+export type TextReply = Reply & { readonly body: string; readonly contentType: string }
+
+/** One route of the contract. The handler reads the body when it has found what the path names. */
+export function adminRoute<K extends keyof AdminApi>(
+  key: K,
+  handle: (call: AdminCall, read: AdminBody<K>) => Promise<AdminReply<K> | TextReply>,
 ): Route<Principal> {
-  return { method, path: `/admin/v1/${path}`, plane: 'admin', body, handle }
+  const [method = '', path = ''] = key.split(' ')
+  const row: WireRoute = ADMIN_ROUTES[key]
+  return {
+    // The keys of the contract begin with these.
+    method: method as Route<Principal>['method'],
+    path,
+    plane: 'admin',
+    body: row.body === undefined ? 'none' : 'json',
+    handle: (call) => handle(call, bodyReader<BodyOf<AdminApi[K]>>(row, call.json)),
+  }
 }
 
 export function page(call: AdminCall): { readonly limit: number; readonly offset: number } {

@@ -1,38 +1,33 @@
 import type { Principal } from '../access/principal.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import { fieldError } from '../errors.ts'
-import type { Reply, Route } from '../http/edge.ts'
+import { fieldError } from '../refusals.ts'
+import type { Route } from '../http/edge.ts'
 import { timeParameter } from '../http/query.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import { decimalText, rubles } from '../money.ts'
-import type { AuditCheck, AuditStore } from '../store/store.ts'
+import type { Judged } from '../kinds/fields/strict-body.ts'
+import { decimalText, microOf, rubles } from '../money.ts'
+import type { AuditCheck, AuditStore } from '../store/audit/audit-store.ts'
 import { parseBill } from './bill-csv.ts'
-import type { ReplayReport } from './contract.ts'
-import { adminRoute, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import type { AuditReport, ReconciliationBody, ReplayReport } from './report-contract.ts'
+import { adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import { reconcile } from './reconciliation.ts'
 
-const CSV_CHARS_MAX = 8_000_000
 /** In millionths, as every decimal of a body is read. */
 export const PERCENT = 1_000_000n
 
 /** What shows that the books are right: audit, replay, and the comparison with a provider's bill. */
 export function proofAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'audit', async (call) => ({
+    adminRoute('GET /admin/v1/audit', async (call) => ({
       status: 200,
       body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)),
     })),
-    adminRoute('GET', 'audit/replay', (call) => replay(ports, call)),
-    adminRoute('POST', 'reconciliations', (call) => reconciliation(ports, call)),
+    adminRoute('GET /admin/v1/audit/replay', (call) => replay(ports, call)),
+    adminRoute('POST /admin/v1/reconciliations', (call, read) => reconciliation(ports, call, read('tolerance'))),
   ]
 }
 
 /** The report of `tollgate audit`. */
-export function auditBody(checks: readonly AuditCheck[]): {
-  readonly ok: boolean
-  readonly violations: number
-  readonly checks: readonly Record<string, unknown>[]
-} {
+export function auditBody(checks: readonly AuditCheck[]): AuditReport {
   const violations = checks.reduce((sum, check) => sum + check.violations.length, 0)
   return {
     ok: violations === 0,
@@ -47,7 +42,7 @@ export interface ReplayRange {
   readonly toMs: number | null
 }
 
-async function replay(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function replay(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/audit/replay'>> {
   const range = { fromMs: timeParameter(call.query, 'from'), toMs: timeParameter(call.query, 'to') }
   return { status: 200, body: await replayBody(range, ports.replay, ports.catalog) }
 }
@@ -123,17 +118,15 @@ function isoOrNull(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString()
 }
 
-async function reconciliation(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const fields = new BodyFields(call.json)
-  const provider = fields.requiredText('provider', 64)
-  const csv = fields.requiredText('csv', CSV_CHARS_MAX)
-  const tolerance = fields.amount('tolerance') ?? PERCENT
-  const currency = fields.text('currency', 3) ?? null
-  fields.done()
+async function reconciliation(
+  ports: AdminPorts,
+  call: AdminCall,
+  { provider, csv, tolerance, currency = null }: Judged<ReconciliationBody, 'tolerance'>,
+): Promise<AdminReply<'POST /admin/v1/reconciliations'>> {
   const body = await reconcile(
     { catalog: ports.catalog, generations: ports.store.generations },
-    parseBill(csv, currency),
-    { provider, toleranceBasisPoints: basisPoints(tolerance) },
+    await parseBill(csv, currency),
+    { provider, toleranceBasisPoints: basisPoints(microOf(tolerance ?? 1)) },
   )
   await recordEvent(ports, call, 'provider.reconcile', provider, null, {
     from: body.from,

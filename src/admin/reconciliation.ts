@@ -1,11 +1,11 @@
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Snapshot } from '../catalog/catalog.ts'
-import { fieldError, reasonError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import { dayAfter, daysBetween } from '../http/day-range.ts'
 import { rubles, type Decimal, type Micro } from '../money.ts'
-import type { GenerationStore, ProviderDay } from '../store/store.ts'
+import type { GenerationStore, ProviderDay } from '../store/log/generation-store.ts'
 import type { BillLine } from './bill-csv.ts'
-import type { Reconciliation, ReconciliationRow } from './contract.ts'
+import type { Reconciliation, ReconciliationRow } from './report-contract.ts'
 
 const DAYS_MAX = 366
 const HALF_DAY_MS = 43_200_000
@@ -26,7 +26,7 @@ export interface ReconciliationOptions {
 }
 
 /**
- * Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (reliability.md
+ * Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (guarantees.md
  * 3.2).
  */
 export async function reconcile(

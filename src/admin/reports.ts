@@ -1,48 +1,48 @@
-import { readEmail } from '../access/email.ts'
+import { readEmail } from '../email.ts'
 import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
-import { timeParameter } from '../http/query.ts'
-import { fieldError } from '../errors.ts'
-import type { Reply, Route } from '../http/edge.ts'
-import { publicAddress } from '../http/public-address.ts'
+import { RequestStatus } from '../endpoints/log-contract.ts'
+import { choiceParameter, timeParameter } from '../http/query.ts'
+import { fieldError } from '../refusals.ts'
+import type { Route } from '../http/edge.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
-import { rubles } from '../money.ts'
-import type { EventFilter, GenerationFilter, GenerationRow } from '../store/store.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
+import type { EventFilter } from '../store/events/event-store.ts'
+import type { GenerationFilter } from '../store/log/query.ts'
+import type { GenerationRow, RowView } from '../ledger/generation-record.ts'
+import { viewOf } from '../ledger/row-view.ts'
 import { usageSums } from './margin.ts'
-import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import { adminRoute, page, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import { refuseOwnLink } from './users.ts'
+import { UsageGroup, type Generation } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 
-const GROUPS = ['model', 'provider', 'account', 'key', 'day'] as const
-const STATUSES = ['completed', 'error', 'cancelled'] as const
 const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 
-/** Usage, log, health, events and administrators (operator.md 4). */
+/** Usage, log, health, events and administrators. */
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'usage', (call) => usage(ports, call)),
-    adminRoute('GET', 'generations', (call) => generations(ports, call)),
-    adminRoute('GET', 'endpoints/health', async () => endpointHealth(ports)),
-    adminRoute('GET', 'events', (call) => events(ports, call)),
-    adminRoute('GET', 'warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
-    adminRoute('POST', 'administrators', (call) => invite(ports, call)),
-    adminRoute('POST', 'kek/rotate', (call) => rotateKek(ports, call), 'none'),
+    adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
+    adminRoute('GET /admin/v1/generations', (call) => generations(ports, call)),
+    adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
+    adminRoute('GET /admin/v1/events', (call) => events(ports, call)),
+    adminRoute('GET /admin/v1/warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
+    adminRoute('POST /admin/v1/administrators', (call, read) => invite(ports, call, read().email)),
+    adminRoute('POST /admin/v1/kek/rotate', (call) => rotateKek(ports, call)),
   ]
 }
 
-async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'POST /admin/v1/kek/rotate'>> {
   const body = { rewrapped: await ports.rewrap() }
   await recordEvent(ports, call, 'kek.rotate', 'kek', null, body)
   return { status: 200, body }
 }
 
-async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const groupBy = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
-  if (groupBy === undefined)
-    throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
+async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/usage'>> {
+  const groupBy = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const { timezone } = ports.catalog.current().settings
   const toMs = timeParameter(call.query, 'to') ?? ports.clock.now() + DAY_MS
   const fromMs = timeParameter(call.query, 'from') ?? toMs - USAGE_DAYS * DAY_MS
@@ -58,7 +58,7 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   return { status: 200, body: { data, total: data.length } }
 }
 
-async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations'>> {
   const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = {
     ...generationFilter(call.query),
     ...page(call),
@@ -66,7 +66,6 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   const account = call.query.get('account')
   const key = call.query.get('key')
   const provider = call.query.get('provider')
-  const status = call.query.get('status')
   if (account !== null) filter.accountId = account
   if (key !== null) filter.keyId = key
   if (provider !== null) filter.provider = provider
@@ -74,37 +73,21 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<Reply> {
   if (flagged !== null && flagged !== 'true')
     throw fieldError('flagged', 'one_of', { allowed: 'true' }, 'must be true, or left out')
   if (flagged !== null) filter.flagged = true
-  if (status !== null) {
-    const known = STATUSES.find((name) => name === status)
-    if (known === undefined)
-      throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
-    filter.status = known
-  }
+  const status = choiceParameter(call.query, 'status', RequestStatus)
+  if (status !== null) filter.status = status
   const found = await ports.store.generations.list(filter)
   return { status: 200, body: { data: found.data.map(operatorRecord), total: found.total, ...searchNotes(found) } }
 }
 
-function operatorRecord(row: GenerationRow): Record<string, unknown> {
-  return {
-    ...logRecord(row),
-    account: row.accountId,
-    key: row.keyId,
-    provider: row.providerSlug,
-    endpoint: row.endpointId,
-    upstream_id: row.upstreamId,
-    attempts: row.attempts,
-    error_type: row.errorType,
-    flagged: row.flagged,
-    price_version: row.priceVersion,
-    meters: row.usage,
-    reported_meters: row.reportedUsage ?? null,
-    provider_cost: rubles(row.providerCostMicro),
-    insured: rubles(row.insuredMicro),
-    shortfall: rubles(row.shortfallMicro),
-  }
+/** Each name of the log's table is one of the contract. */
+type OperatorView = { readonly [K in keyof RowView<'operator'>]: Generation[K] }
+
+function operatorRecord(row: GenerationRow): Generation {
+  const own: OperatorView = viewOf(row, 'operator')
+  return { ...logRecord(row), ...own }
 }
 
-function endpointHealth(ports: AdminPorts): Reply {
+function endpointHealth(ports: AdminPorts): AdminReply<'GET /admin/v1/endpoints/health'> {
   const data = [...ports.catalog.current().models.values()].flatMap((model) =>
     model.endpoints.map((endpoint) => {
       const report = ports.health.report(endpoint.id)
@@ -112,7 +95,7 @@ function endpointHealth(ports: AdminPorts): Reply {
         model: model.id,
         provider: endpoint.provider.slug,
         endpoint: endpoint.id,
-        state: report.unhealthy ? 'cooling_down' : 'healthy',
+        state: report.unhealthy ? ('cooling_down' as const) : ('healthy' as const),
         error_rate_30m: report.uptime30m === null ? null : Math.round((100 - report.uptime30m) * 10) / 1_000,
         ttft_ms_30m: report.latency30m,
         throughput_30m: report.throughput30m,
@@ -122,11 +105,13 @@ function endpointHealth(ports: AdminPorts): Reply {
   return { status: 200, body: { data, total: data.length } }
 }
 
-async function events(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function events(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/events'>> {
   const { limit, offset } = page(call)
   const { data, total } = await ports.store.events.list(limit, offset, eventFilter(call.query))
   const body = data.map(({ atMs, before, after, ...event }) => ({
     ...event,
+    // The store takes no other action.
+    action: event.action as EventAction,
     at: new Date(atMs).toISOString(),
     before: before === null ? null : JSON.parse(before),
     after: after === null ? null : JSON.parse(after),
@@ -155,15 +140,16 @@ async function warnings({ store, catalog }: AdminPorts): Promise<readonly Operat
   return [{ ...told, since: new Date(sinceMs).toISOString() }]
 }
 
-async function invite(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const fields = new BodyFields(call.json)
-  const email = fields.requiredText('email', 255)
-  fields.done()
+async function invite(
+  ports: AdminPorts,
+  call: AdminCall,
+  email: string,
+): Promise<AdminReply<'POST /admin/v1/administrators'>> {
   refuseOwnLink(ports, call, readEmail(email))
   const { id, email: kept, token } = await ports.links.invite(email)
   await recordEvent(ports, call, 'administrator.create', id, null, { email: kept })
   return {
     status: 201,
-    body: { id, email: kept, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` },
+    body: { id, email: kept, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}` },
   }
 }

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { readEmail } from '../access/email.ts'
-import { reasonError } from '../errors.ts'
+import { readEmail } from '../email.ts'
+import { reasonError } from '../refusals.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { UserRecord, UserStore } from '../store/console-records.ts'
+import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 
 const SETUP_MS = 3_600_000
 const TOKEN_BYTES = 32

@@ -1,40 +1,63 @@
-/** A code that customers redeem for money. */
-export interface Code {
-  readonly id: string
-  /** Its first four characters. */
-  readonly label: string
-  readonly amount: number
-  /** How many accounts may use it, once each. */
-  readonly uses_max: number
-  readonly uses: number
-  readonly expires_at: string | null
-  readonly note: string | null
-  readonly disabled: boolean
-  readonly created_by: string
-  readonly created_at: string
-}
+import { PageQuery } from './account-contract.ts'
+import {
+  body,
+  filled,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Static,
+} from '../schema.ts'
 
-export interface CodeBody {
-  readonly amount: number
-  /** Codes to make, 1 to 1000, default 1. */
-  readonly count?: number
-  /** Default 1. */
-  readonly uses_max?: number
-  readonly expires_at?: string | null
-  readonly note?: string | null
-}
+export const Code = object(
+  {
+    id: text(),
+    label: text('Its first four characters.'),
+    amount: rub(),
+    uses_max: whole('How many accounts may use it, once each.'),
+    uses: whole(),
+    expires_at: nullable(time()),
+    note: nullable(text()),
+    disabled: flag(),
+    created_by: text(),
+    created_at: time(),
+  },
+  'A code that customers redeem for money.',
+)
+export type Code = Static<typeof Code>
 
-export interface PaymentRow {
-  readonly id: string
-  readonly account: string
-  readonly method: string
-  readonly amount: number
-  readonly currency: string
-  readonly state: 'pending' | 'paid' | 'cancelled'
-  readonly payment_id: string | null
-  /** What the provider has given back, and how much of that the account had spent by then: the operator's loss. */
-  readonly refunded: number
-  readonly refund_missing: number
-  readonly created_at: string
-  readonly paid_at: string | null
-}
+export const CodeBody = body({
+  amount: rub('Of each code, above 0.', { exclusiveMinimum: 0 }),
+  count: optional(whole('Codes to make; 1 if absent.', { minimum: 1, maximum: 1_000 })),
+  uses_max: optional(whole('1 if absent.', { minimum: 1, maximum: 1_000_000 })),
+  expires_at: optional(nullable(time())),
+  note: optional(nullable(filled())),
+})
+export type CodeBody = Static<typeof CodeBody>
+
+export const PaymentRow = object({
+  id: text(),
+  account: text(),
+  method: text(),
+  amount: rub(),
+  currency: text(),
+  state: oneOf(['pending', 'paid', 'cancelled']),
+  payment_id: nullable(text()),
+  refunded: rub(
+    "What the provider has given back, and how much of that the account had spent by then: the operator's loss.",
+  ),
+  refund_missing: rub(),
+  created_at: time(),
+  paid_at: nullable(time()),
+})
+export type PaymentRow = Static<typeof PaymentRow>
+
+export const CodePatch = body({ disabled: optional(flag()), note: optional(nullable(filled())) })
+export const NewCodes = object({ data: list(object({ ...Code.fields, code: text('Shown this once.') })) })
+export const PaymentQuery = object({ ...PageQuery.fields, account: optional(text()) })

@@ -1,29 +1,38 @@
 import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
 import type { Principal } from '../access/principal.ts'
-import { fieldError, reasonError } from '../errors.ts'
-import type { Reply, Route } from '../http/edge.ts'
-import { publicAddress } from '../http/public-address.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import type { UserPatch, UserRecord } from '../store/console-records.ts'
-import type { ConsoleUser } from './contract.ts'
-import { actor, adminRoute, notFound, page, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
-
-const ROLES = ['user', 'admin'] as const
+import { reasonError } from '../refusals.ts'
+import type { Route } from '../http/edge.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import { choiceParameter } from '../http/query.ts'
+import type { UserPatch, UserRecord } from '../store/people/user-store.ts'
+import { UserRole, type ConsoleUser } from './account-contract.ts'
+import {
+  actor,
+  adminRoute,
+  notFound,
+  page,
+  param,
+  recordEvent,
+  type AdminBody,
+  type AdminCall,
+  type AdminReply,
+  type AdminPorts,
+} from './ports.ts'
 
 /** People of the console, and addresses that were blocked. Nobody ever acts as somebody else. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'users', (call) => listUsers(ports, call)),
-    adminRoute('PATCH', 'users/:id', (call) => patchUser(ports, call)),
-    adminRoute('POST', 'users/:id/password-link', (call) => passwordLink(ports, call)),
-    adminRoute('DELETE', 'users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
-    adminRoute('GET', 'ip-blocks', async () => {
+    adminRoute('GET /admin/v1/users', (call) => listUsers(ports, call)),
+    adminRoute('PATCH /admin/v1/users/:id', (call, read) => patchUser(ports, call, read)),
+    adminRoute('POST /admin/v1/users/:id/password-link', (call, read) => passwordLink(ports, call, read)),
+    adminRoute('DELETE /admin/v1/users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
+    adminRoute('GET /admin/v1/ip-blocks', async () => {
       const data = ports.access
         .blocks()
         .map(({ ip, untilMs, times }) => ({ ip, until: new Date(untilMs).toISOString(), times }))
       return { status: 200, body: { data, total: data.length } }
     }),
-    adminRoute('DELETE', 'ip-blocks/*ip', async (call) => {
+    adminRoute('DELETE /admin/v1/ip-blocks/*ip', async (call) => {
       const ip = param(call, 'ip')
       if (!(await ports.access.unblock(ip))) throw notFound('Blocked address', ip)
       await recordEvent(ports, call, 'ip_block.delete', ip, null, null)
@@ -48,14 +57,11 @@ function wireUser(user: UserRecord): ConsoleUser {
   }
 }
 
-async function listUsers(ports: AdminPorts, call: AdminCall): Promise<Reply> {
-  const role = call.query.get('role')
-  const known = ROLES.find((name) => name === role) ?? null
-  if (role !== null && known === null)
-    throw fieldError('role', 'one_of', { allowed: ROLES.join(', ') }, `must be one of ${ROLES.join(', ')}`)
+async function listUsers(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/users'>> {
+  const role = choiceParameter(call.query, 'role', UserRole)
   const { data, total } = await ports.store.users.list({
     accountId: call.query.get('account'),
-    role: known,
+    role,
     query: call.query.get('query'),
     ...page(call),
   })
@@ -69,15 +75,17 @@ async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
   return user
 }
 
-async function patchUser(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function patchUser(
+  ports: AdminPorts,
+  call: AdminCall,
+  read: AdminBody<'PATCH /admin/v1/users/:id'>,
+): Promise<AdminReply<'PATCH /admin/v1/users/:id'>> {
   const before = await one(ports, call)
-  const fields = new BodyFields(call.json)
-  const patch: { -readonly [K in keyof UserPatch]: UserPatch[K] } = {}
-  const role = fields.oneOf('role', ROLES)
-  const disabled = fields.flag('disabled')
-  fields.done()
-  if (typeof role === 'string') patch.role = role
-  if (disabled !== undefined) patch.disabled = disabled
+  const { role, disabled } = read()
+  const patch: UserPatch = {
+    ...(typeof role === 'string' ? { role } : {}),
+    ...(disabled === undefined ? {} : { disabled }),
+  }
   const loses = before.role === 'admin' && !before.disabled && (patch.role === 'user' || patch.disabled === true)
   if (loses && before.email === actor(ports, call))
     throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
@@ -92,7 +100,10 @@ async function patchUser(ports: AdminPorts, call: AdminCall): Promise<Reply> {
 }
 
 /** Every session of the user ends: whoever came in by it leaves. */
-async function unlinkIdentity(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function unlinkIdentity(
+  ports: AdminPorts,
+  call: AdminCall,
+): Promise<AdminReply<'DELETE /admin/v1/users/:id/identities/:identity'>> {
   const user = await one(ports, call)
   const identity = identityNamed(user, param(call, 'identity'))
   await takeIdentity(ports.store.users, user, identity)
@@ -101,17 +112,19 @@ async function unlinkIdentity(ports: AdminPorts, call: AdminCall): Promise<Reply
   return { status: 200, body: { id: identity.id, deleted: true } }
 }
 
-async function passwordLink(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function passwordLink(
+  ports: AdminPorts,
+  call: AdminCall,
+  read: AdminBody<'POST /admin/v1/users/:id/password-link'>,
+): Promise<AdminReply<'POST /admin/v1/users/:id/password-link'>> {
   const user = await one(ports, call)
-  const fields = new BodyFields(call.json)
-  const clearTotp = fields.flag('clear_totp') ?? false
-  fields.done()
+  const { clear_totp: clearTotp = false } = read()
   refuseOwnLink(ports, call, user.email)
   const token = await ports.links.newPassword(user, clearTotp)
   await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
   return {
     status: 200,
-    body: { id: user.id, email: user.email, link: `${publicAddress(ports.publicUrl, call)}/setup?token=${token}` },
+    body: { id: user.id, email: user.email, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}` },
   }
 }
 

@@ -1,33 +1,34 @@
 import type { Principal } from '../access/principal.ts'
-import { fieldError, reasonError } from '../errors.ts'
-import type { Reply, Route } from '../http/edge.ts'
+import { fieldError, reasonError } from '../refusals.ts'
+import type { Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
-import type { JobRow } from '../store/job-store.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts } from './ports.ts'
+import type { JobRow } from '../store/jobs/job.ts'
+import type { ParkedVideo } from './report-contract.ts'
+import {
+  adminRoute,
+  notFound,
+  param,
+  recordEvent,
+  type AdminBody,
+  type AdminCall,
+  type AdminReply,
+  type AdminPorts,
+} from './ports.ts'
 
 /** Video jobs whose submission may have arrived, and what the operator found out about them at the provider. */
 export function videoAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET', 'videos/parked', () => parked(ports)),
-    adminRoute('POST', 'videos/:id/resolve', (call) => resolve(ports, call)),
+    adminRoute('GET /admin/v1/videos/parked', () => parked(ports)),
+    adminRoute('POST /admin/v1/videos/:id/resolve', (call, read) => resolve(ports, call, read)),
   ]
 }
 
-async function parked({ store }: AdminPorts): Promise<Reply> {
+async function parked({ store }: AdminPorts): Promise<AdminReply<'GET /admin/v1/videos/parked'>> {
   const data = (await store.jobs.parked()).map(parkedRecord)
   return { status: 200, body: { data, total: data.length } }
 }
 
-function parkedRecord({
-  id,
-  accountId,
-  model,
-  holdMicro,
-  createdAtMs,
-  deadlineMs,
-  details,
-}: JobRow): Record<string, unknown> {
+function parkedRecord({ id, accountId, model, holdMicro, createdAtMs, deadlineMs, details }: JobRow): ParkedVideo {
   const candidate = details.candidates[details.current]
   return {
     id,
@@ -42,11 +43,13 @@ function parkedRecord({
 }
 
 /** `upstream_id`: the provider has it under that name; null: it never arrived, and the job fails. */
-async function resolve(ports: AdminPorts, call: AdminCall): Promise<Reply> {
+async function resolve(
+  ports: AdminPorts,
+  call: AdminCall,
+  read: AdminBody<'POST /admin/v1/videos/:id/resolve'>,
+): Promise<AdminReply<'POST /admin/v1/videos/:id/resolve'>> {
   const id = param(call, 'id')
-  const fields = new BodyFields(call.json)
-  const upstreamId = fields.text('upstream_id', 400)
-  fields.done()
+  const { upstream_id: upstreamId } = read('upstream_id')
   if (upstreamId === undefined)
     throw fieldError(
       'upstream_id',

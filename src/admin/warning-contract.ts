@@ -1,8 +1,12 @@
+import { either, list, object, only, text, time, type Static } from '../schema.ts'
+
 /** What the operator should know without having looked for it; it goes by itself when it is mended. */
-export type OperatorWarning =
-  | { readonly kind: 'rates_failed'; readonly since: string; readonly reason: string }
-  | {
-      readonly kind: 'rates_refused'
-      readonly since: string
-      readonly rates: readonly { readonly currency: string; readonly rate: string; readonly held: string }[]
-    }
+export const OperatorWarning = either(
+  object({ kind: only('rates_failed'), since: time(), reason: text() }),
+  object({
+    kind: only('rates_refused'),
+    since: time(),
+    rates: list(object({ currency: text(), rate: text(), held: text() })),
+  }),
+)
+export type OperatorWarning = Static<typeof OperatorWarning>

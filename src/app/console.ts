@@ -7,7 +7,7 @@ import { readConsoleFiles } from '../endpoints/console-files.ts'
 import { ConsoleSite } from '../endpoints/console.ts'
 import { startPageRoutes } from '../endpoints/start-page.ts'
 import type { Route } from '../http/edge.ts'
-import { parametersOf } from '../providers/adapter.ts'
+import { parametersOf } from '../providers/ports/adapter.ts'
 import type { Services } from './services.ts'
 
 export interface ConsoleOptions {
@@ -30,7 +30,7 @@ export function createConsole(
 ): Console {
   const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes } = services
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
-  const { store, catalog, keyWrap: seal } = core
+  const { store, catalog, keyWrap: cipher } = core
   const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
   const parts = {
     access,
@@ -45,7 +45,7 @@ export function createConsole(
     ...parts,
     store,
     catalog,
-    seal,
+    cipher,
     version,
     publicUrl,
     adminTotpRequired,
@@ -66,7 +66,7 @@ export function createConsole(
     }),
     ...(site?.routes() ?? []),
     ...adminRoutes(
-      { ...core, ...parts, links, videos: videos.desk, signupDefault, allowPrivateUpstreams, publicUrl },
+      { ...core, ...parts, links, videos: videos.ofAccounts, signupDefault, allowPrivateUpstreams, publicUrl },
       new Set(adapters.keys()),
     ),
   ]

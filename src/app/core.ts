@@ -3,24 +3,26 @@ import { readBundledRelease, type BundledRelease } from '../catalog/bundled-rele
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
 import { rewrapSeeds } from '../access/totp-seeds.ts'
-import { resealAnswers } from '../ledger/reseal-answers.ts'
-import { resealJobs } from '../ledger/reseal-jobs.ts'
-import { KeyWrap } from '../ledger/seal.ts'
+import { rewrapAnswers, rewrapJobs } from '../ledger/rewrap.ts'
+import { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
+import type { Meter } from '../meter-table.ts'
 import { chargeMicro, providerCostMicro } from '../meters.ts'
 import { createAdapters } from '../providers/index.ts'
 import { recheckedCharge, type PricedCatalog } from '../recheck/charge.ts'
 import { openStore } from '../store/open.ts'
-import type { Replay } from '../store/audit-replay.ts'
+import type { Replay } from '../store/audit/replay.ts'
 import type { Store } from '../store/store.ts'
 
 export interface CoreOptions {
   readonly config: Config
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** A server decides by the keys in its environment which bundled providers are on; a command leaves them as they are. */
+  /**
+   * A server decides by the keys in its environment which bundled providers are on; a command leaves them as they are.
+   */
   readonly server?: boolean
-  /** What is bundled, where it is not what stands beside the code. */
+  /** The bundled models, where they are not the ones beside the code. */
   readonly release?: BundledRelease
 }
 
@@ -33,14 +35,14 @@ export interface Core {
   /** The charges of the requests that arrived from `fromMs` on and before `toMs`, made again from the log. */
   replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
   /**
-   * Seals anew with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers;
+   * Encrypts with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers;
    * answers how many of the first two.
    */
   rewrap(): Promise<number>
   close(): Promise<void>
 }
 
-/** Opens the store and the catalogue alone, for commands that need no server. */
+/** Opens only the store and the catalogue, for commands that need no server. */
 export async function openCore(options: CoreOptions, clock: Clock = systemClock): Promise<Core> {
   const { config, env } = options
   const keyWrap = new KeyWrap(options.wrappingKeys)
@@ -49,7 +51,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
   const catalog = new CatalogService({
     store: store.catalogs,
     clock,
-    seal: keyWrap,
+    cipher: keyWrap,
     adapters: new Set(adapters.keys()),
     env,
     release: options.release ?? readBundledRelease(),
@@ -65,8 +67,8 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     rewrap: async () => {
       await catalog.rewrap()
       await store.books.rewrap()
-      await resealJobs(store.jobs, keyWrap)
-      await resealAnswers(store.idempotency, keyWrap)
+      await rewrapJobs(store.jobs, keyWrap)
+      await rewrapAnswers(store.idempotency, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
     },
     close: async () => {
@@ -93,7 +95,7 @@ export function checkedReplay(
     )
       return own
     const document = await catalog.pricedCatalog(row.priceVersion)
-    return document === null ? null : recheckedCharge(document, row)
+    return document === null ? null : recheckedCharge<Meter>(document, row)
   }
 }
 

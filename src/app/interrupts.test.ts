@@ -24,7 +24,7 @@ function bench(running: number): Bench {
   return { interrupts, clock, said, done, stop: () => done.push('stop') }
 }
 
-test('Ctrl-C: once stops, twice tells what is waited for, thrice cuts it, and once more ends the process', () => {
+test('Ctrl-C: the first stops, the second names the running answers, the third cuts them, and the fourth ends the process', () => {
   const { interrupts, clock, said, done, stop } = bench(2)
   for (let count = 0; count < 4; count += 1) {
     interrupts.interrupt(stop)
@@ -40,7 +40,7 @@ test('Ctrl-C: once stops, twice tells what is waited for, thrice cuts it, and on
   ])
 })
 
-test('SIGTERM stops once, however often it comes, and the Ctrl-C after it tells what is waited for', () => {
+test('SIGTERM stops once, however often it comes, and the Ctrl-C after it names the running answers', () => {
   const { interrupts, clock, said, done, stop } = bench(1)
   for (let count = 0; count < 3; count += 1) interrupts.terminate(stop)
   assert.deepEqual(done, ['stop'])

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** npm and a terminal both pass the same Ctrl-C on: what comes this soon after another is the same. */
+/** npm and a terminal both pass on the same Ctrl-C: a second signal within this time is the same one. */
 const ECHO_MS = 300
 
 export interface InterruptPorts {
@@ -13,8 +13,8 @@ export interface InterruptPorts {
 }
 
 /**
- * Ctrl-C by steps: the first lets answers end, the second says what is waited for, the third cuts it, and one more ends
- * the process.
+ * Ctrl-C by steps: the first lets answers end, the second names the pending ones, the third cuts them, and one more
+ * ends the process.
  */
 export class Interrupts {
   readonly #ports: InterruptPorts

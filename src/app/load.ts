@@ -15,7 +15,7 @@ export interface Machine {
   readonly metrics: readonly Metric[]
   /** The other processes behind the same port; absent = there are none. */
   readonly others?: {
-    /** Gives this process's numbers to whoever asks another one. */
+    /** Gives the numbers of this process to the worker that is asked for metrics. */
     provide(own: () => readonly MetricReading[]): void
     /** Those of all, with this one. */
     all(): Promise<readonly MetricReading[]>
@@ -25,7 +25,7 @@ export interface Machine {
 /** A node that does not know how it fares never sheds load. */
 const IDLE: Machine = { read: () => ({ utilisation: 0, delayMs: 0, memory: 0 }), metrics: [] }
 
-/** What a node takes on, and what it tells of itself. */
+/** The load of a node: which requests it accepts, and the numbers that it reports. */
 export class Load {
   readonly #services: Services
   readonly #shedding: Shedding
@@ -46,18 +46,18 @@ export class Load {
     this.#shedding.stop()
   }
 
-  /** Caps first, then what the node sheds (reliability.md 5); both before the body is read. */
+  /** Caps first, then what the node sheds (guarantees.md 5); both before the body is read. */
   refusal({ priority }: Route<Principal>, { accountId, keyId }: Principal): ApiError | null {
     if (priority === undefined) return null
     const capped = priority === 'paid' ? this.#services.relay.inFlight.refusal(accountId, keyId) : null
     return capped ?? this.#shedding.refusal(priority, accountId)
   }
 
-  metrics(version: string, ready: () => boolean, edge: () => Edge): readonly Metric[] {
-    const { relay, slots, drains, watch, sse, ledger, health, core } = this.#services
+  metrics(version: string, unready: () => string | null, edge: () => Edge): readonly Metric[] {
+    const { relay, slots, drains, watch, sse, ledger, health, core, answers } = this.#services
     const own = nodeMetrics({
       version,
-      ready,
+      ready: () => unready() === null,
       inFlight: () => relay.inFlight.count,
       providers: () => slots.report(),
       drains: () => drains.running,
@@ -65,6 +65,7 @@ export class Load {
       shortfalls: () => watch.shortfalls(),
       openStreams: () => sse.size,
       bodyBytes: () => edge().bodyBytes,
+      answerBytes: () => answers.bytes,
       sockets: () => edge().sockets,
       shedding: () => this.#shedding.levels,
       ledger: () => ledger.load,

@@ -7,10 +7,11 @@ import { modelRoutes } from '../endpoints/models.ts'
 import { videoRoutes } from '../endpoints/videos.ts'
 import type { Route } from '../http/edge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { paidKinds } from '../orders/index.ts'
-import { speechFormats } from '../orders/speech-order.ts'
-import { paidRoutes, playgroundRoutes } from '../paid-routes.ts'
-import { parametersOf } from '../providers/adapter.ts'
+import { REQUEST_TYPE_TABLE } from '../model-types.ts'
+import { paidKinds } from '../operations/index.ts'
+import { speechFormats } from '../operations/speech.ts'
+import { paidRoutes, playgroundRoutes } from '../paid/paid-routes.ts'
+import { parametersOf } from '../providers/ports/adapter.ts'
 import type { Services } from './services.ts'
 import { streamAccessRoutes } from './stream-access.ts'
 
@@ -30,7 +31,7 @@ export function allRoutes(
   const paid = { relay, sse, idempotency, publicUrl }
   const calls = [
     ...paidRoutes(paid, kinds),
-    ...videoRoutes({ videos: videos.desk, idempotency, clock, publicUrl }),
+    ...videoRoutes({ videos: videos.ofAccounts, idempotency, publicUrl }),
     ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null),
   ]
   const routes: Route<Principal>[] = [
@@ -40,7 +41,7 @@ export function allRoutes(
     ...modelRoutes({
       catalog,
       health,
-      supportedEndpoints: [...kinds, { endpointName: 'videos', modelType: 'video' }],
+      supportedEndpoints: Object.values(REQUEST_TYPE_TABLE),
       parametersOf: (name, type) => parametersOf(adapters, name, type),
       speechFormatsOf: (model) => speechFormats(model, adapters),
     }),

@@ -7,7 +7,7 @@ import { SetupLinks } from '../admin/setup-links.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
-import { createIsSecure } from '../http/public-address.ts'
+import { createIsSecure } from '../http/public-url.ts'
 import { SseStreams } from '../http/sse.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
@@ -19,8 +19,10 @@ import type { Store } from '../store/store.ts'
 import { randomIds, type IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
+import { openValkey } from '../nodes/valkey.ts'
 import { createTokenCounter } from '../plan/token-count.ts'
-import type { AdapterTable } from '../providers/adapter.ts'
+import type { AdapterTable } from '../providers/ports/adapter.ts'
+import type { AnswerBudget } from '../providers/answer-budget.ts'
 import { createAdapters } from '../providers/index.ts'
 import { UsageWatch } from '../relay/usage-watch.ts'
 import { DrainCount } from '../relay/drain-count.ts'
@@ -29,10 +31,10 @@ import { KeyPools } from '../relay/key-pools.ts'
 import { ProviderSlots } from '../relay/provider-slots.ts'
 import { Relay } from '../relay/relay.ts'
 import { RetryBudget } from '../relay/retry-budget.ts'
-import { ExpirySweep } from '../store/expiry-sweep.ts'
-import { openJournal, type Journal } from '../store/journal-file.ts'
-import { LogKeeper } from '../store/log-keeper.ts'
-import { createVideos } from '../videos/videos.ts'
+import { ExpirySweep } from '../store/ledger/expiry-sweep.ts'
+import { openJournal, type Journal } from '../store/sqlite/journal-file.ts'
+import { LogKeeper } from '../store/log/keeper.ts'
+import { createVideos } from '../videos/account-videos.ts'
 import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
 
@@ -48,6 +50,8 @@ export interface Services {
   readonly clock: Clock
   readonly ids: IdSource
   readonly adapters: AdapterTable
+  /** What the node holds of whole answers. */
+  readonly answers: AnswerBudget
   readonly nodes: Nodes
   readonly ledger: Ledger
   readonly health: EndpointHealthBook
@@ -67,7 +71,7 @@ export interface Services {
   readonly sse: SseStreams
   /** Holds of a dead process that were given back at the start. */
   readonly recovered: number
-  /** Begins what runs by itself. */
+  /** Starts the background work. */
   start(): Promise<void>
   /** Lets running answers end within `drainMs`; `closed` = the edge has let go of its last connection. */
   stop(drainMs: number, closed: Promise<void>): Promise<void>
@@ -82,119 +86,39 @@ export async function createServices(
 ): Promise<Services> {
   const { store, catalog, keyWrap } = core
   const ids = randomIds()
-  const { adapters, close: closeAdapters } = createAdapters({ clock })
-  const timezone = (): string => catalog.current().settings.timezone
+  const { adapters, answers, close: closeAdapters } = createAdapters({ clock })
+  const valkey = config.valkeyUrl === null ? null : await openValkey({ url: config.valkeyUrl, clock, notice })
   const nodes = new Nodes({
     store: store.nodes,
-    valkeyUrl: config.valkeyUrl,
-    sealKeys: keyWrap.derived('tollgate nodes'),
+    valkey,
+    cipherKeys: keyWrap.derived('tollgate nodes'),
     clock,
     ids,
-    notice,
     refreshCatalog: () => catalog.refresh(),
   })
-  const own = { node: nodes.id, singleProcess: store.kind === 'embedded' }
+  const singleProcess = store.kind === 'embedded'
+  const base = { core, config, clock, ids, nodes, singleProcess, notice }
   const journal = await journalOf(config)
-  const ledger = new Ledger({
-    ...own,
-    store: store.ledger,
-    clock,
-    timezone,
-    gather: nextTurn,
-    commitSpacingMs: COMMIT_SPACING_MS,
-    notice,
-    ...(journal === null ? {} : { journal: new EndJournal(journal) }),
-  })
+  const ledger = ledgerOf(base, journal)
   const recovered = await ledger.start()
-  if (own.singleProcess) await store.idempotency.releaseLost()
-  const health = new EndpointHealthBook(clock)
-  const tokens = createTokenCounter()
-  tokens.warm()
-  const attempts = {
-    clock,
-    health,
-    keyPools: new KeyPools(clock, notice),
-    retries: new RetryBudget(clock, () => relay.running),
-  }
-  const drains = new DrainCount()
-  const slots = new ProviderSlots(clock)
-  const watch = new UsageWatch({ clock, event: systemEvents(store.events, clock) })
-  const relay: Relay = new Relay({
-    ...attempts,
-    ledger,
-    adapters,
-    ids,
-    tokens,
-    catalog,
-    drains,
-    slots,
-    watch,
-    sharedStreams: nodes.sharedStreams,
-    random: uniform,
-    limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
-  })
-  const videos = createVideos({
-    ...attempts,
-    ...own,
-    relay,
-    jobs: store.jobs,
-    files: store.files,
-    ledger,
-    catalog,
-    adapters,
-    seal: keyWrap,
-    notice,
-  })
-  const rateFeed = new RateFeed({
-    catalog,
-    events: store.events,
-    clock,
-    url: config.cbrUrl,
-    log: notice,
-    leads: () => nodes.leads,
-  })
-  const sweep = new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice)
-  const logKeeper = new LogKeeper({
-    upkeep: store.logUpkeep,
-    books: store.books,
-    clock,
-    retentionDays: config.logRetentionDays,
-    log: notice,
-  })
-  const isSecure = createIsSecure(config.publicUrl, config.trustedProxies)
-  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, seal: keyWrap, isSecure })
-  const access = createAccess({
-    keys: store.keys,
-    clock,
-    settings: () => catalog.current().settings,
-    adminToken: config.adminToken,
-    session: (request: IncomingMessage) => sessions.find(request),
-    adminTotpRequired: config.adminTotpRequired,
-    shared: nodes.access,
-  })
-  const pictures = new StoredPictures({ files: store.files, clock, ids })
+  if (singleProcess) await store.idempotency.releaseLost()
+  const paid = paidServices(base, { ledger, adapters, answers })
+  const { relay, videos } = paid
+  const { rateFeed, sweep, logKeeper } = upkeepOf(base)
+  const callers = callerServices(base)
+  const { access } = callers
   return {
     core,
     clock,
     ids,
     adapters,
+    answers,
     nodes,
     ledger,
-    health,
-    relay,
-    drains,
-    slots,
-    watch,
-    videos,
-    pictures,
-    rateFeed,
-    sessions,
-    isSecure,
-    access,
     recovered,
-    idempotency: new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids }),
-    links: new SetupLinks({ users: store.users, clock, ids }),
-    sse: new SseStreams(clock),
+    rateFeed,
+    ...paid,
+    ...callers,
     start: async () => {
       await videos.runner.start()
       sweep.start()
@@ -220,6 +144,128 @@ export async function createServices(
       await core.close()
     },
   }
+}
+
+/** What every group of services is made from. */
+interface Base extends Pick<Services, 'core' | 'ids' | 'nodes'> {
+  readonly config: Config
+  readonly clock: SyncedClock
+  readonly singleProcess: boolean
+  readonly notice: (message: string) => void
+}
+
+function ledgerOf({ core, clock, nodes, singleProcess, notice }: Base, journal: Journal | null): Ledger {
+  return new Ledger({
+    node: nodes.id,
+    singleProcess,
+    store: core.store.ledger,
+    clock,
+    timezone: () => core.catalog.current().settings.timezone,
+    gather: nextTurn,
+    commitSpacingMs: COMMIT_SPACING_MS,
+    notice,
+    ...(journal === null ? {} : { journal: new EndJournal(journal) }),
+  })
+}
+
+/** What answers paid requests, and works on video jobs. */
+function paidServices(
+  { core, clock, ids, nodes, singleProcess, notice }: Base,
+  { ledger, adapters, answers }: Pick<Services, 'ledger' | 'adapters' | 'answers'>,
+): Pick<Services, 'health' | 'relay' | 'drains' | 'watch' | 'slots' | 'videos' | 'pictures' | 'idempotency' | 'sse'> {
+  const { store, catalog, keyWrap } = core
+  const health = new EndpointHealthBook(clock)
+  const tokens = createTokenCounter()
+  tokens.warm()
+  const attempts = {
+    clock,
+    health,
+    keyPools: new KeyPools(clock, notice),
+    retries: new RetryBudget(clock, () => relay.running),
+  }
+  const drains = new DrainCount()
+  const slots = new ProviderSlots(clock)
+  const watch = new UsageWatch({ clock, event: systemEvents(store.events, clock) })
+  const relay: Relay = new Relay({
+    ...attempts,
+    ledger,
+    adapters,
+    ids,
+    tokens,
+    catalog,
+    drains,
+    slots,
+    watch,
+    answers,
+    copyStream: nodes.copyStream,
+    random: uniform,
+    limitResetsAtMs: (reset) =>
+      reset === null ? null : periodEndMs(clock.now(), reset, catalog.current().settings.timezone),
+  })
+  const videos = createVideos({
+    ...attempts,
+    node: nodes.id,
+    singleProcess,
+    relay,
+    jobs: store.jobs,
+    files: store.files,
+    ledger,
+    catalog,
+    adapters,
+    cipher: keyWrap,
+    notice,
+  })
+  const pictures = new StoredPictures({ files: store.files, clock, ids })
+  const idempotency = new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids })
+  return { health, relay, drains, watch, slots, videos, pictures, idempotency, sse: new SseStreams(clock) }
+}
+
+/** The background work: exchange rates, expired rows, the retention of the usage log. */
+function upkeepOf({ core: { store, catalog }, config, clock, nodes, notice }: Base): {
+  readonly rateFeed: RateFeed
+  readonly sweep: ExpirySweep
+  readonly logKeeper: LogKeeper
+} {
+  return {
+    rateFeed: new RateFeed({
+      catalog,
+      events: store.events,
+      clock,
+      url: config.cbrUrl,
+      log: notice,
+      leads: () => nodes.leads,
+    }),
+    sweep: new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice),
+    logKeeper: new LogKeeper({
+      upkeep: store.logUpkeep,
+      books: store.books,
+      clock,
+      retentionDays: config.logRetentionDays,
+      log: notice,
+    }),
+  }
+}
+
+/** Who calls: API keys, console sessions, the operator. */
+function callerServices({
+  core: { store, catalog, keyWrap },
+  config,
+  clock,
+  ids,
+  nodes,
+}: Base): Pick<Services, 'sessions' | 'isSecure' | 'links' | 'access'> {
+  const isSecure = createIsSecure(config.publicUrl, config.trustedProxies)
+  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, cipher: keyWrap, isSecure })
+  const access = createAccess({
+    keys: store.keys,
+    clock,
+    settings: () => catalog.current().settings,
+    adminToken: config.adminToken,
+    session: (request: IncomingMessage) => sessions.find(request),
+    adminTotpRequired: config.adminTotpRequired,
+    shared: nodes.access,
+  })
+  return { sessions, isSecure, access, links: new SetupLinks({ users: store.users, clock, ids }) }
 }
 
 /** What the server itself has to tell the operator; a store that is down loses it. */

@@ -5,11 +5,12 @@ import type { Call, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
 import type { Nodes } from '../nodes/nodes.ts'
 import type { OwnStream } from '../nodes/stream-messages.ts'
-import { attachRemote, attachStream, findResponse, type PaidRoutePorts } from '../paid-routes.ts'
+import type { AnswerPorts } from '../paid/paid-answer.ts'
+import { attachRemote, attachStream, findResponse } from '../paid/resumed-streams.ts'
 import type { Relay } from '../relay/relay.ts'
 
 /** Resume and cancel of streams, of this node and, where they share a Valkey, of the others (wire.md D-7.8). */
-export function streamAccessRoutes(paid: PaidRoutePorts, nodes: Nodes, shared: boolean): readonly Route<Principal>[] {
+export function streamAccessRoutes(paid: AnswerPorts, nodes: Nodes, shared: boolean): readonly Route<Principal>[] {
   const attach: StreamRoutePorts['attach'] = (call, id, after) => attachStream(paid, call, id, after)
   const elsewhere = shared ? otherNodes(nodes, paid.sse) : null
   return [
@@ -43,7 +44,7 @@ export function ownStream(relay: Relay, accountId: string, id: string): OwnStrea
     done,
     cancel: () => generation.cancel(),
     attach: (reader, after) => generation.attach(reader, after),
-    detached: (reader) => generation.detached(reader, input.plan.snapshot.settings.streamResume.grace),
+    detached: (reader) => generation.detached(reader),
     response: async () => (await findResponse({ relay }, accountId, id)?.body()) ?? null,
   }
 }

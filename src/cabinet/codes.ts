@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { reasonError } from '../errors.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
+import { reasonError } from '../refusals.ts'
 import { rubles } from '../money.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
@@ -9,10 +8,8 @@ import { takeTurn } from './turns.ts'
 export async function redeemCode(
   ports: CabinetPorts,
   { call, user, accountId }: Visit,
+  code: string,
 ): Promise<{ readonly amount: number; readonly balance: number }> {
-  const fields = new BodyFields(call.json)
-  const code = fields.requiredText('code', 100)
-  fields.done()
   takeTurn(ports.redemptions, accountId, 'codes')
   const digest = createHash('sha256').update(readable(code)).digest()
   const outcome = await ports.store.codes.redeem({ digest, accountId, actor: user.email, atMs: ports.clock.now() })

@@ -1,11 +1,10 @@
 import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
 import type { Principal } from '../access/principal.ts'
-import { reasonError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
 import type { OidcSignIn } from './oidc.ts'
 import { flowCookie, FLOW_SECONDS, redirectUri } from './oidc-flow.ts'
-import { proveOwner, readProof, type OwnProof } from './own-proof.ts'
+import { proofOf, proveOwner, type OwnProof } from './own-proof.ts'
 import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 
 /**
@@ -15,8 +14,8 @@ import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } fr
 export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
-    visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit) => {
-      await proveOwner(ports, visit, proofOf(visit))
+    visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit, read) => {
+      await proveOwner(ports, visit, proofOf(read()))
       if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'There is no single sign-on here')
       if (visit.user.oidc !== null)
         throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
@@ -26,21 +25,17 @@ export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): re
       })
       return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(visit.call, flow, FLOW_SECONDS) } }
     }),
-    visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit) => unlink(ports, visit)),
+    visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit, read) => unlink(ports, visit, proofOf(read()))),
   ]
 }
 
-function proofOf({ call }: Visit): OwnProof {
-  const fields = new BodyFields(call.json)
-  const proof = readProof(fields)
-  fields.done()
-  return proof
-}
-
-async function unlink(ports: CabinetPorts, visit: Visit): Promise<{ readonly id: string; readonly deleted: true }> {
+async function unlink(
+  ports: CabinetPorts,
+  visit: Visit,
+  proof: OwnProof,
+): Promise<{ readonly id: string; readonly deleted: true }> {
   const { user, session, call } = visit
   const id = call.params['id'] ?? ''
-  const proof = proofOf(visit)
   const known = identityNamed(user, id)
   await proveOwner(ports, visit, proof)
   await takeIdentity(ports.store.users, user, known)

@@ -1,19 +1,24 @@
+import { body, filled, nullable, object, optional, text, time, type Static } from '../schema.ts'
+
 /**
  * What a signed-in user proves themselves with before a way in is added or taken away: the password or a code (from the
  * authenticator, or a recovery code). Who has neither leaves both out, and the sign-in must be of the last ten minutes,
  * else 403 `access_denied`. A wrong one is a 400 `invalid_input`; 429 after too many.
  */
-export interface ProofBody {
-  readonly password?: string
-  readonly code?: string
-}
+export const ProofBody = body(
+  { password: optional(nullable(filled('', 1_000))), code: optional(nullable(filled('', 100))) },
+  'The password, or a code of the authenticator. Who has neither has signed in in the last ten minutes.',
+)
+export type ProofBody = Static<typeof ProofBody>
 
-/** Somebody at the issuer of single sign-on who may sign in as this user. */
-export interface Identity {
-  readonly id: string
-  readonly issuer: string
-  readonly subject: string
-  /** As the issuer said it when it was linked. */
-  readonly email: string | null
-  readonly linked_at: string | null
-}
+export const Identity = object(
+  {
+    id: text(),
+    issuer: text(),
+    subject: text(),
+    email: nullable(text('As the issuer said it when it was linked.')),
+    linked_at: nullable(time()),
+  },
+  'Somebody at the issuer of single sign-on who may sign in as this user.',
+)
+export type Identity = Static<typeof Identity>

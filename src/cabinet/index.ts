@@ -81,7 +81,7 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
   const watch = payments === null ? null : new PaymentWatch({ ...ports, leads }, payments.booking)
   watch?.start()
   return {
-    routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.seal, clock), payments }),
+    routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.cipher, clock), payments }),
     setUp: async (request, call) => {
       const user = await setUp(ports, request, call)
       await noted(ports, call, user, 'setup')
@@ -122,7 +122,7 @@ function cabinetRoutes(
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/ledger', (visit) => ledgerPage(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/statement', (visit) => statement(ports, visit)),
-    visitRoute(ports, 'POST /cabinet/v1/codes/redeem', (visit) => redeemCode(ports, visit)),
+    visitRoute(ports, 'POST /cabinet/v1/codes/redeem', (visit, read) => redeemCode(ports, visit, read().code)),
     ...paymentRoutes(ports, parts.payments),
   ]
 }

@@ -1,27 +1,20 @@
-import { fieldError } from '../errors.ts'
 import { dayRange } from '../http/day-range.ts'
-import { wholeParameter } from '../http/query.ts'
+import { choiceParameter, wholeParameter } from '../http/query.ts'
 import { statementOf, type Statement } from '../ledger/statement.ts'
 import { rubles } from '../money.ts'
-import type { EntryRecord } from '../store/store.ts'
-import type { Cursored, Entry, EntryKind, Money } from './contract.ts'
+import { EntryFilter, type EntryPage } from './money-contract.ts'
 import { cursorOf, iso, type CabinetPorts, type Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
 
-const KINDS = ['topup', 'refund', 'adjustment', 'charge', 'money'] as const
-
 /** Every entry of the account, newest first. */
-export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<Cursored<Entry> & Money> {
-  const text = call.query.get('kind')
-  const kind = KINDS.find((name) => name === text) ?? null
-  if (text !== null && kind === null)
-    throw fieldError('kind', 'one_of', { allowed: KINDS.join(', ') }, `must be one of ${KINDS.join(', ')}`)
+export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<EntryPage> {
+  const kind = choiceParameter(call.query, 'kind', EntryFilter)
   const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
   const rows = await ports.store.entries.before({ accountId, kind, beforeId: cursorOf(call.query), limit })
   const data = rows.map((entry) => ({
     id: entry.id,
     at: iso(entry.createdAtMs),
-    kind: kindOf(entry),
+    kind: entry.kind,
     amount: rubles(entry.amountMicro),
     reference: entry.reference,
     reason: entry.reason,
@@ -31,12 +24,6 @@ export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit
     next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
     ...moneyOf(await accountOf(ports, accountId)),
   }
-}
-
-/** The store answers an account's own kinds alone. */
-function kindOf({ kind }: EntryRecord): EntryKind {
-  if (kind === 'shortfall' || kind === 'insured') throw new Error(`An entry of kind ${kind} is not the account's.`)
-  return kind
 }
 
 /** As the operator sees it too. */

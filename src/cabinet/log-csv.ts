@@ -1,34 +1,18 @@
-import { once } from 'node:events'
 import { HIJACKED } from '../http/edge.ts'
-import { CSV_TYPE, csvLine } from '../lib/csv.ts'
-import type { LogRow } from './contract.ts'
+import { sendBytes } from '../http/sent-bytes.ts'
+import type { AccountLogFilter, AccountLogPage } from '../store/log/log-store.ts'
+import { CSV_TYPE, csvLine, type CsvValue } from '../lib/csv.ts'
+import { viewFields, type GenerationRow } from '../ledger/generation-record.ts'
 import { logFilter, logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 
 const PAGE_ROWS = 500
 const ROWS_MAX = 1_000_000
-const COLUMNS: readonly (keyof LogRow)[] = [
-  'at',
-  'generation_id',
-  'request_id',
-  'type',
-  'model',
-  'provider',
-  'status',
-  'error_type',
-  'finish_reason',
-  'key_name',
-  'app_title',
-  'app_url',
-  'input_tokens',
-  'output_tokens',
-  'cached_tokens',
-  'reasoning_tokens',
-  'cost',
-  'streamed',
-  'latency_ms',
-  'duration_ms',
-]
+/** The time stands first. */
+const COLUMNS: readonly string[] = viewFields('log')
+  .filter(({ csv }) => csv)
+  .map(({ name }) => name)
+  .toSorted((one, other) => Number(other === 'at') - Number(one === 'at'))
 
 /** The filtered log as CSV (RFC 4180), a page at a time as the client takes it. */
 export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
@@ -41,19 +25,27 @@ export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): P
     'content-type': CSV_TYPE,
     'content-disposition': `attachment; filename="${name}"`,
   })
-  response.write(csvLine(COLUMNS))
-  let page = first
-  for (let rows = page.data.length; !response.destroyed; rows += page.data.length) {
-    const more = response.write(page.data.map((row) => lineOf(logRow(row))).join(''))
-    if (page.nextSeq === null || rows >= ROWS_MAX) break
-    if (!more) await Promise.race([once(response, 'drain'), once(response, 'close')])
-    page = await ports.store.log.page({ ...filter, beforeSeq: page.nextSeq, limit: PAGE_ROWS })
-  }
-  response.end()
+  await sendBytes(response, linesOf(ports.store.log, filter, first))
   call.log.finish(200)
   return HIJACKED
 }
 
-function lineOf(row: LogRow): string {
-  return csvLine(COLUMNS.map((name) => row[name]))
+/** A page at a time; the next one is read when the client has taken the one before. */
+async function* linesOf(
+  log: CabinetPorts['store']['log'],
+  filter: AccountLogFilter,
+  first: AccountLogPage,
+): AsyncIterable<string> {
+  yield csvLine(COLUMNS)
+  let page = first
+  for (let rows = page.data.length; ; rows += page.data.length) {
+    yield page.data.map((row) => csvLine(valuesOf(row))).join('')
+    if (page.nextSeq === null || rows >= ROWS_MAX) return
+    page = await log.page({ ...filter, beforeSeq: page.nextSeq, limit: PAGE_ROWS })
+  }
+}
+
+function valuesOf(row: GenerationRow): readonly CsvValue[] {
+  const shown: Readonly<Record<string, CsvValue>> = logRow(row)
+  return COLUMNS.map((name) => shown[name] ?? null)
 }

@@ -1,18 +1,16 @@
-import { fieldError } from '../errors.ts'
-import { timeParameter, wholeParameter } from '../http/query.ts'
-import { rubles } from '../money.ts'
-import type { LogFilter } from '../store/console-records.ts'
-import type { GenerationRow } from '../store/store.ts'
-import type { LogAnswer, LogRow } from './contract.ts'
-import { cursorOf, iso, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
+import { choiceParameter, timeParameter, wholeParameter } from '../http/query.ts'
+import type { AccountLogFilter } from '../store/log/log-store.ts'
+import type { GenerationRow, RowView } from '../ledger/generation-record.ts'
+import { viewOf } from '../ledger/row-view.ts'
+import { RequestStatus, type LogAnswer, type LogRow } from './log-contract.ts'
+import { cursorOf, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 300
-const STATUSES = ['completed', 'error', 'cancelled'] as const
 const TEXTS = { key: 'keyId', model: 'model', type: 'type', provider: 'provider', app: 'app' } as const
 
-export function logFilter(query: URLSearchParams, accountId: string): LogFilter {
-  const filter: { -readonly [K in keyof LogFilter]: LogFilter[K] } = {
+export function logFilter(query: URLSearchParams, accountId: string): AccountLogFilter {
+  const filter: { -readonly [K in keyof AccountLogFilter]: AccountLogFilter[K] } = {
     accountId,
     beforeSeq: cursorOf(query),
     limit: wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT,
@@ -23,13 +21,8 @@ export function logFilter(query: URLSearchParams, accountId: string): LogFilter 
   }
   const id = query.get('id')
   if (id !== null) filter[id.startsWith('gen-') ? 'generationId' : 'requestId'] = id
-  const status = query.get('status')
-  if (status !== null) {
-    const known = STATUSES.find((name) => name === status)
-    if (known === undefined)
-      throw fieldError('status', 'one_of', { allowed: STATUSES.join(', ') }, `must be one of ${STATUSES.join(', ')}`)
-    filter.status = known
-  }
+  const status = choiceParameter(query, 'status', RequestStatus)
+  if (status !== null) filter.status = status
   const fromMs = timeParameter(query, 'from')
   const toMs = timeParameter(query, 'to')
   if (fromMs !== null) filter.fromMs = fromMs
@@ -47,32 +40,11 @@ export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): 
   }
 }
 
-export function logRow(row: GenerationRow): LogRow {
-  return {
-    generation_id: row.generationId,
-    request_id: row.requestId,
-    at: iso(row.endedAtMs),
-    type: row.type,
-    model: row.model,
-    provider: row.providerSlug,
-    provider_name: row.providerName,
-    status: row.status,
-    error_type: row.errorType,
-    finish_reason: row.finishReason,
-    key_id: row.keyId,
-    key_name: row.keyName,
-    app_title: row.appTitle,
-    app_url: row.appUrl,
-    input_tokens: row.inputTokens,
-    output_tokens: row.outputTokens,
-    cached_tokens: row.cachedTokens,
-    reasoning_tokens: row.reasoningTokens,
-    cost: rubles(row.costMicro),
-    streamed: row.streamed,
-    latency_ms: row.latencyMs,
-    duration_ms: row.durationMs,
-    tokens_per_second: tokensPerSecond(row),
-  }
+/** Each name of the log's table is one of the contract. */
+type ShownLog = { readonly [K in keyof RowView<'log'> | 'tokens_per_second']: LogRow[K] }
+
+export function logRow(row: GenerationRow): ShownLog {
+  return { ...viewOf(row, 'log'), tokens_per_second: tokensPerSecond(row) }
 }
 
 /** Of a stream, where the time after the first token is known. */

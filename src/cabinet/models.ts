@@ -1,24 +1,9 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
-import { shownPrices } from '../catalog/shown-prices.ts'
+import { cheapestEndpoint, shownPrices } from '../catalog/shown-prices.ts'
 import { ApiError } from '../errors.ts'
-import { exactCost, type Usage } from '../meters.ts'
-import { compare } from '../money.ts'
-import type { ModelEndpoint, ModelRow, Prices } from './contract.ts'
+import type { ModelEndpoint, ModelRow, Prices } from './model-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf } from './summary.ts'
-
-/** One of everything, to find the cheapest endpoint without a request at hand. */
-const TYPICAL: Usage = {
-  input: 1_000,
-  output: 1_000,
-  audio_output: 100,
-  request: 1,
-  image_output: 1,
-  characters: 1_000,
-  deciseconds: 600,
-  video_seconds: 1,
-  search: 1,
-}
 
 export async function modelList(
   ports: CabinetPorts,
@@ -38,9 +23,7 @@ export async function oneModel(ports: CabinetPorts, { call, accountId }: Visit):
 }
 
 function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {
-  const [cheapest] = model.endpoints.toSorted((left, right) =>
-    compare(exactCost(TYPICAL, left.sell), exactCost(TYPICAL, right.sell)),
-  )
+  const cheapest = cheapestEndpoint(model.endpoints)
   return {
     id: model.id,
     name: model.name,
@@ -51,7 +34,7 @@ function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] 
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     created: new Date(model.created * 1_000).toISOString().slice(0, 10),
-    prices: cheapest === undefined ? {} : pricesOf(model, cheapest),
+    prices: cheapest === null ? {} : pricesOf(model, cheapest),
     aliases: model.aliases,
     allowed: allowed === null || allowed.includes(model.id),
     voices: model.supportedVoices ?? [],

@@ -1,4 +1,4 @@
-import { publicAddress } from '../http/public-address.ts'
+import { publicUrlOf } from '../http/public-url.ts'
 import type { CabinetCall, CabinetPorts } from './ports.ts'
 
 export const FLOW_SECONDS = 600
@@ -6,7 +6,7 @@ export const FLOW_COOKIE = 'tg_oidc'
 export const CALLBACK = '/cabinet/v1/oidc/callback'
 
 export function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call: CabinetCall): string {
-  return `${publicAddress(publicUrl, call)}${CALLBACK}`
+  return `${publicUrlOf(publicUrl, call)}${CALLBACK}`
 }
 
 /** Sent to the callback alone. Lax, since the issuer's site sends the browser there. */

@@ -1,10 +1,11 @@
 import { cookieOf } from '../access/cookies.ts'
-import { readEmail } from '../access/email.ts'
+import { readEmail } from '../email.ts'
 import type { Principal } from '../access/principal.ts'
-import { asApiError, reasonError } from '../errors.ts'
+import { asApiError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import type { Reply, Route } from '../http/edge.ts'
-import { publicAddress } from '../http/public-address.ts'
-import type { UserRecord } from '../store/console-records.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
 import type { FlowLink, OidcIdentity, OidcSignIn } from './oidc.ts'
 import { CALLBACK, FLOW_COOKIE, flowCookie, FLOW_SECONDS, redirectUri } from './oidc-flow.ts'
 import { signUp } from './people.ts'
@@ -42,7 +43,7 @@ async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Pr
   const cookie = cookieOf(call.request, FLOW_COOKIE)
   const adds = oidc.linkOf(cookie)
   try {
-    const identity = await oidc.end(new URL(`${publicAddress(ports.publicUrl, call)}${call.request.url ?? ''}`), cookie)
+    const identity = await oidc.end(new URL(`${publicUrlOf(ports.publicUrl, call)}${call.request.url ?? ''}`), cookie)
     if (adds !== null) return await link(ports, call, identity, adds)
     const result = await signInProven(ports, call, await userOf(ports, call, identity), 'oidc')
     if (result.status === 'code_required') return leave(call, `/sign-in#ticket=${result.ticket}`, [])

@@ -9,8 +9,9 @@ import {
   randomState,
   type Configuration,
 } from 'openid-client'
-import type { Seal } from '../catalog/credentials.ts'
-import { reasonError, unavailable } from '../errors.ts'
+import type { Cipher } from '../lib/cipher.ts'
+import { unavailable } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import type { Clock } from '../lib/clock.ts'
 
 const FLOW_MS = 10 * 60_000
@@ -55,18 +56,18 @@ interface Flow {
 export class OidcSignIn {
   readonly name: string
   readonly #options: OidcOptions
-  readonly #seal: Seal
+  readonly #cipher: Cipher
   readonly #clock: Clock
   #configuration: Promise<Configuration> | null = null
 
-  constructor(options: OidcOptions, seal: Seal, clock: Clock) {
+  constructor(options: OidcOptions, cipher: Cipher, clock: Clock) {
     this.name = options.name
     this.#options = options
-    this.#seal = seal
+    this.#cipher = cipher
     this.#clock = clock
   }
 
-  /** Where the browser goes, and the sealed note that it brings back in a cookie. */
+  /** Where the browser goes, and the encrypted note that it brings back in a cookie. */
   async begin(redirectUri: string, link: FlowLink | null): Promise<{ readonly url: string; readonly flow: string }> {
     const configuration = await this.#ready()
     const flow: Flow = {
@@ -84,7 +85,10 @@ export class OidcSignIn {
       code_challenge: await calculatePKCECodeChallenge(flow.verifier),
       code_challenge_method: 'S256',
     })
-    return { url: url.href, flow: this.#seal.seal(Buffer.from(JSON.stringify(flow)), PURPOSE).toString('base64url') }
+    return {
+      url: url.href,
+      flow: this.#cipher.encrypt(Buffer.from(JSON.stringify(flow)), PURPOSE).toString('base64url'),
+    }
   }
 
   /** What the flow of this browser is for. */
@@ -120,10 +124,10 @@ export class OidcSignIn {
 
   #openFlow(cookie: string): Flow | null {
     try {
-      // What opens was sealed by `begin`.
-      return JSON.parse(this.#seal.open(Buffer.from(cookie, 'base64url'), PURPOSE).toString('utf8')) as Flow
+      // What opens was encrypted by `begin`.
+      return JSON.parse(this.#cipher.decrypt(Buffer.from(cookie, 'base64url'), PURPOSE).toString('utf8')) as Flow
     } catch {
-      // Forged, cut or sealed by a key that is gone: as good as none.
+      // Forged, cut or encrypted by a key that is gone: as good as none.
       return null
     }
   }

@@ -1,13 +1,11 @@
-import { fieldError, reasonError } from '../errors.ts'
-import type { BodyFields } from '../kinds/strict-body.ts'
+import { fieldError, reasonError } from '../refusals.ts'
+import type { ProofBody } from './identity-contract.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { useCode } from './totp.ts'
 import { takeTurn } from './turns.ts'
 
 /** How long a sign-in stands for the person who made it, where they have nothing else to prove themselves with. */
 export const FRESH_SIGN_IN_MS = 10 * 60_000
-const SECRET_MAX = 1_000
-const CODE_MAX = 100
 
 /** What a signed-in user proves themselves with; null = not given. */
 export interface OwnProof {
@@ -15,12 +13,13 @@ export interface OwnProof {
   readonly code: string | null
 }
 
-/** `passwordField`: what the route calls it. */
-export function readProof(fields: BodyFields, passwordField = 'password'): OwnProof {
-  return { password: fields.text(passwordField, SECRET_MAX) ?? null, code: fields.text('code', CODE_MAX) ?? null }
+export function proofOf({ password = null, code = null }: ProofBody): OwnProof {
+  return { password, code }
 }
 
 /**
+ * `passwordField`: what the route calls the password.
+ *
  * Who finds a session that somebody left open gets no other way in by it: before one is added or taken away, the user
  * proves themselves by the password or by a code. Who has neither came by single sign-on, and comes by it again.
  */
@@ -43,7 +42,10 @@ export async function proveOwner(
   }
   takeTurn(ports.proofs, user.id, 'tries')
   const byCode = code !== null && totpEnabled
-  if (byCode && (await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())) !== null)
+  if (
+    byCode &&
+    (await useCode({ users: ports.store.users, cipher: ports.cipher }, user, code, ports.clock.now())) !== null
+  )
     return
   if (!byCode && password !== null && (await ports.passwords.verify(password, passwordHash))) return
   await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)

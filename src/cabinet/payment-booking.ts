@@ -1,7 +1,7 @@
 import type { EventAction } from '../ledger/event-action.ts'
-import { isObject } from '../kinds/json-fields.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { rubles } from '../money.ts'
-import type { PaymentRecord } from '../store/console-records.ts'
+import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
 import { recordEvent, type CabinetPorts } from './ports.ts'
 

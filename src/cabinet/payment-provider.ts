@@ -1,6 +1,6 @@
 import type { ApiError } from '../errors.ts'
 import type { Micro } from '../money.ts'
-import type { PaymentRecord } from '../store/console-records.ts'
+import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 
 /** What a provider says of one of its payments, asked by its id. */
 export interface ProviderPayment {

@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../store/console-records.ts'
+import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentBooking } from './payment-booking.ts'
 import { recordEvent, type CabinetPorts } from './ports.ts'
 

@@ -1,12 +1,12 @@
 import type { Principal } from '../access/principal.ts'
-import { fieldError, reasonError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import type { Reply, Route } from '../http/edge.ts'
-import { publicAddress } from '../http/public-address.ts'
+import { publicUrlOf } from '../http/public-url.ts'
 import { wholeParameter } from '../http/query.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import { rubles } from '../money.ts'
-import type { PaymentRecord } from '../store/console-records.ts'
-import type { Payment, PaymentMethod } from './payment-contract.ts'
+import type { Judged } from '../kinds/fields/strict-body.ts'
+import { microOf, rubles } from '../money.ts'
+import type { PaymentRecord } from '../store/accounts/payment-store.ts'
+import type { Payment, PaymentBody, PaymentMethod } from './money-contract.ts'
 import type { PaymentBooking } from './payment-booking.ts'
 import type { PaymentProvider } from './payment-provider.ts'
 import { cursorOf, iso, isoOrNull, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
@@ -38,7 +38,7 @@ export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): r
         next_cursor: data.length < limit ? null : String(data.at(-1)?.createdAtMs ?? 0),
       }
     }),
-    visitRoute(ports, 'POST /cabinet/v1/payments', (visit) => order(ports, provider, visit), 201),
+    visitRoute(ports, 'POST /cabinet/v1/payments', (visit, read) => order(ports, provider, visit, read('amount')), 201),
     visitRoute(ports, 'GET /cabinet/v1/payments/:id', async (visit) => wirePayment(await ownOrder(ports, visit))),
     visitRoute(ports, 'POST /cabinet/v1/payments/:id/check', async (visit) => {
       const found = await ownOrder(ports, visit)
@@ -59,7 +59,8 @@ function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments)
     refuse: (_request, clientIp) => provider.foreign(clientIp),
     handle: async (call): Promise<Reply> => {
       const notice = provider.notified(call.json)
-      // What concerns none of our orders is an event, and is answered all the same: else it would be sent again for a day.
+      // What concerns none of our orders is an event, and is answered all the same: else it would be sent again for a
+      // day.
       takeTurn(ports.notices, provider.id, 'notifications')
       const booked = await (notice === null
         ? booking.strange(call.json, call.clientIp)
@@ -95,11 +96,9 @@ async function order(
   ports: CabinetPorts,
   provider: PaymentProvider | null,
   { call, accountId, user }: Visit,
+  { method, amount }: Judged<PaymentBody, 'amount'>,
 ): Promise<Payment> {
-  const fields = new BodyFields(call.json)
-  const method = fields.requiredText('method', 40)
-  const amountMicro = fields.amount('amount') ?? 0n
-  fields.done()
+  const amountMicro = microOf(amount ?? 0)
   if (provider === null || method !== provider.id)
     throw fieldError('method', 'not_set_up', { given: method }, `'${method}' is not set up here`)
   if (amountMicro < provider.leastMicro || amountMicro > provider.mostMicro || amountMicro % KOPECK_MICRO !== 0n) {
@@ -123,7 +122,7 @@ async function order(
     refundedMicro: 0n,
     refundMissingMicro: 0n,
   }
-  const payment = await provider.create(blank, `${publicAddress(ports.publicUrl, call)}/top-up?payment=${id}`)
+  const payment = await provider.create(blank, `${publicUrlOf(ports.publicUrl, call)}/top-up?payment=${id}`)
   await ports.store.payments.begin(id, payment.paymentId, payment.confirmationUrl)
   await recordEvent(ports, user.email, call.clientIp, 'payment.create', id, {
     amount: rubles(amountMicro),

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readEmail } from '../access/email.ts'
-import { fieldError, reasonError, type ApiError } from '../errors.ts'
-import type { NewUser, SetupTokenClaim, UserRecord } from '../store/console-records.ts'
+import { readEmail } from '../email.ts'
+import type { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
+import type { NewUser, SetupTokenClaim, UserRecord } from '../store/people/user-store.ts'
 import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { proveSecondFactor } from './sign-in.ts'
 
@@ -98,7 +99,8 @@ export async function setUp(
   const { claim: found, user } = await checkLink(ports, token)
   const address = user?.email ?? readEmail(email ?? '')
   ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
-  // Before the link is used up and anything changes: without the second factor it is worth nothing, and stays what it was.
+  // Before the link is used up and anything changes: without the second factor it is worth nothing, and stays what it
+  // was.
   if (needsCode(found, user)) {
     if (code === null) throw fieldError('code', 'code_required', {}, 'is required, since two-step sign-in is on')
     await proveSecondFactor(ports, call, user, code)

@@ -6,14 +6,17 @@ import type { Principal } from '../access/principal.ts'
 import { originRefusal } from '../access/same-origin.ts'
 import type { ModelType } from '../catalog/catalog.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import type { Seal } from '../catalog/credentials.ts'
-import { fieldError, reasonError } from '../errors.ts'
+import type { Cipher } from '../lib/cipher.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
+import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Store } from '../store/store.ts'
-import type { CabinetApi, Percentiles } from './contract.ts'
+import type { BodyOf, WireRoute } from '../wire-route.ts'
+import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
+import type { Percentiles } from './model-contract.ts'
 import type { Turns } from './turns.ts'
 
 /** Measured state of an endpoint, as the relay reports it. */
@@ -32,7 +35,7 @@ export interface CabinetPorts {
   readonly access: Access
   readonly sessions: ConsoleSessions
   readonly passwords: Passwords
-  readonly seal: Seal
+  readonly cipher: Cipher
   readonly clock: Clock
   readonly ids: IdSource
   readonly periods: () => PeriodStarts
@@ -66,6 +69,14 @@ export interface Visit extends ConsoleSession {
   readonly accountId: string
 }
 
+/** Reads the body of a route of the contract. */
+export type CabinetBody<K extends keyof CabinetApi> = BodyReader<BodyOf<CabinetApi[K]>>
+
+function readerOf<K extends keyof CabinetApi>(key: K, { json }: CabinetCall): CabinetBody<K> {
+  const row: WireRoute = CABINET_ROUTES[key]
+  return bodyReader<BodyOf<CabinetApi[K]>>(row, json)
+}
+
 type Answers = { readonly [K in keyof CabinetApi]: CabinetApi[K]['answer'] }
 
 function split(key: string): { readonly method: Route<Principal>['method']; readonly path: string } {
@@ -82,8 +93,17 @@ function bodyOf(method: string): 'none' | 'json' {
 export function visitRoute<K extends keyof CabinetApi>(
   ports: CabinetPorts,
   key: K,
-  handle: (visit: Visit) => Promise<Answers[K]> | Answers[K],
+  handle: (visit: Visit, read: CabinetBody<K>) => Promise<Answers[K]> | Answers[K],
   status = 200,
+): Route<Principal> {
+  return visitReply(ports, key, async (visit, read) => ({ status, body: await handle(visit, read) }))
+}
+
+/** One endpoint of the contract that answers with a cookie. */
+export function visitReply<K extends keyof CabinetApi>(
+  ports: CabinetPorts,
+  key: K,
+  handle: (visit: Visit, read: CabinetBody<K>) => Promise<Reply>,
 ): Route<Principal> {
   const { method, path } = split(key)
   return {
@@ -91,24 +111,24 @@ export function visitRoute<K extends keyof CabinetApi>(
     path,
     plane: 'session',
     body: bodyOf(method),
-    handle: async (call) => ({ status, body: await handle(visitOf(ports, call)) }),
+    handle: (call) => handle(visitOf(ports, call), readerOf(key, call)),
   }
 }
 
-/** One endpoint of the contract that answers with a cookie. */
-export function visitReply(
-  ports: CabinetPorts,
-  key: keyof CabinetApi,
-  handle: (visit: Visit) => Promise<Reply>,
+/** One endpoint of the contract that is open to anybody, from our own pages. */
+export function openRoute<K extends keyof CabinetApi>(
+  key: K,
+  handle: (call: CabinetCall, read: CabinetBody<K>) => Promise<Reply>,
 ): Route<Principal> {
   const { method, path } = split(key)
-  return { method, path, plane: 'session', body: bodyOf(method), handle: (call) => handle(visitOf(ports, call)) }
-}
-
-/** One endpoint of the contract that is open to anybody, from our own pages. */
-export function openRoute(key: keyof CabinetApi, handle: (call: CabinetCall) => Promise<Reply>): Route<Principal> {
-  const { method, path } = split(key)
-  return { method, path, plane: 'open', body: bodyOf(method), refuse: originRefusal, handle }
+  return {
+    method,
+    path,
+    plane: 'open',
+    body: bodyOf(method),
+    refuse: originRefusal,
+    handle: (call) => handle(call, readerOf(key, call)),
+  }
 }
 
 export function visitOf(ports: CabinetPorts, call: CabinetCall): Visit {

@@ -1,25 +1,20 @@
 import type { Principal } from '../access/principal.ts'
-import { fieldError, reasonError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
 import { wholeParameter } from '../http/query.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
 import { isTimezone } from '../ledger/period.ts'
-import type { UserPatch } from '../store/console-records.ts'
-import type { Profile } from './contract.ts'
+import type { UserPatch } from '../store/people/user-store.ts'
+import type { PasswordBody, Profile, ProfilePatch } from './session-contract.ts'
 import { cursorOf, iso, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
-import { proveOwner, readProof } from './own-proof.ts'
+import { proveOwner } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
-
-const LANGUAGES = ['en', 'ru'] as const
-const THEMES = ['light', 'dark', 'auto'] as const
-const PASSWORD_MAX = 1_000
 
 /** Settings of the signed-in user, their password, sessions and sign-ins. */
 export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/profile', ({ user }) => profileOf(ports, user)),
-    visitRoute(ports, 'PATCH /cabinet/v1/profile', (visit) => patchProfile(ports, visit)),
-    visitRoute(ports, 'POST /cabinet/v1/password', (visit) => changePassword(ports, visit)),
+    visitRoute(ports, 'PATCH /cabinet/v1/profile', (visit, read) => patchProfile(ports, visit, read())),
+    visitRoute(ports, 'POST /cabinet/v1/password', (visit, read) => changePassword(ports, visit, read())),
     visitRoute(ports, 'GET /cabinet/v1/sessions', async ({ user, session }) => ({
       data: (await ports.store.sessions.list(user.id, ports.clock.now())).map((item) => ({
         id: item.id,
@@ -61,19 +56,17 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
   ]
 }
 
-async function patchProfile(ports: CabinetPorts, { call, user, accountId }: Visit): Promise<Profile> {
-  const fields = new BodyFields(call.json)
-  const patch: { -readonly [K in keyof UserPatch]: UserPatch[K] } = {}
-  const name = fields.text('name', 100)
-  const defaultModel = fields.text('default_model')
-  const timezone = fields.text('timezone', 100)
-  const language = fields.oneOf('language', LANGUAGES)
-  const theme = fields.oneOf('theme', THEMES)
-  fields.done()
-  if (typeof name === 'string') patch.name = name
-  if (timezone !== undefined) patch.timezone = timezone
-  if (language !== undefined) patch.language = language
-  if (typeof theme === 'string') patch.theme = theme
+async function patchProfile(
+  ports: CabinetPorts,
+  { user, accountId }: Visit,
+  { name, default_model: defaultModel, timezone, language, theme }: ProfilePatch,
+): Promise<Profile> {
+  const patch: UserPatch = {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(language === undefined ? {} : { language }),
+    ...(typeof theme === 'string' ? { theme } : {}),
+  }
   if (typeof timezone === 'string' && !isTimezone(timezone))
     throw fieldError(
       'timezone',
@@ -100,13 +93,13 @@ function checkModel({ catalog }: CabinetPorts, id: string): void {
     )
 }
 
-async function changePassword(ports: CabinetPorts, visit: Visit): Promise<Profile> {
+async function changePassword(
+  ports: CabinetPorts,
+  visit: Visit,
+  { current_password: password = null, code = null, new_password: next }: PasswordBody,
+): Promise<Profile> {
   const { call, user, session } = visit
-  const fields = new BodyFields(call.json)
-  const proof = readProof(fields, 'current_password')
-  const next = fields.requiredText('new_password', PASSWORD_MAX)
-  fields.done()
-  await proveOwner(ports, visit, proof, 'current_password')
+  await proveOwner(ports, visit, { password, code }, 'current_password')
   ports.passwords.check('new_password', next, [user.email, user.email.split('@')[0] ?? ''])
   await ports.store.users.update(user.id, { passwordHash: await ports.passwords.hash(next) })
   await ports.store.sessions.deleteOthers(user.id, session.hash)

@@ -1,19 +1,15 @@
 import type { Principal } from '../access/principal.ts'
-import { reasonError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import { ipKey } from '../http/client-ip.ts'
 import type { Reply, Route } from '../http/edge.ts'
-import { readEmail } from '../access/email.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import type { UserRecord } from '../store/console-records.ts'
-import type { SignInAnswer } from './contract.ts'
+import { readEmail } from '../email.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
+import type { SignInAnswer } from './session-contract.ts'
 import { checkLink, needsCode, setUp, signUp, withAccount } from './people.ts'
 import { takeTurn } from './turns.ts'
-import { openRoute, recordEvent, visitReply, type CabinetCall, type CabinetPorts } from './ports.ts'
+import { openRoute, recordEvent, visitReply, type CabinetBody, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { sessionState } from './session-state.ts'
 import { noted, signIn, signInWithCode, type SignInResult } from './sign-in.ts'
-
-const LANGUAGES = ['en', 'ru'] as const
-const TEXT_MAX = 1_000
 
 /** Coming and going: sign-up, sign-in, set-up links, sign-out. */
 export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): readonly Route<Principal>[] {
@@ -31,13 +27,13 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
       status: 200,
       body: await state(call, await ports.sessions.find(call.request)),
     })),
-    openRoute('POST /cabinet/v1/sign-up', async (call) => enter(call, await signUpHere(ports, call), 201)),
-    openRoute('POST /cabinet/v1/sign-in', async (call) => answer(call, await signIn(ports, call))),
-    openRoute('POST /cabinet/v1/sign-in/code', async (call) => answer(call, await signInWithCode(ports, call))),
-    openRoute('POST /cabinet/v1/setup/check', async (call) => {
-      const fields = new BodyFields(call.json)
-      const { claim, user } = await checkLink(ports, fields.requiredText('token', TEXT_MAX))
-      fields.done()
+    openRoute('POST /cabinet/v1/sign-up', async (call, read) => enter(call, await signUpHere(ports, call, read), 201)),
+    openRoute('POST /cabinet/v1/sign-in', async (call, read) => answer(call, await signIn(ports, call, read()))),
+    openRoute('POST /cabinet/v1/sign-in/code', async (call, read) =>
+      answer(call, await signInWithCode(ports, call, read())),
+    ),
+    openRoute('POST /cabinet/v1/setup/check', async (_call, read) => {
+      const { claim, user } = await checkLink(ports, read().token)
       const purpose =
         claim.userId === null
           ? 'first_administrator'
@@ -46,16 +42,9 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
             : 'password'
       return { status: 200, body: { purpose, email: user?.email ?? null, code_required: needsCode(claim, user) } }
     }),
-    openRoute('POST /cabinet/v1/setup', async (call) => {
-      const fields = new BodyFields(call.json)
-      const request = {
-        token: fields.requiredText('token', TEXT_MAX),
-        email: fields.text('email', TEXT_MAX) ?? null,
-        password: fields.requiredText('password', TEXT_MAX),
-        code: fields.text('code', 100) ?? null,
-      }
-      fields.done()
-      const user = await setUp(ports, request, call)
+    openRoute('POST /cabinet/v1/setup', async (call, read) => {
+      const { token, email = null, password, code = null } = read()
+      const user = await setUp(ports, { token, email, password, code }, call)
       await noted(ports, call, user, 'setup')
       return enter(call, user, 201)
     }),
@@ -83,7 +72,11 @@ async function openSession(
   return { status, body, headers: { 'set-cookie': cookies } }
 }
 
-async function signUpHere(ports: CabinetPorts, call: CabinetCall): Promise<UserRecord> {
+async function signUpHere(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  read: CabinetBody<'POST /cabinet/v1/sign-up'>,
+): Promise<UserRecord> {
   const { signup } = ports.catalog.current().settings
   if ((signup ?? ports.signupDefault) === 'closed')
     throw reasonError(
@@ -92,12 +85,9 @@ async function signUpHere(ports: CabinetPorts, call: CabinetCall): Promise<UserR
       {},
       'Signing up is closed here: ask the operator for an account',
     )
-  const fields = new BodyFields(call.json)
-  const email = readEmail(fields.requiredText('email', TEXT_MAX))
-  const password = fields.requiredText('password', TEXT_MAX)
-  const name = fields.text('name', 100) ?? email
-  const language = fields.oneOf('language', LANGUAGES) ?? null
-  fields.done()
+  const { email: given, password, name: givenName, language = null } = read()
+  const email = readEmail(given)
+  const name = givenName ?? email
   ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
   takeTurn(ports.signUps, ipKey(call.clientIp), 'sign-ups from your address')
   const user = await signUp(

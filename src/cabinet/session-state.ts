@@ -1,7 +1,8 @@
 import { PASSWORD_LENGTH } from '../access/passwords.ts'
-import { publicAddress } from '../http/public-address.ts'
-import type { SessionRecord, UserRecord } from '../store/console-records.ts'
-import type { Profile, ServiceFacts, SessionState } from './contract.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import type { SessionRecord } from '../store/people/session-store.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
+import type { Profile, ServiceFacts, SessionState } from './session-contract.ts'
 import { FRESH_SIGN_IN_MS } from './own-proof.ts'
 import { iso, type CabinetCall, type CabinetPorts } from './ports.ts'
 
@@ -14,7 +15,7 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
     oidc: oidcName === null ? null : { name: oidcName, start: '/cabinet/v1/oidc/start' },
     needs_setup: (await ports.store.users.administrators()) === 0,
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
-    api_base: `${publicAddress(ports.publicUrl, call)}/v1`,
+    api_base: `${publicUrlOf(ports.publicUrl, call)}/v1`,
     currency: 'RUB',
     service_timezone: settings.timezone,
     password: PASSWORD_LENGTH,

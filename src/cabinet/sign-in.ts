@@ -1,24 +1,27 @@
-import { readEmail } from '../access/email.ts'
+import { readEmail } from '../email.ts'
 import { userAgentOf } from '../access/console-sessions.ts'
-import { ApiError, reasonError } from '../errors.ts'
+import { ApiError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import { ipKey } from '../http/client-ip.ts'
-import { BodyFields } from '../kinds/strict-body.ts'
-import type { SignInMethod, SignInRule, UserRecord } from '../store/console-records.ts'
+import type { SignInMethod, SignInRule } from '../store/people/sign-in-store.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
 import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
+import type { CodeSignInBody, SignInBody } from './session-contract.ts'
 import { useCode } from './totp.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const TICKET_MS = 5 * MINUTE_MS
 const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
-const TEXT_MAX = 1_000
 const DAY_MS = 24 * HOUR_MS
 /** Nobody is locked out for good: each failure is forgotten with its window. */
 const RULES: readonly SignInRule[] = [
   { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },
   { of: 'ip', failures: 30, windowMs: HOUR_MS },
 ]
-/** For an address from which the user has signed in as long ago as this, the tries of strangers elsewhere do not count. */
+/**
+ * For an address from which the user has signed in as long ago as this, the tries of strangers elsewhere do not count.
+ */
 const KNOWN_ADDRESS_MS = 30 * DAY_MS
 /** Beyond it only a second factor, given at once, is listened to. */
 const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }
@@ -40,12 +43,12 @@ export type SignInResult =
   | { readonly status: 'code_required'; readonly ticket: string }
 
 /** E-mail and password, and the code where it is given or asked for. */
-export async function signIn(ports: CabinetPorts, call: CabinetCall): Promise<SignInResult> {
-  const fields = new BodyFields(call.json)
-  const email = readEmail(fields.requiredText('email', TEXT_MAX))
-  const password = fields.requiredText('password', TEXT_MAX)
-  const code = fields.text('code', 100) ?? null
-  fields.done()
+export async function signIn(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { email: given, password, code = null }: SignInBody,
+): Promise<SignInResult> {
+  const email = readEmail(given)
   const user = await ports.store.users.findByEmail(email)
   const secondFactor = user !== null && user.totpEnabled && code !== null
   const attempt = await begin(ports, call, email, user, secondFactor ? CODE_RULES : [...RULES, ACCOUNT_RULE])
@@ -67,11 +70,11 @@ export async function signIn(ports: CabinetPorts, call: CabinetCall): Promise<Si
 }
 
 /** The second step of a sign-in whose first one a ticket proves. */
-export async function signInWithCode(ports: CabinetPorts, call: CabinetCall): Promise<SignInResult> {
-  const fields = new BodyFields(call.json)
-  const ticket = fields.requiredText('ticket', TEXT_MAX)
-  const code = fields.requiredText('code', 100)
-  fields.done()
+export async function signInWithCode(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { ticket, code }: CodeSignInBody,
+): Promise<SignInResult> {
   const user = await ticketHolder(ports, ticket)
   if (user === null || user.disabled || !user.totpEnabled)
     throw reasonError('unauthorized', 'sign_in_late', {}, 'This sign-in took too long: begin again')
@@ -175,7 +178,7 @@ async function rightCode(
   user: UserRecord,
   code: string,
 ): Promise<SignInMethod> {
-  const method = await useCode({ users: ports.store.users, seal: ports.seal }, user, code, ports.clock.now())
+  const method = await useCode({ users: ports.store.users, cipher: ports.cipher }, user, code, ports.clock.now())
   if (method !== null) return method
   await ports.store.signIns.failCode(attempt)
   await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
@@ -194,18 +197,18 @@ async function done(
   return { status: 'signed_in', user }
 }
 
-/** Sealed, so that it needs no row: it names who has passed the first factor, and until when that holds. */
-function ticketFor({ seal, clock }: CabinetPorts, user: UserRecord): string {
-  return seal
-    .seal(
+/** Encrypted, so that it needs no row: it names who has passed the first factor, and until when that holds. */
+function ticketFor({ cipher, clock }: CabinetPorts, user: UserRecord): string {
+  return cipher
+    .encrypt(
       Buffer.from(JSON.stringify([user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])),
       TICKET_PURPOSE,
     )
     .toString('base64url')
 }
 
-async function ticketHolder({ seal, clock, store }: CabinetPorts, ticket: string): Promise<UserRecord | null> {
-  const opened = openTicket(seal, ticket)
+async function ticketHolder({ cipher, clock, store }: CabinetPorts, ticket: string): Promise<UserRecord | null> {
+  const opened = openTicket(cipher, ticket)
   if (opened === null || !Array.isArray(opened)) return null
   const [id, untilMs, mark] = opened.map(String)
   if (id === undefined || Number(untilMs) <= clock.now()) return null
@@ -214,11 +217,11 @@ async function ticketHolder({ seal, clock, store }: CabinetPorts, ticket: string
   return user !== null && (user.passwordHash?.slice(-16) ?? '') === mark ? user : null
 }
 
-function openTicket(seal: CabinetPorts['seal'], ticket: string): unknown {
+function openTicket(cipher: CabinetPorts['cipher'], ticket: string): unknown {
   try {
-    return JSON.parse(seal.open(Buffer.from(ticket, 'base64url'), TICKET_PURPOSE).toString('utf8'))
+    return JSON.parse(cipher.decrypt(Buffer.from(ticket, 'base64url'), TICKET_PURPOSE).toString('utf8'))
   } catch {
-    // Forged, cut or sealed by a key that is gone: as good as none.
+    // Forged, cut or encrypted by a key that is gone: as good as none.
     return null
   }
 }

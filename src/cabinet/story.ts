@@ -2,9 +2,10 @@ import { ApiError } from '../errors.ts'
 import type { HoldRow } from '../ledger/ledger-store.ts'
 import { METERS, exactCost, type PriceSheet } from '../meters.ts'
 import { decimalText, multiply, rubles, shift } from '../money.ts'
-import type { GenerationRow } from '../store/store.ts'
-import type { BillLine, RequestStory } from './contract.ts'
+import type { GenerationRow } from '../ledger/generation-record.ts'
+import type { BillLine, RequestStory } from './log-contract.ts'
 import { logRow } from './log.ts'
+import { viewOf } from '../ledger/row-view.ts'
 import { iso, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
 
 /** Everything about one request: who was asked, what was used at which price, what was held and charged, and when. */
@@ -20,12 +21,7 @@ export async function requestStory(ports: CabinetPorts, { call, accountId }: Vis
   const prices = both === null ? null : row.billingBasis === 'provider_cost' ? both.buy : both.sell
   return {
     ...logRow(row),
-    upstream_id: row.upstreamId,
-    native_finish_reason: row.nativeFinishReason,
-    billing_basis: row.billingBasis,
-    flagged: row.flagged,
-    session_id: row.sessionId,
-    price_version: row.priceVersion,
+    ...viewOf(row, 'request'),
     attempts: attemptsOf(row),
     attempt_count: row.attempts,
     bill: prices === null ? [] : billOf(row, prices),

@@ -1,10 +1,12 @@
 import type { Snapshot } from '../catalog/catalog.ts'
-import { reasonError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import { dayAfter } from '../http/day-range.ts'
 import { rubles, compare } from '../money.ts'
-import type { AccountRecord } from '../store/store.ts'
-import type { Key, Money, Summary } from './contract.ts'
-import { wireKey } from './keys.ts'
+import type { AccountRecord } from '../store/accounts/account-store.ts'
+import type { Key } from './key-contract.ts'
+import type { Money } from './money-contract.ts'
+import type { Summary } from './summary-contract.ts'
+import { shownKey } from './keys.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
 
@@ -21,7 +23,7 @@ export async function summary(ports: CabinetPorts, { accountId }: Visit): Promis
   const days = everyDay(await ports.store.log.days(accountId, from, today), from, today)
   const rows = await ports.store.log.grouped(accountId, 'model', from, today)
   const since = (day: string): ReturnType<typeof wireSums> => wireSums(total(rows.filter((row) => row.day >= day)))
-  const keys = (await ports.store.keys.list(accountId, ports.periods())).map((found) => wireKey(ports, found))
+  const keys = (await ports.store.keys.list(accountId, ports.periods())).map((found) => shownKey(ports, found))
   return {
     money: moneyOf(account),
     today: since(today),

@@ -1,7 +1,7 @@
 import { daysBetween } from '../http/day-range.ts'
 import { rubles, type Micro } from '../money.ts'
-import type { SpendSums as StoredSums } from '../store/console-records.ts'
-import type { DaySums, SpendSums } from './contract.ts'
+import type { SpendSums as StoredSums } from '../store/log/log-store.ts'
+import type { DaySums, SpendSums } from './log-contract.ts'
 
 interface Running {
   requests: number

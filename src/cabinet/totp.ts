@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
-import { openSeed } from '../access/totp-seeds.ts'
-import type { Seal } from '../catalog/credentials.ts'
-import type { UserRecord, UserStore } from '../store/console-records.ts'
+import { decryptSeed } from '../access/totp-seeds.ts'
+import type { Cipher } from '../lib/cipher.ts'
+import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 
 const PERIOD_SECONDS = 30
 /** A code of the step before or after is taken, for clocks that differ. */
@@ -14,7 +14,7 @@ const RECOVERY_SHAPE = /^[0-9a-f]{32}$/
 
 export interface TotpPorts {
   readonly users: UserStore
-  readonly seal: Seal
+  readonly cipher: Cipher
 }
 
 export function newSeed(): Buffer {
@@ -43,13 +43,13 @@ export function newRecoveryCodes(): { readonly codes: readonly string[]; readonl
 
 /** A user's second factor, each code once: which one it was, or null. */
 export async function useCode(
-  { users, seal }: TotpPorts,
+  { users, cipher }: TotpPorts,
   user: UserRecord,
   code: string,
   atMs: number,
 ): Promise<'totp' | 'recovery_code' | null> {
   if (user.totpSeed === null || !user.totpEnabled) return null
-  const step = stepOf(openSeed(seal, user.id, user.totpSeed), code, atMs)
+  const step = stepOf(decryptSeed(cipher, user.id, user.totpSeed), code, atMs)
   if (step !== null) return (await users.useTotpStep(user.id, step)) ? 'totp' : null
   const recovery = code.replaceAll(/[\s-]/g, '').toLowerCase()
   return RECOVERY_SHAPE.test(recovery) && (await users.useRecoveryCode(user.id, hashOf(recovery)))

@@ -1,12 +1,11 @@
-import { fieldError } from '../errors.ts'
+import { fieldError } from '../refusals.ts'
 import { dayAfter, dayRange } from '../http/day-range.ts'
+import { choiceParameter } from '../http/query.ts'
 import { rubles } from '../money.ts'
-import type { SpendGroup } from '../store/console-records.ts'
-import type { AppRow, LogFilters, UsageAnswer } from './contract.ts'
+import { UsageGroup, type AppRow, type LogFilters, type UsageAnswer } from './log-contract.ts'
 import { iso, type CabinetPorts, type Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
 
-const GROUPS: readonly SpendGroup[] = ['model', 'key', 'app']
 const GROUPS_MAX = 50
 const REST = '…rest'
 const RANGES: Readonly<Record<string, number>> = { day: 1, '7d': 7, '30d': 30 }
@@ -15,9 +14,7 @@ const TOP_MODELS = 5
 
 /** Sums by day and by model, key or app. */
 export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
-  const group = GROUPS.find((name) => name === (call.query.get('group_by') ?? 'model'))
-  if (group === undefined)
-    throw fieldError('group_by', 'one_of', { allowed: GROUPS.join(', ') }, `must be one of ${GROUPS.join(', ')}`)
+  const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const { from, to } = dayRange(call.query, ports.periods().day)
   const rows = await ports.store.log.grouped(accountId, group, from, to)
   const names =

@@ -1,11 +1,12 @@
 import type { BlockList } from 'node:net'
 import { isIP } from 'node:net'
 import { request } from 'undici'
-import { unavailable, reasonError, type ApiError } from '../errors.ts'
+import { unavailable, type ApiError } from '../errors.ts'
+import { reasonError } from '../refusals.ts'
 import { proxyList } from '../http/client-ip.ts'
-import { isObject } from '../kinds/json-fields.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../money.ts'
-import type { PaymentRecord } from '../store/console-records.ts'
+import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentNotice, PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
 
 const TIMEOUT_MS = 15_000

@@ -53,7 +53,7 @@ function offers({ models }: CatalogDocument): readonly string[] {
     .flatMap(({ id, endpoints }) => endpoints.map(({ provider, price }) => `${id} ${provider}=${String(price.prompt)}`))
 }
 
-test('without a key there is the sandbox alone', () => {
+test('without a key there is only the sandbox', () => {
   assert.deepEqual(Object.keys(base({}).providers), ['sandbox'])
   assert.deepEqual(base({}).models, BUNDLED.models)
 })
@@ -107,7 +107,7 @@ test('a new release changes nothing of a provider that is on until it is asked t
   assert.deepEqual(base({ keys: { openai: 'k' }, release: OLD, previous: before }), before)
 })
 
-test('what was shown, keys masked, goes back as bundled; an alias of the operator takes the name of a bundled model', () => {
+test('a shown bundled entry, its keys masked, is saved as bundled; an alias of the operator takes the name of a bundled model', () => {
   const on = base({ keys: { openai: 'sk-canary-1234' } })
   assert.deepEqual(withoutBundled(withMaskedCredentials(withBundled(EMPTY_DOCUMENT, on)), on), EMPTY_DOCUMENT)
   const own = { ...EMPTY_DOCUMENT, models: [{ ...model('mine/a', { openai: '5' }), aliases: ['openai/a'] }] }

@@ -11,7 +11,9 @@ export interface BaseInput {
   readonly keys: ProviderKeys
   readonly adapters: ReadonlySet<string>
   readonly release: BundledRelease
-  /** What was bundled until now; its rows stay as they are unless `renew` asks for the release's. null = nothing yet. */
+  /**
+   * What was bundled until now; its rows stay as they are unless `renew` asks for the release's. null = nothing yet.
+   */
   readonly previous: CatalogDocument | null
   readonly renew: boolean
   /** ISO day, when a model that was not there before was added. */

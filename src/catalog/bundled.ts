@@ -87,7 +87,7 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       type: 'video',
       name: 'Sandbox: Video',
       description:
-        'Makes real MP4s of one colour, the same for the same prompt, without any provider. A line "sandbox: key=value" in the prompt asks for delays and failures.',
+        'Real MP4s of one picture in the asked size and length, without any provider. A line "sandbox: key=value" in the prompt asks for delays and failures.',
       created: '2026-11-01',
       input_modalities: ['text', 'image'],
       supported_durations: [4, 8, 12],

@@ -1,22 +1,32 @@
 import { withBundled } from './bundled.ts'
-import { parseDocumentText, type CatalogDocument, type DocumentContext, type ModelEntry } from './document.ts'
+import type { CatalogDocument, ModelEntry } from './document.ts'
+import { parseDocumentText, type DocumentContext } from './document-reader.ts'
 import { priceFaults } from './price-doubts.ts'
 import { crossProblems } from './snapshot.ts'
-import type { Problem } from './source-tree.ts'
+import type { Fault, FileProblem } from './problem.ts'
 
 /** What is wrong with a document that was to be applied. */
 export class CatalogError extends Error {
-  override readonly name = 'CatalogError'
-  readonly problems: readonly Problem[]
+  override readonly name: string = 'CatalogError'
 
-  constructor(problems: readonly Problem[], file = 'catalogue') {
+  constructor(problems: readonly FileProblem[], file = 'catalogue') {
     super(problems.map((problem) => problemText(problem, file)).join('\n'))
-    this.problems = problems
+  }
+}
+
+/** The same of a document that came through the API: each fault has its check by name. */
+export class CatalogFaults extends CatalogError {
+  override readonly name = 'CatalogFaults'
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super(faults.map((found) => ({ ...found, line: 0 })))
+    this.faults = faults
   }
 }
 
 /** `file:line: path: message`, the parts that are known. */
-export function problemText(problem: Problem, file: string): string {
+export function problemText(problem: FileProblem, file: string): string {
   const place = problem.line > 0 ? `${file}:${problem.line}` : file
   return problem.path === '' ? `${place}: ${problem.message}` : `${place}: ${problem.path}: ${problem.message}`
 }
@@ -30,7 +40,7 @@ export function checkText(
   context: DocumentContext,
   base?: CatalogDocument,
   known: readonly ModelEntry[] = [],
-): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+): { readonly document: CatalogDocument; readonly problems: readonly FileProblem[] } {
   const { document, problems, lineOf } = parseDocumentText(text, context)
   const faults = [
     ...soundnessProblems(document, base),
@@ -41,7 +51,7 @@ export function checkText(
 }
 
 /** Faults between entries; paths count in the operator's own lists. */
-export function soundnessProblems(document: CatalogDocument, base?: CatalogDocument): ReturnType<typeof crossProblems> {
+export function soundnessProblems(document: CatalogDocument, base?: CatalogDocument): readonly Fault[] {
   const effective = withBundled(document, base)
   return crossProblems(effective, effective.models.length - document.models.length)
 }

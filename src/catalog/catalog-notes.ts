@@ -1,13 +1,15 @@
 import { withBundled } from './bundled.ts'
+import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
 import { priceWarnings } from './price-doubts.ts'
+import { missingPrices } from './price-keys.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
 
 /**
- * What stands in the catalogue and cannot be sold for want of a rate, one line a currency, and what is sold at a loss:
- * perhaps nobody's mistake, but worth a word.
+ * What stands in the catalogue and cannot be sold for want of a rate, one warning a currency, and what is sold at a
+ * loss: perhaps nobody's mistake, but worth a word.
  */
-export function catalogNotes(state: CatalogState): readonly string[] {
+export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
   const { own, base } = state
   const effective = effectiveDocument(state)
   const rates = new Set(['RUB', ...Object.keys(effective.settings.rates ?? {})])
@@ -21,24 +23,55 @@ export function catalogNotes(state: CatalogState): readonly string[] {
   ]
 }
 
+/** Endpoints that stand in a document and cannot be routed to, for want of a price that models of their type need. */
+export function unroutableWarnings({ models }: Pick<CatalogDocument, 'models'>): readonly CatalogWarning[] {
+  return models.flatMap(({ id, type, endpoints, ...bounds }) =>
+    endpoints.flatMap(({ provider, model, price, sell, max_completion_tokens: most }) => {
+      const bounded = (most ?? bounds.max_completion_tokens ?? bounds.context_length) !== undefined
+      const endpoint = `${provider}/${model}`
+      return Object.entries({ price, ...(sell === undefined ? {} : { sell }) }).flatMap(([field, given]) => {
+        const missing = missingPrices(type, new Set(Object.keys(given)), bounded)
+        return missing.length === 0
+          ? []
+          : [
+              warningOf(
+                'unroutable',
+                { model: id, endpoint, field, needs: missing.join(' / ') },
+                `${id} at ${endpoint}: ${field} is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`,
+              ),
+            ]
+      })
+    }),
+  )
+}
+
 function bundledLines(
   models: readonly ModelEntry[],
   effective: CatalogDocument,
   rates: ReadonlySet<string>,
   fetched: boolean,
-): readonly string[] {
+): readonly CatalogWarning[] {
   return [...byCurrency(models, rates)].map(([currency, without]) => {
     const slugs = new Set(without.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))
-    const names = [...slugs].map((slug) => effective.providers[slug]?.name ?? slug).join(', ')
-    return `${without.length} bundled models of ${names} are left out: ${reason(currency, fetched)}`
+    const providers = [...slugs].map((slug) => effective.providers[slug]?.name ?? slug).join(', ')
+    const params = { count: without.length, providers, currency }
+    return warningOf(
+      fetched ? 'bundled_waiting' : 'bundled_unrated',
+      params,
+      `${without.length} bundled models of ${providers} are left out: ${reason(currency, fetched)}`,
+    )
   })
 }
 
-function ownLines(own: CatalogDocument, rates: ReadonlySet<string>): readonly string[] {
-  return [...byCurrency(own.models, rates)].map(
-    ([currency, without]) =>
-      `${without.length} models priced in ${currency} are not routable, ${without[0]?.id ?? ''} among them: ${reason(currency, true)}`,
-  )
+function ownLines(own: CatalogDocument, rates: ReadonlySet<string>): readonly CatalogWarning[] {
+  return [...byCurrency(own.models, rates)].map(([currency, without]) => {
+    const model = without[0]?.id ?? ''
+    return warningOf(
+      'models_waiting',
+      { count: without.length, model, currency },
+      `${without.length} models priced in ${currency} are not routable, ${model} among them: ${reason(currency, true)}`,
+    )
+  })
 }
 
 function reason(currency: string, fetched: boolean): string {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeyWrap } from '../ledger/seal.ts'
+import { KeyWrap } from '../ledger/key-wrap.ts'
 import { decimalText } from '../money.ts'
-import type { CatalogStore } from '../store/store.ts'
+import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import { BUNDLED } from './bundled.ts'
 import { CatalogError } from './catalog-check.ts'
 import { CatalogService } from './catalog-service.ts'
-import { openCredentials, sealCredentials } from './credentials.ts'
-import { parseDocumentJson, parseModelJson, parseProviderJson, type CatalogDocument } from './document.ts'
+import { decryptCredentials, encryptCredentials } from './credentials.ts'
+import type { CatalogDocument } from './document.ts'
+import { parseDocumentJson, parseModelJson, parseProviderJson } from './document-reader.ts'
 import { wireDocument } from './wire-document.ts'
 
 const ADAPTERS = new Set(['openai', 'sandbox'])
@@ -27,7 +28,7 @@ models:
 `
 
 /** A store in memory that keeps what the real one keeps. */
-function memoryStore(): CatalogStore & {
+function memoryStore(): Pick<CatalogStore, keyof CatalogStore> & {
   rows: { version: number; document: string; credentials: Buffer; fileDigest: string | null; createdAtMs: number }[]
 } {
   const rows: ReturnType<typeof memoryStore>['rows'] = []
@@ -53,7 +54,7 @@ async function service(
   const catalog = new CatalogService({
     store,
     clock,
-    seal: WRAP,
+    cipher: WRAP,
     adapters: ADAPTERS,
     env,
     release: RELEASE,
@@ -165,12 +166,12 @@ test('credentials never leave: not in the document, the difference, the export o
   assert.deepEqual(again.current().providers.get('p')?.apiKeys, ['sk-canary-1234', 'sk-second-9876'])
 })
 
-test("a credential sealed for one provider does not open as another's, nor under another key", () => {
-  const stored = JSON.parse(sealCredentials({ a: ['k-a'], b: ['k-b'] }, WRAP).toString()) as Record<string, string>
-  assert.deepEqual(openCredentials(Buffer.from(JSON.stringify(stored)), WRAP), { a: ['k-a'], b: ['k-b'] })
-  assert.throws(() => openCredentials(Buffer.from(JSON.stringify({ a: stored['b'], b: stored['a'] })), WRAP))
+test("a credential encrypted for one provider does not open as another's, nor under another key", () => {
+  const stored = JSON.parse(encryptCredentials({ a: ['k-a'], b: ['k-b'] }, WRAP).toString()) as Record<string, string>
+  assert.deepEqual(decryptCredentials(Buffer.from(JSON.stringify(stored)), WRAP), { a: ['k-a'], b: ['k-b'] })
+  assert.throws(() => decryptCredentials(Buffer.from(JSON.stringify({ a: stored['b'], b: stored['a'] })), WRAP))
   assert.throws(
-    () => openCredentials(Buffer.from(JSON.stringify(stored)), new KeyWrap([Buffer.alloc(32, 2)])),
+    () => decryptCredentials(Buffer.from(JSON.stringify(stored)), new KeyWrap([Buffer.alloc(32, 2)])),
     /TOLLGATE_KEK/,
   )
 })
@@ -227,7 +228,7 @@ test('`created` is when the model was first applied, whatever is applied later',
   assert.equal(catalog.current().priceVersion, 3)
 })
 
-test('models and providers come and go one at a time; what is in use cannot go', async () => {
+test('models and providers are added and removed one at a time; one in use cannot be removed', async () => {
   const catalog = await service()
   await catalog.applyText(FILE, NEW)
   await assert.rejects(catalog.deleteProvider('p'), /no provider 'p' is defined/)

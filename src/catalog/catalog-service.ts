@@ -2,24 +2,26 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
 import type { Decimal } from '../money.ts'
-import type { CatalogStore } from '../store/store.ts'
+import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import type { ProviderKeys } from './bundled-base.ts'
 import type { BundledRelease } from './bundled-release.ts'
 import { withBundled, withoutBundled } from './bundled.ts'
-import { CatalogError, checkText, soundnessProblems } from './catalog-check.ts'
-import { catalogNotes } from './catalog-notes.ts'
+import { CatalogError, CatalogFaults, checkText, soundnessProblems } from './catalog-check.ts'
+import { catalogNotes, unroutableWarnings } from './catalog-notes.ts'
 import {
   effectiveDocument,
   NOTHING,
-  openState,
+  decryptState,
   parseStored,
-  sealState,
+  encryptState,
   stateAfter,
   storedText,
   type CatalogState,
 } from './catalog-state.ts'
+import type { CatalogWarning } from './catalog-warning.ts'
 import type { Catalog, Prices, Snapshot } from './catalog.ts'
-import { credentialsOf, withMaskedCredentials, withoutCredentials, type Seal } from './credentials.ts'
+import { credentialsOf, withMaskedCredentials, withoutCredentials } from './credentials.ts'
+import type { Cipher } from '../lib/cipher.ts'
 import { difference } from './difference.ts'
 import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
 import {
@@ -31,8 +33,8 @@ import {
 } from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
 import { priceFaults, priceWarnings } from './price-doubts.ts'
+import type { Fault } from './problem.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
-import type { Problem } from './source-tree.ts'
 import { documentYaml } from './wire-document.ts'
 
 const VERSIONS_KEPT = 64
@@ -46,9 +48,9 @@ class OvertakenError extends Error {
 }
 
 export interface CatalogPorts {
-  readonly store: CatalogStore
+  readonly store: Pick<CatalogStore, keyof CatalogStore>
   readonly clock: Clock
-  readonly seal: Seal
+  readonly cipher: Cipher
   readonly adapters: ReadonlySet<string>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly release: BundledRelease
@@ -89,7 +91,8 @@ export class CatalogService implements Catalog {
       const latest = await this.#ports.store.latest()
       if (latest === null) return this.#apply(this.#after(EMPTY_DOCUMENT), null)
       this.#adopt(latest)
-      // The environment's keys and the sandbox may be others than at the last start; prices of bundled models wait for `updateBundle`.
+      // The environment's keys and the sandbox may be others than at the last start; prices of bundled models wait for
+      // `updateBundle`.
       const next = this.#after(this.#state.own)
       const stored = parseStored(latest.document).effective
       if (
@@ -207,14 +210,17 @@ export class CatalogService implements Catalog {
     return this.#state.own.settings.rates_source ?? null
   }
 
-  /** What of a document, or of what is in force, would be sold below its cost, in one line each. */
-  warnings(document: CatalogDocument = this.#state.own): readonly string[] {
-    return priceWarnings(document, { ...effectiveDocument(this.#state).settings.rates, ...document.settings.rates })
+  /** What of a document would be sold below its cost, or not at all. */
+  warnings(document: CatalogDocument): readonly CatalogWarning[] {
+    return [
+      ...priceWarnings(document, { ...effectiveDocument(this.#state).settings.rates, ...document.settings.rates }),
+      ...unroutableWarnings(document),
+    ]
   }
 
-  /** What cannot be sold for want of a rate, or would be at a loss, in one line each. */
-  notes(): readonly string[] {
-    return catalogNotes(this.#state)
+  /** What of the catalogue in force cannot be sold for want of a rate or a price, or is sold at a loss. */
+  notes(): readonly CatalogWarning[] {
+    return [...catalogNotes(this.#state), ...unroutableWarnings(this.#state.own)]
   }
 
   /**
@@ -310,9 +316,9 @@ export class CatalogService implements Catalog {
     return turn
   }
 
-  /** The operator's next document. Throws CatalogError. */
+  /** The operator's next document. Throws CatalogFaults. */
   #successor(document: CatalogDocument): CatalogDocument {
-    const problems: Problem[] = []
+    const problems: Fault[] = []
     const next = successorOf(
       withBundled(this.#state.own, this.#state.base),
       document,
@@ -321,15 +327,18 @@ export class CatalogService implements Catalog {
     )
     const state = this.#after(next)
     // What stood there before is not this change's fault.
-    const isNew = (path: string): boolean =>
-      !this.#state.own.models.some((model) => isDeepStrictEqual(model, next.models[Number(/\d+/.exec(path)?.[0])]))
+    const before = new Map(this.#state.own.models.map((model) => [model.id, model]))
+    const kept = new Set(
+      next.models.flatMap((model, at) => (isDeepStrictEqual(before.get(model.id), model) ? [at] : [])),
+    )
+    const isNew = (path: string): boolean => !kept.has(Number(/\d+/.exec(path)?.[0]))
     const faults = priceFaults(
       next.models,
       this.#ports.release.models,
       effectiveDocument(state).settings.rates ?? {},
     ).filter(({ path }) => isNew(path))
-    problems.push(...[...soundnessProblems(next, state.base), ...faults].map((problem) => ({ ...problem, line: 0 })))
-    if (problems.length > 0) throw new CatalogError(problems)
+    problems.push(...soundnessProblems(next, state.base), ...faults)
+    if (problems.length > 0) throw new CatalogFaults(problems)
     return next
   }
 
@@ -341,7 +350,7 @@ export class CatalogService implements Catalog {
   }
 
   #adopt(latest: StoredVersion): void {
-    this.#state = openState(parseStored(latest.document), latest.credentials, this.#ports.seal)
+    this.#state = decryptState(parseStored(latest.document), latest.credentials, this.#ports.cipher)
     this.#fileDigest = latest.fileDigest
     this.#use(latest.version, latest.createdAtMs)
   }
@@ -352,7 +361,7 @@ export class CatalogService implements Catalog {
     const version = await this.#ports.store.append({
       after,
       document: storedText(state),
-      credentials: sealState(state, this.#ports.seal),
+      credentials: encryptState(state, this.#ports.cipher),
       fileDigest,
       atMs,
     })

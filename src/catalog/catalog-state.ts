@@ -2,12 +2,12 @@ import { bundledBase, keysOf, type BaseInput } from './bundled-base.ts'
 import { BUNDLED, withBundled } from './bundled.ts'
 import {
   credentialsOf,
-  openCredentials,
-  sealCredentials,
+  decryptCredentials,
+  encryptCredentials,
   withCredentials,
   withoutCredentials,
-  type Seal,
 } from './credentials.ts'
+import type { Cipher } from '../lib/cipher.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
 
 /** Everything that a price version is made of. */
@@ -28,7 +28,7 @@ interface StoredState extends CatalogState {
   readonly effective: CatalogDocument
 }
 
-/** Keys of the bundled part are sealed under names that no provider of a file can have. */
+/** Keys of the bundled part are encrypted under names that no provider of a file can have. */
 const BASE_PREFIX = 'bundled:'
 
 /** What is sold: the bundled part under the operator's, with the fetched rates over the last known ones. */
@@ -49,14 +49,14 @@ export function parseStored(text: string): StoredState {
   return { own: stored.own, base: stored.base ?? BUNDLED, feed: stored.feed ?? {}, effective: stored.effective }
 }
 
-export function sealState({ own, base }: CatalogState, seal: Seal): Buffer {
+export function encryptState({ own, base }: CatalogState, cipher: Cipher): Buffer {
   const bundled = Object.entries(credentialsOf(base)).map(([slug, keys]) => [BASE_PREFIX + slug, keys])
-  return sealCredentials({ ...credentialsOf(own), ...Object.fromEntries(bundled) }, seal)
+  return encryptCredentials({ ...credentialsOf(own), ...Object.fromEntries(bundled) }, cipher)
 }
 
 /** The stored state with its keys in place. */
-export function openState({ own, base, feed }: CatalogState, sealed: Buffer, seal: Seal): CatalogState {
-  const all = openCredentials(sealed, seal)
+export function decryptState({ own, base, feed }: CatalogState, encrypted: Buffer, cipher: Cipher): CatalogState {
+  const all = decryptCredentials(encrypted, cipher)
   const bundled = Object.fromEntries(
     Object.entries(all).flatMap(([name, keys]) =>
       name.startsWith(BASE_PREFIX) ? [[name.slice(BASE_PREFIX.length), keys]] : [],

@@ -1,10 +1,11 @@
+import type { ModelType } from '../model-types.ts'
+import type { PriceKey } from '../meter-table.ts'
 import type { Decimal } from '../money.ts'
 import type { PriceSheet } from '../meters.ts'
 import type { Dialect } from './dialect.ts'
-import type { PriceKey } from './price-keys.ts'
+import type { PlainSettings } from '../settings-table.ts'
 
-export const MODEL_TYPES = ['chat', 'embeddings', 'image', 'tts', 'transcription', 'rerank', 'video'] as const
-export type ModelType = (typeof MODEL_TYPES)[number]
+export { MODEL_TYPES, type ModelType } from '../model-types.ts'
 
 /** Seconds, operator.md 3. */
 export interface ProviderTimeouts {
@@ -106,19 +107,10 @@ export interface RateLimit {
 }
 
 /** The service-wide part of the document, live-changeable through the admin API. */
-export interface Settings {
+export interface Settings extends PlainSettings {
   readonly timezone: string
   readonly rates: Readonly<Record<string, Decimal>>
   readonly markup: Decimal
-  readonly rateLimit: RateLimit
-  /** Count, seconds, seconds. */
-  readonly ipBlock: { readonly failures: number; readonly window: number; readonly duration: number }
-  readonly midstreamError: 'free' | 'delivered'
-  /** Seconds. */
-  readonly streamResume: { readonly grace: number; readonly retention: number }
-  readonly fetchUrls: boolean
-  /** null = by the kind of store: open on the embedded one. */
-  readonly signup: 'open' | 'closed' | null
   readonly maintenance: { readonly message: string | null; readonly retryAfter: number | null } | null
 }
 

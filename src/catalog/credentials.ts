@@ -1,11 +1,6 @@
+import type { Cipher } from '../lib/cipher.ts'
 import type { CatalogDocument, ProviderEntry } from './document.ts'
-import type { Problem } from './source-tree.ts'
-
-/** Wraps secrets for the store; what was sealed for one purpose opens for no other. */
-export interface Seal {
-  seal(plain: Buffer, purpose: string): Buffer
-  open(sealed: Buffer, purpose: string): Buffer
-}
+import { fault, type Fault } from './problem.ts'
 
 /** Keys of each provider, by slug. */
 export type Credentials = Readonly<Record<string, readonly string[]>>
@@ -41,29 +36,29 @@ function maskedKey(key: string): string {
 }
 
 /**
- * No provider has this name. What is sealed under it tells a wrong key at the start, even where there are no
+ * No provider has this name. What is encrypted under it tells a wrong key at the start, even where there are no
  * credentials yet.
  */
 const PROOF = ''
 
-/** Each provider is sealed for its own slug, so that a row moved to another provider does not open. */
-export function sealCredentials(given: Credentials, seal: Seal): Buffer {
+/** Each provider is encrypted for its own slug, so that a row moved to another provider does not open. */
+export function encryptCredentials(given: Credentials, cipher: Cipher): Buffer {
   const credentials: Credentials = { ...given, [PROOF]: [] }
-  const sealed = Object.entries(credentials).map(([slug, keys]) => [
+  const encrypted = Object.entries(credentials).map(([slug, keys]) => [
     slug,
-    seal.seal(Buffer.from(JSON.stringify(keys)), purposeOf(slug)).toString('base64'),
+    cipher.encrypt(Buffer.from(JSON.stringify(keys)), purposeOf(slug)).toString('base64'),
   ])
-  return Buffer.from(JSON.stringify(Object.fromEntries(sealed)))
+  return Buffer.from(JSON.stringify(Object.fromEntries(encrypted)))
 }
 
-export function openCredentials(stored: Buffer, seal: Seal): Credentials {
-  // Written by sealCredentials, and the seal proves each value.
-  const sealed = JSON.parse(stored.toString('utf8')) as Readonly<Record<string, string>>
-  const opened = Object.entries(sealed).map(
+export function decryptCredentials(stored: Buffer, cipher: Cipher): Credentials {
+  // Written by encryptCredentials, and its decryption proves each value.
+  const encrypted = JSON.parse(stored.toString('utf8')) as Readonly<Record<string, string>>
+  const opened = Object.entries(encrypted).map(
     ([slug, text]) =>
       [
         slug,
-        JSON.parse(seal.open(Buffer.from(text, 'base64'), purposeOf(slug)).toString('utf8')) as readonly string[],
+        JSON.parse(cipher.decrypt(Buffer.from(text, 'base64'), purposeOf(slug)).toString('utf8')) as readonly string[],
       ] as const,
   )
   return Object.fromEntries(opened.filter(([slug]) => slug !== PROOF))
@@ -78,7 +73,7 @@ function purposeOf(slug: string): string {
  * stay only while they are sent to the same address: else whoever may edit a provider could have its key sent to
  * himself.
  */
-export function keepCredentials(before: CatalogDocument, after: CatalogDocument, problems: Problem[]): CatalogDocument {
+export function keepCredentials(before: CatalogDocument, after: CatalogDocument, problems: Fault[]): CatalogDocument {
   return mapProviders(after, (slug, entry) => {
     const old = before.providers[slug]
     const kept =
@@ -91,14 +86,17 @@ export function keepCredentials(before: CatalogDocument, after: CatalogDocument,
   })
 }
 
-function unmasked(masked: string, kept: readonly string[], slug: string, problems: Problem[]): string {
+function unmasked(masked: string, kept: readonly string[], slug: string, problems: Fault[]): string {
   const key = kept.find((candidate) => maskedKey(candidate) === masked)
   if (key === undefined)
-    problems.push({
-      line: 0,
-      path: `providers.${slug}.api_key`,
-      message: `'${masked}' stands for no key that is sent to this address: give the whole key`,
-    })
+    problems.push(
+      fault(
+        `providers.${slug}.api_key`,
+        'masked_key',
+        { given: masked },
+        `'${masked}' stands for no key that is sent to this address: give the whole key`,
+      ),
+    )
   return key ?? ''
 }
 

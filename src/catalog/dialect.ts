@@ -65,7 +65,7 @@ const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 export function readDialect(reader: FieldReader): DialectEntry {
   const header = reader.text('auth_header')?.toLowerCase() ?? null
   if (header !== null && !HEADER.test(header))
-    reader.problem('auth_header', `must be the name of a header, got '${header}'`)
+    reader.problem('auth_header', 'header_name', { given: header }, `must be the name of a header, got '${header}'`)
   const given = reader.map('query')
   const query: Record<string, string> = {}
   for (const name of given?.keys() ?? []) query[name] = given?.text(name) ?? ''
@@ -92,7 +92,8 @@ function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
     top_n: given.text('top_n'),
   })
   for (const [ours, theirs] of Object.entries(names))
-    if (!NAME.test(theirs)) given.problem(ours, `must be the name of a parameter, got '${theirs}'`)
+    if (!NAME.test(theirs))
+      given.problem(ours, 'parameter_name', { given: theirs }, `must be the name of a parameter, got '${theirs}'`)
   given.done()
   return names
 }

@@ -1,7 +1,7 @@
 import { withBundled, withExplicit } from './bundled.ts'
 import { keepCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
-import type { Problem } from './source-tree.ts'
+import type { Fault } from './problem.ts'
 
 /** A changed document with what the caller is told of the change; `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]
@@ -59,7 +59,7 @@ export function successorOf(
   before: CatalogDocument,
   document: CatalogDocument,
   now: string,
-  problems: Problem[],
+  problems: Fault[],
 ): CatalogDocument {
   const created = new Map(before.models.map((model) => [model.id, model.created]))
   const models = document.models.map((model) =>

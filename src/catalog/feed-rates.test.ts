@@ -59,7 +59,7 @@ test('anything but a whole daily list is refused', () => {
     assert.equal(parseDailyRates(text), null, text)
 })
 
-test('a rate that moves by more than 30 % stays; by exactly 30 % it counts; others are taken all the same', () => {
+test('a rate that moves by more than 30 % is refused, by exactly 30 % it is taken; the other rates of the file are taken', () => {
   const held = { USD: '100', EUR: '110', CNY: '10' }
   const merged = mergeRates(held, held, { USD: '130', EUR: '143.0001', CNY: '6.99', TRY: '2' })
   assert.deepEqual(merged.rates, { USD: '130', EUR: '110', CNY: '10', TRY: '2' })

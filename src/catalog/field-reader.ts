@@ -1,8 +1,13 @@
 import { compare, decimalText, parseDecimal, type Decimal } from '../money.ts'
-import type { KnownCheck, Problem, SourceNode } from './source-tree.ts'
+import type { FieldCheck, FieldChecks } from '../refusals.ts'
+import type { FileProblem, Problem } from './problem.ts'
+import type { SourceNode } from './source-tree.ts'
 
 /** Far above any price or rate, far below what a sum of money may hold. */
 const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }
+
+/** Each is read, and found wrong, by itself: many times what any catalogue has. */
+const ITEMS_MAX = 10_000
 
 /**
  * Reads the known keys of one map; what is left over at `done` is an unknown key. Every problem names its path and
@@ -13,20 +18,19 @@ export class FieldReader {
   readonly #entries: ReadonlyMap<string, SourceNode>
   readonly #line: number
   readonly #problems: Problem[]
+  /** Of the text, found before it was read. */
+  readonly #before: readonly FileProblem[]
   readonly #seen = new Set<string>()
+  readonly #wrong = new Set<string>()
 
-  constructor(node: SourceNode, path: string, problems: Problem[]) {
+  constructor(node: SourceNode, path: string, problems: Problem[], before: readonly FileProblem[] = []) {
     this.path = path
     this.#problems = problems
+    this.#before = before
     this.#line = node.line
     this.#entries = node.kind === 'map' ? node.entries : new Map()
     if (node.kind !== 'map')
-      problems.push({
-        line: node.line,
-        path,
-        message: 'must be a map of fields',
-        known: { check: 'object', params: {} },
-      })
+      problems.push({ line: node.line, path, message: 'must be a map of fields', check: 'object', params: {} })
   }
 
   has(key: string): boolean {
@@ -44,20 +48,32 @@ export class FieldReader {
     return node === undefined || node.kind === 'null' ? null : node
   }
 
-  problem(key: string, message: string, unroutable = false, known: KnownCheck | null = null): void {
+  problem<C extends FieldCheck>(
+    key: string,
+    check: C,
+    params: FieldChecks[C],
+    message: string,
+    unroutable = false,
+  ): void {
+    this.#wrong.add(key)
+    const line = this.#entries.get(key)?.line ?? this.#line
     this.#problems.push({
-      line: this.#entries.get(key)?.line ?? this.#line,
+      line,
       path: key === '' ? this.path : this.pathOf(key),
       message,
-      ...(known === null ? {} : { known }),
+      check,
+      params,
       ...(unroutable ? { unroutable } : {}),
     })
   }
 
-  /** Whether the value of `key`, or an item of it, was found wrong already. */
+  /** Whether the value of `key`, or in the text an item of it, was found wrong already. */
   isWrong(key: string): boolean {
     const path = this.pathOf(key)
-    return this.#problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}[`))
+    return (
+      this.#wrong.has(key) ||
+      this.#before.some((problem) => problem.path === path || problem.path.startsWith(`${path}[`))
+    )
   }
 
   pathOf(key: string): string {
@@ -69,13 +85,13 @@ export class FieldReader {
     if (node === null) return null
     // `model: 4` means the name "4".
     if (node.kind === 'text' || node.kind === 'number') return node.text
-    this.problem(key, 'must be a text', false, { check: 'text', params: {} })
+    this.problem(key, 'text', {}, 'must be a text')
     return null
   }
 
   required(key: string): string {
     const value = this.text(key)
-    if (value === null || value === '') this.problem(key, 'is required', false, { check: 'required', params: {} })
+    if (value === null || value === '') this.problem(key, 'required', {}, 'is required')
     return value ?? ''
   }
 
@@ -84,17 +100,19 @@ export class FieldReader {
     if (value === null) return null
     const found = allowed.find((name) => name === value)
     if (found === undefined)
-      this.problem(key, `must be one of ${allowed.join(', ')}, got '${value}'`, false, {
-        check: 'one_of',
-        params: { allowed: allowed.join(', ') },
-      })
+      this.problem(
+        key,
+        'one_of',
+        { allowed: allowed.join(', ') },
+        `must be one of ${allowed.join(', ')}, got '${value}'`,
+      )
     return found ?? null
   }
 
   flag(key: string, fallback: boolean): boolean {
     const node = this.node(key)
     if (node === null) return fallback
-    if (node.kind !== 'boolean') this.problem(key, 'must be true or false', false, { check: 'flag', params: {} })
+    if (node.kind !== 'boolean') this.problem(key, 'flag', {}, 'must be true or false')
     return node.kind === 'boolean' ? node.value : fallback
   }
 
@@ -103,14 +121,8 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' ? Number(node.text) : Number.NaN
     if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-    this.problem(
-      key,
-      `must be a whole number from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}`,
-      false,
-      most === Number.MAX_SAFE_INTEGER
-        ? { check: 'least', params: { least } }
-        : { check: 'whole', params: { least, most } },
-    )
+    if (most === Number.MAX_SAFE_INTEGER) this.problem(key, 'least', { least }, `must be a whole number from ${least}`)
+    else this.problem(key, 'whole', { least, most }, `must be a whole number from ${least} to ${most}`)
     return null
   }
 
@@ -120,10 +132,12 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' || node.kind === 'text' ? parseDecimal(node.text) : null
     if (value === null || value.digits < 0n || compare(value, DECIMAL_MAX) > 0) {
-      this.problem(key, `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`, false, {
-        check: 'decimal',
-        params: { most: decimalText(DECIMAL_MAX) },
-      })
+      this.problem(
+        key,
+        'decimal',
+        { most: decimalText(DECIMAL_MAX) },
+        `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`,
+      )
       return null
     }
     return decimalText(value)
@@ -135,28 +149,39 @@ export class FieldReader {
     if (node.kind === 'list' && node.items.every((item) => item.kind === 'text' || item.kind === 'number')) {
       return node.items.map((item) => (item.kind === 'text' || item.kind === 'number' ? item.text : ''))
     }
-    this.problem(key, 'must be a list of texts', false, { check: 'list', params: {} })
+    this.problem(key, 'list', {}, 'must be a list of texts')
     return null
   }
 
   wholes(key: string): readonly number[] | null {
     const values = this.texts(key)?.map(Number) ?? null
     if (values === null || values.every((value) => Number.isSafeInteger(value) && value > 0)) return values
-    this.problem(key, 'must be a list of whole numbers', false, { check: 'list', params: {} })
+    this.problem(key, 'wholes', {}, 'must be a list of whole numbers')
     return null
   }
 
   map(key: string): FieldReader | null {
     const node = this.node(key)
-    return node === null ? null : new FieldReader(node, this.pathOf(key), this.#problems)
+    return node === null ? null : new FieldReader(node, this.pathOf(key), this.#problems, this.#before)
   }
 
   items(key: string): readonly FieldReader[] {
     const node = this.node(key)
     if (node === null) return []
+    if (node.kind === 'list' && node.items.length > ITEMS_MAX) {
+      this.problem(
+        key,
+        'items_most',
+        { most: ITEMS_MAX },
+        `must have at most ${ITEMS_MAX} items, got ${node.items.length}`,
+      )
+      return []
+    }
     if (node.kind === 'list')
-      return node.items.map((item, index) => new FieldReader(item, `${this.pathOf(key)}[${index}]`, this.#problems))
-    this.problem(key, 'must be a list', false, { check: 'list', params: {} })
+      return node.items.map(
+        (item, index) => new FieldReader(item, `${this.pathOf(key)}[${index}]`, this.#problems, this.#before),
+      )
+    this.problem(key, 'list', {}, 'must be a list')
     return []
   }
 
@@ -164,17 +189,16 @@ export class FieldReader {
   done(): void {
     for (const key of this.#entries.keys()) {
       if (!this.#seen.has(key))
-        this.problem(key, 'is not a known field', false, {
-          check: 'unknown_field',
-          params: { known: [...this.#seen].join(', ') },
-        })
+        this.problem(key, 'unknown_field', { known: [...this.#seen].join(', ') }, 'is not a known field')
     }
   }
 }
 
 type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], null> }
 
-/** The fields that are not null: an absent field stays absent in the document, so that defaults are not written back. */
+/**
+ * The fields that are not null: an absent field stays absent in the document, so that defaults are not written back.
+ */
 export function defined<T extends Record<string, unknown>>(fields: T): Defined<T> {
   // The filter removes exactly what Defined takes out of the type.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Defined<T>

@@ -12,18 +12,6 @@ export interface KnownProvider {
   readonly author: string | null
 }
 
-/** What a provider's `base_url` is when it gives none, by adapter. */
-export const ADAPTER_BASE_URLS: Readonly<Record<string, string>> = {
-  openai: 'https://api.openai.com/v1',
-  anthropic: 'https://api.anthropic.com/v1',
-  gemini: 'https://generativelanguage.googleapis.com/v1beta',
-  cohere: 'https://api.cohere.com',
-  ollama: 'http://127.0.0.1:11434',
-  deepgram: 'https://api.deepgram.com/v1',
-  elevenlabs: 'https://api.elevenlabs.io/v1',
-  replicate: 'https://api.replicate.com/v1',
-}
-
 /** In the order in which a model lists its endpoints. A provider whose adapter this version does not have stays off. */
 export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   {

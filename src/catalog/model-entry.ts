@@ -1,9 +1,10 @@
+import { PRICED_METERS, type PriceKey } from '../meter-table.ts'
 import { MODEL_TYPES, type MediaTokens, type ModelType } from './catalog.ts'
 import type { EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { defined, type FieldReader } from './field-reader.ts'
 import { INPUT_MODALITIES, OUTPUT_MODALITIES, PARAMETER_NAMES } from './parameter-names.ts'
 import { isPictureKey } from './picture-price.ts'
-import { missingPrices, PRICE_KEYS, uncharged, type PriceKey } from './price-keys.ts'
+import { missingPrices, uncharged, type EndpointUses } from './price-keys.ts'
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
 const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
@@ -15,29 +16,43 @@ const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
 export function readModel(reader: FieldReader): ModelEntry {
   const id = reader.required('id')
   if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id)))
-    reader.problem('id', `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`)
+    reader.problem(
+      'id',
+      'model_id',
+      { given: id },
+      `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`,
+    )
   const aliases = reader.texts('aliases')
   const wrongAlias = aliases?.find((alias) => !ALIAS.test(alias) || SUFFIX.test(alias))
   if (wrongAlias !== undefined)
     reader.problem(
       'aliases',
+      'alias',
+      { given: wrongAlias },
       `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${wrongAlias}'`,
     )
   const type = reader.oneOf('type', MODEL_TYPES)
-  if (type === null && !reader.has('type')) reader.problem('type', 'is required')
+  if (type === null && !reader.has('type')) reader.problem('type', 'required', {}, 'is required')
   const created = reader.text('created')
   if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created))))
-    reader.problem('created', `must be a date such as 2024-07-18, got '${created}'`)
+    reader.problem('created', 'day', {}, `must be a date such as 2024-07-18, got '${created}'`)
   const contextLength = reader.whole('context_length', 1)
   const maxCompletionTokens = reader.whole('max_completion_tokens', 1)
   if (contextLength !== null && maxCompletionTokens !== null && maxCompletionTokens > contextLength)
-    reader.problem('max_completion_tokens', aboveContext(maxCompletionTokens, contextLength))
+    reader.problem(
+      'max_completion_tokens',
+      'above_context',
+      { given: maxCompletionTokens, context: contextLength },
+      aboveContext(maxCompletionTokens, contextLength),
+    )
   const outputBounded = contextLength !== null || maxCompletionTokens !== null
   const endpoints = reader
     .items('endpoints')
     .map((endpoint) => readEndpoint(endpoint, type, outputBounded, contextLength))
-  if (endpoints.length === 0) reader.problem('endpoints', 'is required: at least one way to serve the model')
-  if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'is required for a chat model')
+  if (endpoints.length === 0)
+    reader.problem('endpoints', 'no_endpoints', {}, 'is required: at least one way to serve the model')
+  if (type === 'chat' && !reader.has('context_length'))
+    reader.problem('context_length', 'chat_context', {}, 'is required for a chat model')
   const rest = defined({
     name: reader.text('name'),
     description: reader.text('description'),
@@ -70,16 +85,12 @@ function readEndpoint(
   modelContext: number | null,
 ): EndpointEntry {
   const price = reader.map('price')
-  if (price === null) reader.problem('price', 'is required')
-  const currency = price?.text('currency') ?? ''
-  // No currency is the default one: dollars taken for rubles are sold at a hundredth, rubles taken for dollars at a hundredfold.
-  if (price?.has('currency') === false)
-    price.problem('currency', 'is required: RUB, or a currency with a rate such as USD')
-  else if (!/^[A-Z]{3}$/.test(currency)) price?.problem('currency', 'must be a currency code of three capital letters')
+  if (price === null) reader.problem('price', 'required', {}, 'is required')
+  const currency = price === null ? '' : readCurrency(price)
   const prices = price === null ? {} : readPrices(price)
   const sell = reader.map('sell')
   if (sell?.has('currency') === true && sell.text('currency') !== 'RUB')
-    sell.problem('currency', 'must be RUB: what the customer pays is in rubles')
+    sell.problem('currency', 'rubles_only', {}, 'must be RUB: what the customer pays is in rubles')
   const sells = sell === null ? null : readPrices(sell)
   const bounded = outputBounded || reader.has('max_completion_tokens')
   const listed = readNames(reader, 'supported_parameters', PARAMETER_NAMES)
@@ -88,26 +99,14 @@ function readEndpoint(
   const most = reader.whole('max_completion_tokens', 1)
   const context = contextLength ?? modelContext
   if (context !== null && most !== null && most > context)
-    reader.problem('max_completion_tokens', aboveContext(most, context))
-  for (const [key, given] of [
-    ['price', price],
-    ['sell', sell],
-  ] as const) {
-    // A price that is there but wrong has its own problem and is not missing.
-    const missing =
-      type === null || given === null
-        ? []
-        : missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
+    reader.problem('max_completion_tokens', 'above_context', { given: most, context }, aboveContext(most, context))
+  if (type !== null) {
     const uses = { listed: listed ?? [], nativeResponses: nativeResponses ?? false }
-    for (const name of given?.keys() ?? [])
-      if (type !== null && given?.has(name) === true && uncharged(type, name, uses))
-        given.problem(name, unchargedText(type, name))
-    if (missing.length > 0)
-      reader.problem(
-        key,
-        `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`,
-        true,
-      )
+    for (const [key, given] of [
+      ['price', price],
+      ['sell', sell],
+    ] as const)
+      if (given !== null) checkPrices(reader, key, given, { type, bounded, uses })
   }
   const rest = defined({
     sell: sells,
@@ -129,6 +128,47 @@ function readEndpoint(
   return entry
 }
 
+/**
+ * No currency is the default one: dollars taken for rubles are sold at a hundredth, rubles taken for dollars at a
+ * hundredfold.
+ */
+function readCurrency(price: FieldReader): string {
+  const currency = price.text('currency') ?? ''
+  if (!price.has('currency'))
+    price.problem('currency', 'no_currency', {}, 'is required: RUB, or a currency with a rate such as USD')
+  else if (!/^[A-Z]{3}$/.test(currency))
+    price.problem('currency', 'currency_code', {}, 'must be a currency code of three capital letters')
+  return currency
+}
+
+/** Problems of the prices of an endpoint, `price` or `sell`: some are never charged, or some are missing. */
+function checkPrices(
+  endpoint: FieldReader,
+  key: 'price' | 'sell',
+  given: FieldReader,
+  { type, bounded, uses }: { readonly type: ModelType; readonly bounded: boolean; readonly uses: EndpointUses },
+): void {
+  const names = given.keys().filter((name) => given.has(name))
+  for (const name of names)
+    if (uncharged(type, name, uses))
+      given.problem(
+        name,
+        type === 'chat' && name === 'search' ? 'uncharged_search' : 'uncharged',
+        {},
+        unchargedText(type, name),
+      )
+  // A price that is there but wrong has its own problem and is not missing.
+  const missing = missingPrices(type, new Set(names), bounded)
+  if (missing.length > 0)
+    endpoint.problem(
+      key,
+      'incomplete_price',
+      { needs: missing.join(' / ') },
+      `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`,
+      true,
+    )
+}
+
 function aboveContext(tokens: number, context: number): string {
   return `must be at most the context_length of ${context}, got ${tokens}`
 }
@@ -137,7 +177,13 @@ function aboveContext(tokens: number, context: number): string {
 function readNames(reader: FieldReader, key: string, known: readonly string[]): readonly string[] | null {
   const names = reader.texts(key)
   const unknown = names?.find((name) => !known.includes(name))
-  if (unknown !== undefined) reader.problem(key, `must be names of ${known.join(', ')}, got '${unknown.slice(0, 100)}'`)
+  if (unknown !== undefined)
+    reader.problem(
+      key,
+      'names_of',
+      { known: known.join(', '), given: unknown.slice(0, 100) },
+      `must be names of ${known.join(', ')}, got '${unknown.slice(0, 100)}'`,
+    )
   return names
 }
 
@@ -162,21 +208,23 @@ function readMediaTokens(reader: FieldReader | null): MediaTokens | null {
 
 function readPrices(reader: FieldReader): PriceTexts {
   const prices: Partial<Record<PriceKey, string | Record<string, string>>> = {}
-  for (const key of PRICE_KEYS) {
+  for (const { priceKey: key, varies } of PRICED_METERS) {
     const node = reader.node(key)
     if (node === null) continue
-    if ((key === 'video_second' || key === 'image_output') && node.kind === 'map') {
+    if (varies !== undefined && node.kind === 'map') {
       const sizes = reader.map(key)
       const bySize: Record<string, string> = {}
       for (const size of sizes?.keys() ?? []) {
-        if (key === 'image_output' && !isPictureKey(size))
+        if (varies === 'size_and_quality' && !isPictureKey(size))
           sizes?.problem(
             size,
+            'picture_key',
+            {},
             "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
           )
         bySize[size] = sizes?.decimal(size) ?? '0'
       }
-      if (Object.keys(bySize).length === 0) reader.problem(key, 'must have at least one price')
+      if (Object.keys(bySize).length === 0) reader.problem(key, 'no_prices', {}, 'must have at least one price')
       prices[key] = bySize
       continue
     }

@@ -1,3 +1,5 @@
+import { MODALITIES } from '../model-types.ts'
+
 /** Every name that an endpoint's `supported_parameters` may list, whatever the type of its model. */
 export const PARAMETER_NAMES = [
   'max_tokens',
@@ -29,6 +31,7 @@ export const PARAMETER_NAMES = [
   'service_tier',
   'metadata',
   'web_search_options',
+  'search_context_size',
   'prompt_cache_key',
   'safety_identifier',
   'user',
@@ -65,15 +68,10 @@ export const PARAMETER_NAMES = [
 ] as const
 export type ParameterName = (typeof PARAMETER_NAMES)[number]
 
-/** Names of what a model may take in or bring out, OpenRouter's. */
-export const INPUT_MODALITIES: readonly string[] = ['text', 'image', 'audio', 'file', 'video']
-export const OUTPUT_MODALITIES: readonly string[] = [
-  'text',
-  'image',
-  'audio',
-  'embeddings',
-  'speech',
-  'transcription',
-  'rerank',
-  'video',
-]
+/** What a model may take in, and what it may bring out. */
+export const INPUT_MODALITIES = modalitiesOf('input')
+export const OUTPUT_MODALITIES = modalitiesOf('output')
+
+function modalitiesOf(side: 'input' | 'output'): readonly string[] {
+  return Object.entries(MODALITIES).flatMap(([name, row]) => (row[side] ? [name] : []))
+}

@@ -13,7 +13,7 @@ function priced(map: Readonly<Record<string, string>>): Pick<Endpoint, 'variants
 const keyOf = (map: Readonly<Record<string, string>>, size: string | null, quality: string | null): string | null =>
   pictureVariant(priced(map), { size, quality })
 
-test('the key that names what was asked, most of it first; else the dearest that says nothing contrary; else none', () => {
+test('the price key that names most of the request comes first, then the dearest that does not contradict it, else none', () => {
   const both = { '1024x1024': '4', '1024x1024/high': '17', '1536x1024': '6', '1536x1024/high': '25' }
   assert.deepEqual(
     [

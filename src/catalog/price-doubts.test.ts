@@ -62,10 +62,13 @@ test('what sells below its cost is a warning and no mistake', () => {
     settings: { rates: { USD: '100' }, markup: '0.5' },
     models: [model('2'), model('200')],
   }
-  assert.deepEqual(priceWarnings(document), [
-    'markup: 0.5 sells every model without a sell of its own for less than its provider charges',
-    'v/m at p/x: sell.prompt is 2 RUB, and the provider charges 200 RUB',
-  ])
+  assert.deepEqual(
+    priceWarnings(document).map(({ message }) => message),
+    [
+      'markup: 0.5 sells every model without a sell of its own for less than its provider charges',
+      'v/m at p/x: sell.prompt is 2 RUB, and the provider charges 200 RUB',
+    ],
+  )
   assert.deepEqual(priceWarnings({ ...document, settings: {} }), [], 'without a rate nothing can be compared')
 })
 
@@ -78,7 +81,7 @@ test('a chat model that draws without a price for pictures is a warning', () => 
     endpoints: [{ provider: 'p', model: 'x', price: { currency: 'RUB', prompt: '2', completion: '4', ...price } }],
   })
   const warned = (price: Record<string, string>): readonly string[] =>
-    priceWarnings({ ...EMPTY_DOCUMENT, models: [model(price)] })
+    priceWarnings({ ...EMPTY_DOCUMENT, models: [model(price)] }).map(({ message }) => message)
   assert.match(warned({})[0] ?? '', /^v\/draws at p\/x: pictures of its answers have no price of their own/)
   assert.deepEqual(warned({ image_output: '0' }), [])
 })

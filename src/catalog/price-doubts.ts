@@ -1,22 +1,30 @@
+import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
 import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal } from '../money.ts'
+import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
-import { PRICE_KEYS, type PriceKey } from './price-keys.ts'
+import { fault, type Fault } from './problem.ts'
 
 /** Digits between a price of one token and that of a million, with room for a model that is sold dear or cheap. */
 const DECADES = 5
 
 type Rates = Readonly<Record<string, string>>
 
-/** What an operator may mean but hardly does: it sells below what it costs, or gives away. One sentence each. */
+/** What an operator may mean but hardly does: it sells below what it costs, or gives away. */
 export function priceWarnings(
   document: CatalogDocument,
   rates: Rates = document.settings.rates ?? {},
-): readonly string[] {
+): readonly CatalogWarning[] {
   const { markup } = document.settings
   const factor = markup === undefined ? null : parseDecimal(markup)
   const below =
-    factor !== null && compare(factor, ONE) < 0
-      ? [`markup: ${markup ?? ''} sells every model without a sell of its own for less than its provider charges`]
+    markup !== undefined && factor !== null && compare(factor, ONE) < 0
+      ? [
+          warningOf(
+            'markup_below',
+            { markup },
+            `markup: ${markup} sells every model without a sell of its own for less than its provider charges`,
+          ),
+        ]
       : []
   return [
     ...below,
@@ -30,36 +38,46 @@ export function priceWarnings(
 function unpaidPictures(
   { id, type, output_modalities: brings = [] }: ModelEntry,
   { provider, model, price }: EndpointEntry,
-): readonly string[] {
+): readonly CatalogWarning[] {
   if (type !== 'chat' || !brings.includes('image') || price.image_output !== undefined) return []
+  const params = { model: id, endpoint: `${provider}/${model}` }
   return [
-    `${id} at ${provider}/${model}: pictures of its answers have no price of their own; price.image_output gives one, 0 says that their tokens pay for them`,
+    warningOf(
+      'pictures_unpriced',
+      params,
+      `${id} at ${params.endpoint}: pictures of its answers have no price of their own; price.image_output gives one, 0 says that their tokens pay for them`,
+    ),
   ]
 }
 
 function lossesOf(
   { id }: ModelEntry,
-  { provider, model, price, sell }: EndpointEntry,
+  { provider, model, price, sell: sells }: EndpointEntry,
   rates: Rates,
-): readonly string[] {
+): readonly CatalogWarning[] {
   const rate = rateOf(price.currency, rates)
-  if (sell === undefined || rate === null) return []
+  if (sells === undefined || rate === null) return []
   return PRICE_KEYS.flatMap((key) => {
-    const cost = least(price, key)
-    const asked = least(sell, key)
-    if (cost === null || asked === null) return []
-    const inRubles = multiply(cost, rate)
-    return compare(asked, inRubles) < 0
-      ? [
-          `${id} at ${provider}/${model}: sell.${key} is ${decimalText(asked)} RUB, and the provider charges ${decimalText(inRubles)} RUB`,
-        ]
-      : []
+    const charged = least(price, key)
+    const asked = least(sells, key)
+    if (charged === null || asked === null) return []
+    const inRubles = multiply(charged, rate)
+    if (compare(asked, inRubles) >= 0) return []
+    const params = {
+      model: id,
+      endpoint: `${provider}/${model}`,
+      key,
+      sell: decimalText(asked),
+      cost: decimalText(inRubles),
+    }
+    return [
+      warningOf(
+        'sells_below_cost',
+        params,
+        `${id} at ${params.endpoint}: sell.${key} is ${params.sell} RUB, and the provider charges ${params.cost} RUB`,
+      ),
+    ]
   })
-}
-
-export interface PriceFault {
-  readonly path: string
-  readonly message: string
 }
 
 /**
@@ -70,13 +88,19 @@ export function priceFaults(
   models: readonly ModelEntry[],
   known: readonly ModelEntry[],
   rates: Rates,
-): readonly PriceFault[] {
+): readonly Fault[] {
+  const byId = new Map(known.map(({ id, endpoints }) => [id, endpoints]))
+  const others = Map.groupBy(
+    known.flatMap(({ id, endpoints }) => endpoints.map((endpoint) => ({ id, endpoint }))),
+    ({ endpoint }) => endpoint.model,
+  )
   return models.flatMap((model, at) =>
     model.endpoints.flatMap((endpoint, index) => {
       if (endpoint.force === true) return []
-      const like = known.flatMap(({ id, endpoints }) =>
-        id === model.id ? endpoints : endpoints.filter((one) => one.model === endpoint.model),
-      )
+      const like = [
+        ...(byId.get(model.id) ?? []),
+        ...(others.get(endpoint.model) ?? []).filter(({ id }) => id !== model.id).map((other) => other.endpoint),
+      ]
       const path = `models[${at}].endpoints[${index}]`
       return [
         ...faultsOf(endpoint.price, endpoint.price.currency, like, rates, `${path}.price`),
@@ -92,18 +116,21 @@ function faultsOf(
   like: readonly EndpointEntry[],
   rates: Rates,
   path: string,
-): readonly PriceFault[] {
+): readonly Fault[] {
   return PRICE_KEYS.flatMap((key) => {
     const known = like.flatMap(({ price }) => inCurrency(least(price, key), price.currency, currency, rates))
     if (known.length === 0) return []
     return valuesOf(prices[key]).flatMap((value) => {
       if (value.digits === 0n || !known.every((other) => isFar(value, other))) return []
       const [example = ONE] = known
+      const [found, usual] = [decimalText(value), decimalText(example)]
       return [
-        {
-          path: `${path}.${key}`,
-          message: `is ${decimalText(value)} ${currency}, and a price of this model that is known is ${decimalText(example)} ${currency}: prices are per million tokens. If it is meant, say force: true beside price`,
-        },
+        fault(
+          `${path}.${key}`,
+          'far_price',
+          { found, usual, currency },
+          `is ${found} ${currency}, and a price of this model that is known is ${usual} ${currency}: prices are per million tokens. If it is meant, say force: true beside price`,
+        ),
       ]
     })
   })

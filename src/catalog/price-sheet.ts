@@ -1,47 +1,8 @@
-import { METERS, type Meter, type PriceSheet } from '../meters.ts'
+import { PRICED_METERS, PRICE_SCALES, type Meter, type PriceKey } from '../meter-table.ts'
+import type { PriceSheet } from '../meters.ts'
 import { multiply, parseDecimal, shift, ZERO, type Decimal } from '../money.ts'
 import type { PriceTexts } from './document.ts'
-import type { PriceKey } from './price-keys.ts'
 import { keyFor } from './resolution.ts'
-
-/** Which key of the file prices a meter. */
-const KEY_OF: Readonly<Record<Meter, PriceKey>> = {
-  input: 'prompt',
-  cache_read: 'input_cache_read',
-  cache_write: 'input_cache_write',
-  cache_write_1h: 'input_cache_write_1h',
-  audio_input: 'audio',
-  image_input: 'image',
-  output: 'completion',
-  reasoning: 'internal_reasoning',
-  audio_output: 'audio_output',
-  request: 'request',
-  image_output: 'image_output',
-  characters: 'characters',
-  deciseconds: 'second',
-  video_seconds: 'video_second',
-  search: 'search',
-}
-
-/** A meter without a price of its own takes its parent's; one without a parent costs nothing (operator.md 3). */
-const PARENT: Readonly<Partial<Record<Meter, Meter>>> = {
-  cache_read: 'input',
-  cache_write: 'input',
-  cache_write_1h: 'cache_write',
-  audio_input: 'input',
-  reasoning: 'output',
-  audio_output: 'output',
-}
-
-/** Places that turn RUB in the file's unit into µRUB per unit: a price per million is µRUB per one as it stands. */
-const PLACES: Readonly<Partial<Record<Meter, number>>> = {
-  request: 6,
-  image_input: 6,
-  image_output: 6,
-  search: 6,
-  deciseconds: 5,
-  video_seconds: 6,
-}
 
 /**
  * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices already in the client's rubles. A price
@@ -49,12 +10,11 @@ const PLACES: Readonly<Partial<Record<Meter, number>>> = {
  */
 export function priceSheet(prices: PriceTexts, factor: Decimal, variant: string | null = null): PriceSheet {
   const sheet: Partial<Record<Meter, Decimal>> = {}
-  for (const meter of METERS) {
-    const own = ownPrice(prices, KEY_OF[meter], variant)
-    const parent = PARENT[meter]
-    // METERS lists every parent before its children.
-    const inherited = parent === undefined ? ZERO : (sheet[parent] ?? ZERO)
-    sheet[meter] = own === null ? inherited : shift(multiply(own, factor), PLACES[meter] ?? 0)
+  for (const { meter, priceKey, parent, scale } of PRICED_METERS) {
+    const own = ownPrice(prices, priceKey, variant)
+    // A meter without a price of its own takes its parent's (operator.md 3); parents stand first in the table.
+    const inherited = parent === null ? ZERO : (sheet[parent] ?? ZERO)
+    sheet[meter] = own === null ? inherited : shift(multiply(own, factor), PRICE_SCALES[scale].places)
   }
   // The loop has set every meter.
   return Object.freeze(sheet as Record<Meter, Decimal>)

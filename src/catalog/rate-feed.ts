@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import type { Clock } from '../lib/clock.ts'
 import type { CatalogService } from './catalog-service.ts'
-import type { EventStore } from '../store/store.ts'
+import type { EventStore } from '../store/events/event-store.ts'
 import { parseDailyRates, refusalText } from './feed-rates.ts'
 import { noteRates, type RateTrouble } from './rate-trouble.ts'
 
@@ -24,7 +24,9 @@ export interface RateFeedPorts {
   readonly leads: () => boolean
 }
 
-/** Keeps the rates of a catalogue with `rates: { source: cbr }` up to date; a failed fetch leaves the last good ones. */
+/**
+ * Keeps the rates of a catalogue with `rates: { source: cbr }` up to date; a failed fetch leaves the last good ones.
+ */
 export class RateFeed {
   readonly #ports: RateFeedPorts
   #cancel: () => void = () => undefined

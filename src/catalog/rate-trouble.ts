@@ -1,6 +1,6 @@
 import type { EventAction } from '../ledger/event-action.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { EventRecord, EventStore } from '../store/store.ts'
+import type { EventRecord, EventStore } from '../store/events/event-store.ts'
 import type { RefusedRate } from './feed-rates.ts'
 
 /** Why the rates in force are not those of the Central Bank. */

@@ -14,24 +14,39 @@ export function readSdkPackage(reader: FieldReader, adapter: string): Pick<Provi
   const factory = reader.text('factory')
   if (adapter !== SDK_ADAPTER) {
     for (const key of ['package', 'factory'])
-      if (reader.has(key)) reader.problem(key, `belongs to adapter ${SDK_ADAPTER} alone`)
+      if (reader.has(key))
+        reader.problem(key, 'other_adapter', { adapter: SDK_ADAPTER }, `belongs to adapter ${SDK_ADAPTER} alone`)
     return {}
   }
-  const problem = name === null ? 'is required: the @ai-sdk package to load' : sdkPackageProblem(name)
-  if (problem !== null) reader.problem('package', problem)
+  if (name === null) reader.problem('package', 'required', {}, 'is required: the @ai-sdk package to load')
+  else {
+    const problem = sdkPackageProblem(name)
+    if (problem !== null) reader.problem('package', problem.check, { given: name }, problem.message)
+  }
   if (factory !== null && !FACTORY.test(factory))
-    reader.problem('factory', `must be the name of an exported function such as createMistral, got '${factory}'`)
+    reader.problem(
+      'factory',
+      'factory_name',
+      { given: factory },
+      `must be the name of an exported function such as createMistral, got '${factory}'`,
+    )
   return { ...(name === null ? {} : { package: name }), ...(factory === null ? {} : { factory }) }
 }
 
 /** Why a package cannot speak for a provider; null = it can. Looks where it stands and loads nothing of it. */
-function sdkPackageProblem(name: string): string | null {
-  if (!PACKAGE.test(name)) return `must be a package of the AI SDK, @ai-sdk/<name>; no other is loaded, got '${name}'`
+function sdkPackageProblem(
+  name: string,
+): { readonly check: 'sdk_package' | 'sdk_missing'; readonly message: string } | null {
+  if (!PACKAGE.test(name))
+    return {
+      check: 'sdk_package',
+      message: `must be a package of the AI SDK, @ai-sdk/<name>; no other is loaded, got '${name}'`,
+    }
   try {
     import.meta.resolve(name)
     return null
   } catch {
-    return `${name} is not installed; run in Tollgate's folder: npm install ${name}`
+    return { check: 'sdk_missing', message: `${name} is not installed; run in Tollgate's folder: npm install ${name}` }
   }
 }
 
@@ -40,7 +55,7 @@ export function missingSdkPackages(providers: Iterable<Provider>): readonly stri
   const lines: string[] = []
   for (const { slug, sdkPackage } of providers) {
     const problem = sdkPackage === undefined ? null : sdkPackageProblem(sdkPackage.name)
-    if (problem !== null) lines.push(`providers.${slug}.package: ${problem}`)
+    if (problem !== null) lines.push(`providers.${slug}.package: ${problem.message}`)
   }
   return lines
 }

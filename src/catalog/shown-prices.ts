@@ -1,60 +1,51 @@
-import type { Meter, PriceSheet } from '../meters.ts'
-import { compare, decimalText, shift, type Decimal } from '../money.ts'
-import type { ModelType } from './catalog.ts'
-import type { PriceKey } from './price-keys.ts'
-
-/**
- * Each price of the file, the meter it is of, the digits between a µRUB a unit and its own unit in RUB, and the price
- * it falls back to.
- */
-const SHOWN: readonly {
-  readonly key: PriceKey
-  readonly meter: Meter
-  readonly places: number
-  readonly parent?: Meter
-}[] = [
-  // Micro-rubles a token are rubles a million of them.
-  { key: 'prompt', meter: 'input', places: 0 },
-  { key: 'completion', meter: 'output', places: 0 },
-  { key: 'input_cache_read', meter: 'cache_read', places: 0, parent: 'input' },
-  { key: 'input_cache_write', meter: 'cache_write', places: 0, parent: 'input' },
-  { key: 'input_cache_write_1h', meter: 'cache_write_1h', places: 0, parent: 'cache_write' },
-  { key: 'internal_reasoning', meter: 'reasoning', places: 0, parent: 'output' },
-  { key: 'audio', meter: 'audio_input', places: 0, parent: 'input' },
-  { key: 'audio_output', meter: 'audio_output', places: 0, parent: 'output' },
-  { key: 'characters', meter: 'characters', places: 0 },
-  { key: 'request', meter: 'request', places: -6 },
-  { key: 'image', meter: 'image_input', places: -6 },
-  { key: 'image_output', meter: 'image_output', places: -6 },
-  { key: 'search', meter: 'search', places: -6 },
-  // The meter counts tenths of a second.
-  { key: 'second', meter: 'deciseconds', places: -5 },
-  { key: 'video_second', meter: 'video_seconds', places: -6 },
-]
-const ALWAYS: Readonly<Record<ModelType, readonly PriceKey[]>> = {
-  chat: ['prompt', 'completion'],
-  embeddings: ['prompt'],
-  image: [],
-  tts: [],
-  transcription: [],
-  rerank: [],
-  video: [],
-}
+import {
+  METER_TABLE,
+  PRICED_METERS,
+  PRICE_SCALES,
+  type Meter,
+  type PricedMeter,
+  type PriceKey,
+} from '../meter-table.ts'
+import { exactCost, TYPICAL_USAGE, type PriceSheet } from '../meters.ts'
+import { compare, decimalText, shift } from '../money.ts'
+import { MODEL_TYPE_TABLE, type ModelType } from '../model-types.ts'
+import type { Endpoint } from './catalog.ts'
 
 /** Prices worth showing, in the file's units and RUB; what only repeats its parent, or is 0, says nothing. */
 export function shownPrices(
   type: ModelType,
   sheet: PriceSheet,
-): readonly { readonly key: PriceKey; readonly meter: Meter; readonly price: Decimal; readonly text: string }[] {
-  return SHOWN.flatMap(({ key, meter, places, parent }) => {
-    const price = sheet[meter]
-    const says = price.digits !== 0n && (parent === undefined || compare(price, sheet[parent]) !== 0)
-    return says || ALWAYS[type].includes(key) ? [{ key, meter, price, text: decimalText(shift(price, places)) }] : []
+): readonly { readonly key: PriceKey; readonly meter: Meter; readonly text: string }[] {
+  return PRICED_METERS.flatMap((row) => {
+    const says = saysMore(row, sheet) || MODEL_TYPE_TABLE[type].alwaysShown.includes(row.priceKey)
+    return says ? [{ key: row.priceKey, meter: row.meter, text: textOf(row, sheet) }] : []
   })
 }
 
 /** One of those prices on another sheet, in the same unit. */
-export function priceText(key: PriceKey, sheet: PriceSheet): string {
-  const shown = SHOWN.find((row) => row.key === key)
-  return shown === undefined ? '0' : decimalText(shift(sheet[shown.meter], shown.places))
+export function priceText(meter: Meter, sheet: PriceSheet): string {
+  return textOf({ meter, scale: METER_TABLE[meter].scale }, sheet)
+}
+
+/** null only where there is no endpoint; among equals the first of the catalogue. */
+export function cheapestEndpoint(endpoints: readonly Endpoint[]): Endpoint | null {
+  let cheapest: Endpoint | null = null
+  for (const endpoint of endpoints) {
+    if (
+      cheapest === null ||
+      compare(exactCost(TYPICAL_USAGE, endpoint.sell), exactCost(TYPICAL_USAGE, cheapest.sell)) < 0
+    )
+      cheapest = endpoint
+  }
+  return cheapest
+}
+
+/** Whether a price is above 0 and more than its parent's. */
+export function saysMore({ meter, parent }: PricedMeter, sheet: PriceSheet): boolean {
+  const price = sheet[meter]
+  return price.digits !== 0n && (parent === null || compare(price, sheet[parent]) !== 0)
+}
+
+function textOf({ meter, scale }: Pick<PricedMeter, 'meter' | 'scale'>, sheet: PriceSheet): string {
+  return decimalText(shift(sheet[meter], -PRICE_SCALES[scale].places))
 }

@@ -1,25 +1,15 @@
 import { withoutTrailing } from '../lib/trailing.ts'
+import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
+import { MODEL_TYPE_TABLE } from '../model-types.ts'
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
-import type { Endpoint, Model, ModelType, Prices, Provider, Settings, Snapshot } from './catalog.ts'
+import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './catalog.ts'
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
-import { ADAPTER_BASE_URLS } from './known-providers.ts'
-import { missingPrices, PRICE_KEYS, type PriceKey } from './price-keys.ts'
+import { defaultBaseUrl } from './adapters.ts'
+import { missingPrices } from './price-keys.ts'
+import { fault, type Fault } from './problem.ts'
 import { priceSheet, variantsOf } from './price-sheet.ts'
-
-const TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 }
-/** OpenRouter's names, which its clients filter by. */
-const MODALITIES: Readonly<
-  Record<ModelType, { readonly input: readonly string[]; readonly output: readonly string[] }>
-> = {
-  chat: { input: ['text'], output: ['text'] },
-  embeddings: { input: ['text'], output: ['embeddings'] },
-  image: { input: ['text'], output: ['image'] },
-  tts: { input: ['text'], output: ['speech'] },
-  transcription: { input: ['audio'], output: ['transcription'] },
-  rerank: { input: ['text'], output: ['rerank'] },
-  video: { input: ['text'], output: ['video'] },
-}
+import { plainSettings, PROVIDER_TIMEOUTS } from '../settings-table.ts'
 
 export function settingsOf(entry: SettingsEntry): Settings {
   const rates: Record<string, Decimal> = { RUB: ONE }
@@ -28,12 +18,7 @@ export function settingsOf(entry: SettingsEntry): Settings {
     timezone: entry.timezone ?? 'UTC',
     rates: Object.freeze(rates),
     markup: (entry.markup === undefined ? null : parseDecimal(entry.markup)) ?? ONE,
-    rateLimit: Object.freeze(entry.rate_limit ?? { requests: 300, window: 60 }),
-    ipBlock: Object.freeze(entry.ip_block ?? { failures: 20, window: 60, duration: 600 }),
-    midstreamError: entry.midstream_error ?? 'free',
-    streamResume: Object.freeze(entry.stream_resume ?? { grace: 15, retention: 300 }),
-    fetchUrls: entry.fetch_urls ?? false,
-    signup: entry.signup ?? null,
+    ...plainSettings(entry),
     maintenance:
       entry.maintenance === undefined || entry.maintenance === null
         ? null
@@ -60,21 +45,21 @@ export function buildSnapshot(document: CatalogDocument, priceVersion: number, a
   return Object.freeze({
     priceVersion,
     settings,
-    providers: sealed(providers),
-    models: sealed(models),
-    aliases: sealed(aliases),
+    providers: frozenMap(providers),
+    models: frozenMap(models),
+    aliases: frozenMap(aliases),
   })
 }
 
 /** A map that cannot be changed: a request keeps its snapshot, and so must everybody else. */
-function sealed<K, V>(map: Map<K, V>): ReadonlyMap<K, V> {
+function frozenMap<K, V>(map: Map<K, V>): ReadonlyMap<K, V> {
   const refuse = (): never => {
     throw new TypeError('A snapshot does not change.')
   }
   return Object.freeze(Object.assign(map, { set: refuse, delete: refuse, clear: refuse }))
 }
 
-function sealedSet<T>(set: Set<T>): ReadonlySet<T> {
+function frozenSet<T>(set: Set<T>): ReadonlySet<T> {
   const refuse = (): never => {
     throw new TypeError('A snapshot does not change.')
   }
@@ -94,10 +79,10 @@ function providerOf(slug: string, entry: ProviderEntry): Provider {
     slug,
     name: entry.name ?? slug,
     adapter: entry.adapter,
-    baseUrl: withoutTrailing(entry.base_url ?? ADAPTER_BASE_URLS[entry.adapter] ?? '', '/'),
+    baseUrl: withoutTrailing(entry.base_url ?? defaultBaseUrl(entry.adapter) ?? '', '/'),
     apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
-    timeouts: Object.freeze({ ...TIMEOUTS, ...entry.timeouts }),
+    timeouts: Object.freeze({ ...PROVIDER_TIMEOUTS, ...entry.timeouts }),
     dialect: dialectOf(entry.dialect),
     ...(entry.package === undefined
       ? {}
@@ -128,8 +113,8 @@ function modelOf(
     active: true,
     contextLength,
     maxCompletionTokens: entry.max_completion_tokens ?? contextLength,
-    inputModalities: list(entry.input_modalities ?? MODALITIES[entry.type].input),
-    outputModalities: list(entry.output_modalities ?? MODALITIES[entry.type].output),
+    inputModalities: list(entry.input_modalities ?? MODEL_TYPE_TABLE[entry.type].input),
+    outputModalities: list(entry.output_modalities ?? MODEL_TYPE_TABLE[entry.type].output),
     tokenizer: entry.tokenizer ?? null,
     instructType: entry.instruct_type ?? null,
     aliases: list(entry.aliases ?? []),
@@ -179,7 +164,7 @@ function endpointOf(
     priced: pricedKeys(entry),
     ...(variants.length === 0
       ? {}
-      : { variants: sealed(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
+      : { variants: frozenMap(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
     contextLength: entry.context_length ?? model.context_length ?? null,
     maxCompletionTokens,
     ...(entry.media_tokens === undefined ? {} : { mediaTokens: Object.freeze(entry.media_tokens) }),
@@ -190,7 +175,7 @@ function endpointOf(
 }
 
 function pricedKeys({ price, sell }: EndpointEntry): ReadonlySet<PriceKey> {
-  return sealedSet(
+  return frozenSet(
     new Set(PRICE_KEYS.filter((key) => price[key] !== undefined && (sell === undefined || sell[key] !== undefined))),
   )
 }
@@ -199,11 +184,8 @@ function pricedKeys({ price, sell }: EndpointEntry): ReadonlySet<PriceKey> {
  * Faults between the entries of a document: references that lead nowhere, names used twice. `ownFrom` is where the
  * operator's models start in the list: paths count from there, as in the file.
  */
-export function crossProblems(
-  document: CatalogDocument,
-  ownFrom = 0,
-): readonly { readonly path: string; readonly message: string }[] {
-  const problems: { path: string; message: string }[] = []
+export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly Fault[] {
+  const problems: Fault[] = []
   const names = new Set<string>()
   const { rates: known, rates_source: source } = document.settings
   // The rate of a bundled model, and one that is fetched, is nobody's mistake: see catalog-notes.ts.
@@ -216,7 +198,7 @@ export function crossProblems(
     ]
     for (const { path, name } of named) {
       if (name !== '' && names.has(name))
-        problems.push({ path, message: `'${name}' is the name of another model or alias` })
+        problems.push(fault(path, 'name_taken', { given: name }, `'${name}' is the name of another model or alias`))
       names.add(name)
     }
     problems.push(...endpointProblems(document, model, place, index < ownFrom ? null : given))
@@ -229,22 +211,34 @@ function endpointProblems(
   model: ModelEntry,
   place: string,
   rates: ReadonlySet<string> | null,
-): { path: string; message: string }[] {
-  const problems: { path: string; message: string }[] = []
+): readonly Fault[] {
+  const problems: Fault[] = []
   const ways = new Set<string>()
   for (const [at, endpoint] of model.endpoints.entries()) {
     const path = `${place}.endpoints[${at}]`
     const way = `${endpoint.provider}/${endpoint.model}`
-    if (endpoint.provider !== '' && document.providers[endpoint.provider] === undefined)
-      problems.push({ path: `${path}.provider`, message: `no provider '${endpoint.provider}' is defined` })
-    if (endpoint.price.currency !== '' && rates?.has(endpoint.price.currency) === false)
-      problems.push({
-        path: `${path}.price.currency`,
-        message: `no rate is given for ${endpoint.price.currency}: add rates.${endpoint.price.currency}, in RUB`,
-      })
+    const {
+      provider,
+      price: { currency },
+    } = endpoint
+    if (provider !== '' && document.providers[provider] === undefined)
+      problems.push(
+        fault(`${path}.provider`, 'unknown_provider', { given: provider }, `no provider '${provider}' is defined`),
+      )
+    if (currency !== '' && rates?.has(currency) === false)
+      problems.push(
+        fault(
+          `${path}.price.currency`,
+          'no_rate',
+          { currency },
+          `no rate is given for ${currency}: add rates.${currency}, in RUB`,
+        ),
+      )
     // The log names an endpoint by this pair, and a replayed charge must find its one price.
     if (ways.has(way))
-      problems.push({ path: `${path}.model`, message: `'${way}' is an endpoint of this model already` })
+      problems.push(
+        fault(`${path}.model`, 'endpoint_twice', { given: way }, `'${way}' is an endpoint of this model already`),
+      )
     ways.add(way)
   }
   return problems

@@ -1,4 +1,3 @@
-import type { FieldCheck, FieldChecks } from '../errors.ts'
 import {
   isAlias,
   isMap,
@@ -11,6 +10,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from 'yaml'
+import type { FileProblem } from './problem.ts'
 
 /**
  * A value of the catalogue document with the place it stands at. Numbers keep their source text: a price never passes
@@ -22,22 +22,6 @@ export type SourceNode =
   | { readonly kind: 'text' | 'number'; readonly line: number; readonly text: string }
   | { readonly kind: 'boolean'; readonly line: number; readonly value: boolean }
   | { readonly kind: 'null'; readonly line: number }
-
-/** What is wrong, and where: `line` is 0 for a document that came as JSON through the API. */
-/** A check that the pages know by name, with its figures. */
-export type KnownCheck = {
-  readonly [C in FieldCheck]: { readonly check: C; readonly params: FieldChecks[C] }
-}[FieldCheck]
-
-export interface Problem {
-  readonly line: number
-  readonly path: string
-  readonly message: string
-  /** Absent where only the message says what is wrong. */
-  readonly known?: KnownCheck
-  /** The document stands, but an endpoint of it cannot be routed to. */
-  readonly unroutable?: boolean
-}
 
 const DEPTH_MAX = 32
 /** Aliases multiply a small text: a document that grows past this is an error, not a full memory. */
@@ -51,7 +35,7 @@ const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/
 type Env = Readonly<Record<string, string | undefined>>
 
 /** Reads YAML (and so JSON) text; `env` fills in `${NAME}` after the parse, so that no value can be read as YAML. */
-export function readSource(text: string, env: Env, problems: Problem[]): SourceNode {
+export function readSource(text: string, env: Env, problems: FileProblem[]): SourceNode {
   const empty: SourceNode = { kind: 'map', line: 1, entries: new Map() }
   if (text.length > TEXT_CHARS_MAX) {
     problems.push({ line: 1, path: '', message: `is longer than ${TEXT_CHARS_MAX} characters` })
@@ -73,10 +57,10 @@ class Conversion {
   readonly #document: Document
   readonly #lines: LineCounter
   readonly #env: Env
-  readonly #problems: Problem[]
+  readonly #problems: FileProblem[]
   #nodes = 0
 
-  constructor(document: Document, lines: LineCounter, env: Env, problems: Problem[]) {
+  constructor(document: Document, lines: LineCounter, env: Env, problems: FileProblem[]) {
     this.#document = document
     this.#lines = lines
     this.#env = env

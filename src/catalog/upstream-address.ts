@@ -13,8 +13,8 @@ const CARRIES_IPV4 = ranges([], ['::ffff:0:0/96', '64:ff9b::/96', '::/96'])
 const SIX_TO_FOUR = ranges([], ['2002::/16'])
 
 /**
- * True for an address that no provider may have, in a file neither (reliability.md 4 row 14); a name is resolved only
- * when the connection is made.
+ * True for an address that no provider may have, in a file neither (guarantees.md requirement 14); a name is resolved
+ * only when the connection is made.
  */
 export function forbiddenUpstream(baseUrl: string): boolean {
   const host = hostOf(baseUrl)

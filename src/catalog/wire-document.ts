@@ -2,8 +2,21 @@ import { stringify } from 'yaml'
 import { decimalText, parseDecimal } from '../money.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts, ProviderEntry } from './document.ts'
 
+type Amount = number | string
+type WirePrices = Readonly<Record<string, Amount | Readonly<Record<string, Amount>>>>
+type WireEndpoint = Omit<EndpointEntry, 'price' | 'sell'> & {
+  readonly price: WirePrices & { readonly currency: string }
+  readonly sell?: WirePrices
+}
+export type WireProvider = Omit<ProviderEntry, 'api_key'> & { readonly api_key?: string | readonly string[] }
+export type WireModel = Omit<ModelEntry, 'endpoints'> & { readonly endpoints: readonly WireEndpoint[] }
+export type WireDocument = Readonly<Record<string, unknown>> & {
+  readonly providers: Readonly<Record<string, WireProvider>>
+  readonly models: readonly WireModel[]
+}
+
 /** The document in the shape of the file (operator.md 3), which reads back as the same document. */
-export function wireDocument({ bundled, settings, providers, models }: CatalogDocument): Record<string, unknown> {
+export function wireDocument({ bundled, settings, providers, models }: CatalogDocument): WireDocument {
   const { maintenance: _notOfTheFile, rates, rates_source: source, markup, ...rest } = settings
   return {
     bundled,
@@ -18,12 +31,13 @@ export function wireDocument({ bundled, settings, providers, models }: CatalogDo
 }
 
 /** One key is written as a text, a pool as a list. */
-export function wireProvider(entry: ProviderEntry): Record<string, unknown> {
+export function wireProvider(entry: ProviderEntry): WireProvider {
   const { api_key: keys, ...rest } = entry
-  return keys === undefined ? rest : { ...rest, api_key: keys.length === 1 ? keys[0] : keys }
+  const [first = ''] = keys ?? []
+  return keys === undefined ? rest : { ...rest, api_key: keys.length === 1 ? first : keys }
 }
 
-export function wireModel(entry: ModelEntry): Record<string, unknown> {
+export function wireModel(entry: ModelEntry): WireModel {
   const { endpoints, ...rest } = entry
   return { ...rest, endpoints: endpoints.map(wireEndpoint) }
 }
@@ -34,7 +48,7 @@ export function documentYaml(document: CatalogDocument): string {
   return stringify(bundled === true ? rest : { bundled, ...rest })
 }
 
-function wireEndpoint({ price, sell, ...rest }: EndpointEntry): Record<string, unknown> {
+function wireEndpoint({ price, sell, ...rest }: EndpointEntry): WireEndpoint {
   const { currency, ...prices } = price
   return {
     ...rest,
@@ -43,9 +57,9 @@ function wireEndpoint({ price, sell, ...rest }: EndpointEntry): Record<string, u
   }
 }
 
-function wirePrices(prices: PriceTexts): Record<string, unknown> {
+function wirePrices(prices: PriceTexts): WirePrices {
   return mapValues(prices, (value) =>
-    typeof value === 'object' ? mapValues(value, numberOrText) : value === undefined ? undefined : numberOrText(value),
+    typeof value === 'object' ? mapValues(value, numberOrText) : numberOrText(value),
   )
 }
 

@@ -183,7 +183,7 @@ async function list(
   return 0
 }
 
-/** A field that is in the body only where it was given. */
+/** A body with the field only where it was given. */
 function given(name: string, value: unknown): Fields {
   return value === undefined ? {} : { [name]: value }
 }
@@ -199,7 +199,7 @@ function nameOf(input: CommandInput, index: number): string {
   return name
 }
 
-/** `none` takes a setting away. */
+/** `none` removes a setting. */
 function orNone<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
   return text === undefined ? undefined : text === 'none' ? null : read(text)
 }
@@ -245,7 +245,7 @@ function rateLimit(text: string): Fields {
   return { requests: Number(requests), window: Number(window) }
 }
 
-/** JSON carries the amount as a double, so it must be one that says exactly what was typed. */
+/** JSON carries the amount as a double, so the double must equal the typed amount exactly. */
 function rublesOf(text: string, name: string): number {
   const micro = /^\d{1,10}(\.\d{1,6})?$/.test(text) ? parseDecimal(text) : null
   if (micro === null || microFromRubles(Number(text)) !== shift(micro, 6).digits)

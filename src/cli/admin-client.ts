@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { isObject } from '../kinds/json-fields.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { CommandError } from './command.ts'
 import type { CliContext } from './ports.ts'
@@ -11,7 +11,7 @@ const CLIENT_SETTINGS = ['TOLLGATE_URL', 'TOLLGATE_ADMIN_TOKEN']
 
 /** The admin API of the running server that TOLLGATE_URL names. */
 export interface AdminClient {
-  /** The JSON body of a 2xx answer; anything else is a CommandError in the server's own words. */
+  /** The JSON body of a 2xx answer; any other answer is a CommandError in the server's own words. */
   call(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { CliContext } from './ports.ts'
 
 export interface Option {
-  /** What stands for its value in the help; absent = a flag without a value. */
+  /** The name of its value in the help; absent = a flag without a value. */
   readonly value?: string
   readonly help: string
 }
@@ -11,11 +11,11 @@ export interface Option {
 export interface Command {
   /** `check`, or `account create`. */
   readonly words: string
-  /** Names in capitals; one in brackets may be left out, and only the last ones are. */
+  /** Names in capitals. One in brackets may be left out; only the last ones may be in brackets. */
   readonly operands: readonly string[]
   readonly summary: string
   readonly options: Readonly<Record<string, Option>>
-  /** Answers the exit code. */
+  /** Resolves to the exit code. */
   run(input: CommandInput, context: CliContext): Promise<number>
 }
 
@@ -68,7 +68,7 @@ function parsed(
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (thrown) {
     if (!(thrown instanceof TypeError)) throw thrown
-    // The first sentence says what is wrong; the advice after it is about parseArgs, not about us.
+    // The first sentence names the mistake; the advice after it is about parseArgs, not about us.
     const [what = 'wrong arguments'] = thrown.message.split(/\.(?: |\n|$)|\n/)
     const ambiguous = /^Option '(?:-., )?(--[^ ']+)(?: [^']*)?' argument is ambiguous$/.exec(what)?.[1]
     throw new UsageError(

@@ -1,9 +1,10 @@
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
-import type { KeyWrap } from '../ledger/seal.ts'
+import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { AuditCheck, Store } from '../store/store.ts'
+import type { AuditCheck } from '../store/audit/audit-store.ts'
+import type { Store } from '../store/store.ts'
 
 /** The store and the catalogue over it, opened for one command. */
 export interface OpenStore {
@@ -12,12 +13,12 @@ export interface OpenStore {
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): Promise<readonly AuditCheck[]>
   replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
-  /** Seals every secret with the first wrapping key; answers how many. */
+  /** Encrypts every secret with the first wrapping key; resolves to their number. */
   rewrap(): Promise<number>
   close(): Promise<void>
 }
 
-/** What the process lends to its commands. */
+/** Everything that the process gives to its commands. */
 export interface CliPorts {
   readonly version: string
   /** The process's environment with `.env` filled in. */
@@ -31,14 +32,14 @@ export interface CliPorts {
   readonly adapters: ReadonlySet<string>
   /** Throws StoreBusyError where another process has the embedded store. */
   readonly open: (config: Config) => Promise<OpenStore>
-  /** Answers 0 once the server listens; the process then lives as long as the server does. */
+  /** Resolves to 0 once the server listens; the process then lives as long as the server does. */
   readonly start: () => Promise<number>
 }
 
 export interface CliContext extends CliPorts {
   readonly config: Config
-  /** One line per malformed setting, which begins with the variable's name. */
+  /** One line per malformed setting; it begins with the variable's name. */
   readonly configProblems: readonly string[]
-  /** One line per variable of ours that is no setting. */
+  /** One line per variable with our prefix that is not a setting. */
   readonly unknownSettings: readonly string[]
 }

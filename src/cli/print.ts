@@ -1,8 +1,8 @@
-import { isObject } from '../kinds/json-fields.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A record as one line a field, for people. */
+/** A record for people: one line for each field. */
 export function recordText(record: Fields): string {
   const names = Object.keys(record)
   const width = Math.max(0, ...names.map((name) => name.length))

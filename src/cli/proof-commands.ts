@@ -1,7 +1,7 @@
 import { parseBill } from '../admin/bill-csv.ts'
 import { auditBody, basisPoints, PERCENT, replayBody } from '../admin/proof.ts'
 import { reconcile } from '../admin/reconciliation.ts'
-import { isObject } from '../kinds/json-fields.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { parseDecimal, shift } from '../money.ts'
 import { columns, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
@@ -143,7 +143,7 @@ async function reconcileBill(input: CommandInput, context: CliContext): Promise<
     async (own) => {
       const body = await reconcile(
         { catalog: own.catalog, generations: own.store.generations },
-        parseBill(csv, currency),
+        await parseBill(csv, currency),
         { provider, toleranceBasisPoints },
       )
       await recordEvent(context, own, 'provider.reconcile', provider, {

@@ -25,8 +25,8 @@ const COMMANDS: readonly Command[] = [
 ]
 
 /**
- * Runs one command line, such as `['account', 'list']`; answers the exit code: 0 done, 1 failed or violated, 2 asked
- * wrongly.
+ * Runs one command line, such as `['account', 'list']`; resolves to the exit code: 0 = done, 1 = failed or violated, 2
+ * = wrong usage.
  */
 export async function runCommand(argv: readonly string[], ports: CliPorts): Promise<number> {
   const [first = '', second = ''] = argv
@@ -44,9 +44,9 @@ export async function runCommand(argv: readonly string[], ports: CliPorts): Prom
     const { config, problems, unknown } = readConfig(ports.env)
     return await command.run(input, { ...ports, config, configProblems: problems, unknownSettings: unknown })
   } catch (thrown) {
-    // A document that cannot be applied is a wrong value, as much as a wrong flag.
+    // A document that cannot be applied is a wrong value, like a wrong flag.
     if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)
-    // What keeps a server from starting is in its settings or around them.
+    // A server fails to start because of its settings or its surroundings.
     if (isExpected(thrown)) return failed(ports, thrown.message, command === START ? 2 : 1)
     throw thrown
   }

@@ -1,10 +1,10 @@
 import type { EventAction } from '../ledger/event-action.ts'
-import { StoreBusyError } from '../store/sqlite-database.ts'
+import { StoreBusyError } from '../store/sqlite/database.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
 import { CommandError, UsageError } from './command.ts'
 import type { CliContext, OpenStore } from './ports.ts'
 
-/** Who an audit-log row says made a change of the command line. */
+/** The author that the audit log names for a change by the command line. */
 const ACTOR = 'cli'
 
 /** Runs `own` on the store, or `remote` where a running server holds it. */
@@ -36,7 +36,10 @@ async function opened(context: CliContext): Promise<OpenStore | null> {
   }
 }
 
-/** A database that refuses us, a full disk, a wrong key: the operator's to mend, so one sentence without a stack. */
+/**
+ * The operator has to fix it (a database that refuses us, a full disk, a wrong key), so it is one sentence without a
+ * stack.
+ */
 export function unopenable(thrown: unknown): Error {
   if (!(thrown instanceof Error) || thrown.message === '') return new CommandError('The store cannot be opened')
   return new CommandError(`The store cannot be opened: ${thrown.message.split('\n')[0] ?? ''}`)

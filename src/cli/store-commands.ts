@@ -10,8 +10,8 @@ import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { priceWarnings } from '../catalog/price-doubts.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { backupStore } from '../store/backup.ts'
-import { diskFault } from '../store/disk-fault.ts'
-import { StoreBusyError } from '../store/sqlite-database.ts'
+import { diskFault } from '../store/sqlite/disk-fault.ts'
+import { StoreBusyError } from '../store/sqlite/database.ts'
 import { migrateStore } from '../store/open.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
@@ -97,7 +97,7 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   const lines = [...context.configProblems, ...problems.map((problem) => problemText(problem, file))]
   for (const line of [...lines, ...context.unknownSettings]) context.stderr(line)
   if (lines.length > 0) return 2
-  for (const note of catalogNotes(stateHere(context, document))) context.stdout(note)
+  for (const { message } of catalogNotes(stateHere(context, document))) context.stdout(message)
   context.stdout(
     text === null
       ? 'Settings are valid; there is no catalogue file'
@@ -106,7 +106,7 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   return 0
 }
 
-/** What a server with this environment would make of the document, on an empty store. */
+/** The difference that the document would make to a server with this environment and an empty store. */
 function stateHere({ adapters, env }: CliContext, own: CatalogDocument): CatalogState {
   return stateAfter(NOTHING, own, {
     adapters,
@@ -130,7 +130,7 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
   const fatal = problems.filter(({ unroutable }) => unroutable !== true)
   if (fatal.length > 0) throw new UsageError(fatal.map((problem) => problemText(problem, file)).join('\n'))
   for (const problem of problems) context.stderr(problemText(problem, file))
-  for (const warning of priceWarnings(document)) context.stderr(`Warning: ${warning}`)
+  for (const { message } of priceWarnings(document)) context.stderr(`Warning: ${message}`)
   return withStore(
     context,
     async (own) => {
@@ -142,7 +142,7 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
       return printApplied(context, lines)
     },
     async (client) => {
-      // Variables are filled in here, since the server's environment is another.
+      // Variables are filled in here, because the server has another environment.
       const body = wireDocument(document)
       const lines = changesOf(await client.call('PUT', '/admin/v1/catalog?dry_run=1', body))
       printDifference(context, lines)

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
-import { limitRemaining } from '../ledger/limit-remaining.ts'
+import { limitRemaining } from '../ledger/key-body.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import { rubles } from '../money.ts'
@@ -16,7 +16,7 @@ export interface AccountRoutePorts {
   readonly periods: () => PeriodStarts
 }
 
-/** Balance, credits and key of the caller: always of the principal's own account. */
+/** Balance, credits and key of the caller, always for the principal's own account. */
 export function accountRoutes(ports: AccountRoutePorts): readonly Route<Principal>[] {
   const get = (
     path: string,

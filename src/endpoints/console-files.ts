@@ -21,9 +21,9 @@ const ENCODINGS = [
 export interface ConsoleFile {
   readonly contentType: string
   readonly body: Buffer
-  /** The same, compressed at the build, by content coding. */
+  /** The same file, compressed at build time, by content coding. */
   readonly encoded: ReadonlyMap<string, Buffer>
-  /** Its name holds a hash of its content. */
+  /** Its name contains a hash of its content. */
   readonly immutable: boolean
   readonly etag: string
 }

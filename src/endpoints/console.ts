@@ -4,7 +4,7 @@ import type { Reply, Route } from '../http/edge.ts'
 import type { ConsoleFile } from './console-files.ts'
 
 const INDEX = '/index.html'
-/** Below these an unknown path is a program's mistake, and gets the error that programs read. */
+/** An unknown path below these comes from a program, so it gets an error for programs. */
 const API_PREFIXES = ['/v1', '/cabinet', '/admin', '/assets'] as const
 const HEADERS = Object.freeze({
   'content-security-policy':
@@ -16,7 +16,10 @@ const HEADERS = Object.freeze({
   vary: 'accept-encoding',
 })
 
-/** The console's pages and files. Unknown paths of a browser are pages too: the console's own router knows them. */
+/**
+ * The console's pages and files. A browser gets the console for unknown paths too: the console's router knows its
+ * pages.
+ */
 export class ConsoleSite {
   readonly #files: ReadonlyMap<string, ConsoleFile>
 
@@ -35,7 +38,7 @@ export class ConsoleSite {
     }))
   }
 
-  /** What a GET of a path that is no route gets; null = nothing of ours. */
+  /** The answer to a GET of a path without a route; null = the console has none. */
   unmatched(request: IncomingMessage, path: string): Reply | null {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null
     const file = this.#reply(path, request)

@@ -1,32 +1,24 @@
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
+import { REQUEST_TYPE_TABLE } from '../model-types.ts'
 import { rubles } from '../money.ts'
-import type { GenerationFilter, GenerationRow, LogPage, Store } from '../store/store.ts'
+import type { GenerationFilter, LogPage } from '../store/log/query.ts'
+import type { GenerationRow, RowView } from '../ledger/generation-record.ts'
+import { viewOf } from '../ledger/row-view.ts'
+import type { Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
+import type { LogRecord, SearchNotes } from './log-contract.ts'
 import { timeParameter, wholeParameter } from '../http/query.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
 
-const API_TYPES: Readonly<Record<GenerationRow['type'], string>> = {
-  chat: 'completions',
-  responses: 'completions',
-  completions: 'completions',
-  embeddings: 'embeddings',
-  image: 'image',
-  tts: 'tts',
-  transcription: 'stt',
-  translation: 'stt',
-  rerank: 'rerank',
-  video: 'video',
-}
-
 export interface GenerationRoutePorts {
   readonly store: Pick<Store, 'generations'>
 }
 
-/** The usage log (wire.md 6): the list of `api.md`, and OpenRouter's single record where `id` is given. */
+/** The usage log (wire.md 6): the list, and OpenRouter's single record where `id` is given. */
 export function generationRoutes({ store }: GenerationRoutePorts): readonly Route<Principal>[] {
   return [
     {
@@ -40,7 +32,7 @@ export function generationRoutes({ store }: GenerationRoutePorts): readonly Rout
   ]
 }
 
-/** Filters that the customer's and the operator's log share; a limit above 300 is clamped, not refused. */
+/** Filters that the customer's and the operator's log share; a limit above 300 is lowered, not refused. */
 export function generationFilter(query: URLSearchParams): GenerationFilter {
   const limit = wholeParameter(query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT
   const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = {
@@ -67,11 +59,8 @@ async function list(store: GenerationRoutePorts['store'], call: Call<Principal>)
   return { status: 200, body: { logs: page.data.map(logRecord), total: page.total, ...searchNotes(page) } }
 }
 
-/**
- * Where a search was cut short: `total` is then the least there is, and rows that ended before `searched_to` were not
- * looked at.
- */
-export function searchNotes({ atLeast, searchedToMs }: LogPage): Record<string, unknown> {
+/** The search was cut short: `total` is a lower bound, and rows that ended before `searched_to` were not searched. */
+export function searchNotes({ atLeast, searchedToMs }: LogPage): SearchNotes {
   if (atLeast === undefined) return {}
   return {
     total_exact: false,
@@ -79,50 +68,32 @@ export function searchNotes({ atLeast, searchedToMs }: LogPage): Record<string, 
   }
 }
 
-export function logRecord(row: GenerationRow): Record<string, unknown> {
-  return {
-    id: row.id,
-    model_name: row.model,
-    input_tokens: row.inputTokens,
-    output_tokens: row.outputTokens,
-    total_cost: rubles(row.costMicro),
-    timestamp: new Date(row.endedAtMs).toISOString(),
-    currency: 'RUB',
-    generation_id: row.generationId,
-    request_id: row.requestId,
-    type: row.type,
-    status: row.status,
-    provider_name: row.providerName,
-    finish_reason: row.finishReason,
-    cached_tokens: row.cachedTokens,
-    reasoning_tokens: row.reasoningTokens,
-    streamed: row.streamed,
-    billing_basis: row.billingBasis,
-    latency_ms: row.latencyMs,
-    duration_ms: row.durationMs,
-    key_name: row.keyName,
-    app_title: row.appTitle,
-    app_url: row.appUrl,
-  }
+/** Each name of the log's table is one of the contract. */
+type ApiView = { readonly [K in keyof RowView<'api'>]: LogRecord[K] }
+
+export function logRecord(row: GenerationRow): LogRecord {
+  const view: ApiView = viewOf(row, 'api')
+  const { id, model_name, input_tokens, output_tokens, total_cost, timestamp, ...rest } = view
+  return { id, model_name, input_tokens, output_tokens, total_cost, timestamp, currency: 'RUB', ...rest }
 }
 
 async function single(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
   const id = call.query.get('id') ?? ''
-  // A Responses client knows its answer by `resp-…`, logged under the same tail.
+  // A Responses client knows its answer by `resp-…`; the log has the same tail.
   const row = await store.generations.get(id.replace(/^resp-/, 'gen-'))
   if (row === null || row.accountId !== principalOf(call).accountId)
     throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
   return { status: 200, body: { data: openRouterRecord(row) } }
 }
 
-/** OpenRouter's record with every key its clients' schemas ask for; what we do not know is null. */
+/** OpenRouter's record with every key that its clients' schemas ask for; null where we do not know the value. */
 function openRouterRecord(row: GenerationRow): Record<string, unknown> {
   const cost = rubles(row.costMicro)
   return {
     id: row.generationId,
     upstream_id: row.upstreamId,
     request_id: row.requestId,
-    api_type: API_TYPES[row.type],
+    api_type: REQUEST_TYPE_TABLE[row.type].apiType,
     model: row.model,
     provider_name: row.providerName,
     created_at: new Date(row.createdAtMs).toISOString(),

@@ -7,10 +7,10 @@ const RETRY_SECONDS = 5
 
 export interface HealthRoutePorts {
   readonly version: string
-  /** Every route there is: the health record lists what exists. */
+  /** Every existing route: the health record lists them. */
   readonly routes: readonly Route<Principal>[]
   readonly catalog: Catalog
-  /** Why the process should be sent no requests now, as the beginning of a sentence; null = it takes them. */
+  /** Why the process should get no requests now, as the beginning of a sentence; null = it takes requests. */
   readonly unready: () => string | null
 }
 

@@ -4,14 +4,14 @@ import { PROMETHEUS_TYPE, prometheusText, type MetricReading } from '../lib/prom
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 /**
- * The name of a page whose address was turned to this machine, so that a browser would read it to that page, is none of
- * these.
+ * The accepted values of Host. A page could point its domain at this machine to make a browser read the metrics; its
+ * Host is not in this list.
  */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
-/** What a proxy adds: then the connection's own address is the proxy's. */
+/** Headers that proxies add: with one of them the connection's address is a proxy's. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
-/** `GET /metrics` for Prometheus (operator.md 4): from this machine itself, else with the admin token. */
+/** `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with the admin token. */
 export function metricsRoute(
   access: EdgeAccess<Principal>,
   metrics: () => Promise<readonly MetricReading[]>,

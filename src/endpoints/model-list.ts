@@ -1,41 +1,47 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
+import { MODEL_TYPE_TABLE, MODEL_TYPES, servesType, type ListFilter } from '../model-types.ts'
 import { wholeParameter } from '../http/query.ts'
 
 const LIMIT_MAX = 1_000
 const OFFSET_MAX = 1_000_000_000
 
-/** Every value of `filter`, with the models it answers (wire.md D-1.5). */
-const FILTERS = {
-  all: () => true,
-  chat: (model) => model.type === 'chat',
-  embeddings: (model) => model.type === 'embeddings',
-  images: (model) => model.type === 'image' || (model.type === 'chat' && model.outputModalities.includes('image')),
-  audio: (model) =>
-    model.type === 'chat' && (model.inputModalities.includes('audio') || model.outputModalities.includes('audio')),
-  tts: (model) => model.type === 'tts',
-  transcriptions: (model) => model.type === 'transcription',
-  rerank: (model) => model.type === 'rerank',
-  videos: (model) => model.type === 'video',
-} as const satisfies Record<string, (model: Model) => boolean>
+type ModelFilter = ListFilter | 'all' | 'audio'
 
-export type ModelFilter = keyof typeof FILTERS
-
-const ALIASES: Readonly<Record<string, ModelFilter>> = {
-  text: 'chat',
-  embedding: 'embeddings',
-  image: 'images',
-  speech: 'tts',
-  transcription: 'transcriptions',
-  stt: 'transcriptions',
-  video: 'videos',
+interface ModelKind {
+  readonly filter: ModelFilter
+  readonly aliases: readonly string[]
+  /** The path of its separate list; null = it has none. */
+  readonly path: string | null
+  readonly accepts: (model: Model) => boolean
 }
+
+const AUDIO_CHATS: ModelKind = {
+  filter: 'audio',
+  aliases: [],
+  path: '/v1/audio/models',
+  accepts: ({ type, inputModalities, outputModalities }) =>
+    type === 'chat' && (inputModalities.includes('audio') || outputModalities.includes('audio')),
+}
+
+/** Every value of `filter`, with the models that it selects (wire.md D-1.5): a list for each type, and two more. */
+const KINDS: readonly ModelKind[] = [
+  { filter: 'all', aliases: [], path: null, accepts: () => true },
+  ...MODEL_TYPES.flatMap((type): readonly ModelKind[] => [
+    // Where the other lists of sound begin.
+    ...(type === 'tts' ? [AUDIO_CHATS] : []),
+    { ...MODEL_TYPE_TABLE[type].list, accepts: (model) => servesType(model, type) },
+  ]),
+]
+/** Kinds with a separate list beside `/v1/models`. */
+export const KIND_LISTS = KINDS.flatMap(({ filter, path }) => (path === null ? [] : [{ filter, path }]))
+export const MODEL_FILTERS = KINDS.map(({ filter }) => filter)
 /** Parameters that a `next` link repeats; `limit` and `offset` follow them. */
 const SELECTING = ['filter', 'output_modalities'] as const
 
-/** Listed models of one kind: no hidden ones, newest first, then by id. */
+/** Listed models of one kind: newest first, then by id, without hidden ones. */
 export function listedModels(models: Iterable<Model>, filter: ModelFilter): readonly Model[] {
-  const accepts: (model: Model) => boolean = FILTERS[filter]
+  const accepts = KINDS.find((kind) => kind.filter === filter)?.accepts ?? (() => false)
   return [...models]
     .filter((model) => model.active && !model.hidden && accepts(model))
     .toSorted((left, right) => right.created - left.created || (left.id < right.id ? -1 : 1))
@@ -56,15 +62,11 @@ export function selectedModels(models: Iterable<Model>, query: URLSearchParams):
 }
 
 function filterOf(value: string): ModelFilter {
-  if (Object.hasOwn(FILTERS, value)) {
-    // The value is one of the table's own keys.
-    return value as ModelFilter
-  }
-  const alias = Object.hasOwn(ALIASES, value) ? ALIASES[value] : undefined
-  if (alias !== undefined) return alias
+  const kind = KINDS.find(({ filter, aliases }) => filter === value || aliases.includes(value))
+  if (kind !== undefined) return kind.filter
   throw new ApiError(
     'invalid_filter',
-    `Invalid filter '${value.slice(0, 100)}'. Allowed values: ${Object.keys(FILTERS).join(', ')}`,
+    `Invalid filter '${value.slice(0, 100)}'. Allowed values: ${KINDS.map(({ filter }) => filter).join(', ')}`,
   )
 }
 

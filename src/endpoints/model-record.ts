@@ -1,17 +1,20 @@
 import type { Endpoint, Model, ModelType } from '../catalog/catalog.ts'
-import { SPEECH_VOICES } from '../kinds/speech-format.ts'
-import { exactCost, type Meter, type PriceSheet, type Usage } from '../meters.ts'
-import { compare, decimalText, shift } from '../money.ts'
+import { cheapestEndpoint, saysMore } from '../catalog/shown-prices.ts'
+import { SPEECH_VOICES } from '../kinds/speech/format.ts'
+import { PRICED_METERS, PRICE_SCALES } from '../meter-table.ts'
+import { MODEL_TYPE_TABLE } from '../model-types.ts'
+import type { PriceSheet } from '../meters.ts'
+import { decimalText, shift } from '../money.ts'
 import { isPriced } from '../plan/parameter-costs.ts'
 import { videoFields, videoSecond } from './video-fields.ts'
 
-/** What a record says beyond the model itself. */
+/** The facts of a record that are not in the model itself. */
 export interface RecordFacts {
   /** Names of the calls that serve a model, without `/v1/`. */
   supportedEndpoints(model: Model): readonly string[]
-  /** Parameter names that an adapter carries to models of a type, for endpoints that list none of their own. */
+  /** Parameter names that an adapter carries to models of a type, for endpoints that do not list theirs. */
   parametersOf(adapterName: string, type: ModelType): readonly string[]
-  /** Formats that a model of speech can be asked for. */
+  /** Formats that a speech model can produce. */
   speechFormatsOf(model: Model): readonly string[]
 }
 
@@ -32,41 +35,13 @@ interface Percentiles {
   readonly p99: number
 }
 
-/** Wire name of each price, the meter it shows, how many of the meter's units it is for, and the price it falls back to. */
-const PRICING: readonly {
-  readonly name: string
-  readonly meter: Meter
-  readonly parent?: Meter
-  readonly tenfold?: true
-}[] = [
-  { name: 'request', meter: 'request' },
-  { name: 'image', meter: 'image_input' },
-  { name: 'input_cache_read', meter: 'cache_read', parent: 'input' },
-  { name: 'input_cache_write', meter: 'cache_write', parent: 'input' },
-  { name: 'internal_reasoning', meter: 'reasoning', parent: 'output' },
-  { name: 'audio', meter: 'audio_input', parent: 'input' },
-  { name: 'audio_output', meter: 'audio_output', parent: 'output' },
-  { name: 'image_output', meter: 'image_output' },
-  { name: 'per_character', meter: 'characters' },
-  // The meter counts tenths of a second, the price is shown for a whole one.
-  { name: 'per_second', meter: 'deciseconds', tenfold: true },
-  { name: 'search', meter: 'search' },
-  { name: 'video_second', meter: 'video_seconds' },
-]
-
-/** One of everything a call of any type may use, to compare endpoints by price without a request at hand. */
-const TYPICAL_USAGE: Usage = {
-  input: 1_000,
-  output: 1_000,
-  audio_output: 100,
-  request: 1,
-  image_output: 1,
-  characters: 1_000,
-  deciseconds: 600,
-  video_seconds: 1,
-  search: 1,
-}
-/** OpenRouter's name of a tokenizer family, which its SDK lists. */
+/** Prices of a record, in the order that they have there. */
+const SHOWN = PRICED_METERS.flatMap((row) =>
+  row.wire === null ? [] : [{ row, name: row.wire.name, place: row.wire.place }],
+).toSorted((left, right) => left.place - right.place)
+/** Clients read these for every model. */
+const ALWAYS: readonly string[] = ['prompt', 'completion']
+/** OpenRouter's name for a tokenizer family, which its SDK lists. */
 const TOKENIZER_FAMILY: Readonly<Record<string, string>> = {
   o200k_base: 'GPT',
   o200k_harmony: 'GPT',
@@ -110,7 +85,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
   }
 }
 
-/** The record as `/v1/images/models` alone shows it (wire.md D-1.2). */
+/** The record as only `/v1/images/models` shows it (wire.md D-1.2). */
 export function imageModelRecord(model: Model, facts: RecordFacts): Record<string, unknown> {
   const sizes = model.supportedSizes === null ? {} : { size: { type: 'enum', values: model.supportedSizes } }
   const image = model.inputModalities.includes('image') ? { image: { type: 'boolean' } } : {}
@@ -171,55 +146,28 @@ function endpointRecord(
 }
 
 /**
- * What the client pays, as decimal strings in RUB per unit. A price is left out when it is 0 or when it is only its
- * parent's (a cache read at the price of the prompt says nothing new, and clients read its presence as a discount).
+ * The client's prices, as decimal strings in RUB per unit. A price is left out when it is 0 or equals its parent's:
+ * clients read a price for cache reads as a discount.
  */
 export function pricingOf(sheet: PriceSheet): Record<string, string> {
-  const pricing: Record<string, string> = {
-    currency: 'RUB',
-    prompt: rublesText(sheet, 'input'),
-    completion: rublesText(sheet, 'output'),
-  }
-  for (const { name, meter, parent, tenfold } of PRICING) {
-    const price = sheet[meter]
-    if (price.digits === 0n || (parent !== undefined && compare(price, sheet[parent]) === 0)) continue
-    pricing[name] = rublesText(sheet, meter, tenfold === true ? 1 : 0)
+  const pricing: Record<string, string> = { currency: 'RUB' }
+  for (const { row, name } of SHOWN) {
+    if (!ALWAYS.includes(name) && !saysMore(row, sheet)) continue
+    pricing[name] = decimalText(shift(sheet[row.meter], PRICE_SCALES[row.scale].wirePlaces))
   }
   return pricing
 }
 
-/** null only where there is no endpoint; among equals the first of the catalogue. */
-export function cheapestEndpoint(endpoints: readonly Endpoint[]): Endpoint | null {
-  let cheapest: Endpoint | null = null
-  for (const endpoint of endpoints) {
-    if (
-      cheapest === null ||
-      compare(exactCost(TYPICAL_USAGE, endpoint.sell), exactCost(TYPICAL_USAGE, cheapest.sell)) < 0
-    )
-      cheapest = endpoint
-  }
-  return cheapest
-}
-
-function rublesText(sheet: PriceSheet, meter: Meter, places = 0): string {
-  return decimalText(shift(sheet[meter], places - 6))
-}
-
 function fieldsOfType(model: Model, top: Endpoint | null, facts: RecordFacts): Record<string, unknown> {
-  const type: ModelType = model.type
-  switch (type) {
-    case 'tts':
+  switch (MODEL_TYPE_TABLE[model.type].recordFields) {
+    case 'speech':
       return {
         supported_voices: model.supportedVoices ?? SPEECH_VOICES,
         supported_formats: facts.speechFormatsOf(model),
       }
     case 'video':
       return videoFields(model, top)
-    case 'chat':
-    case 'embeddings':
-    case 'image':
-    case 'transcription':
-    case 'rerank':
+    case null:
       return {}
   }
 }

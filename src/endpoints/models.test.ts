@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBundled } from '../catalog/bundled.ts'
 import type { Snapshot } from '../catalog/catalog.ts'
-import { parseDocumentText } from '../catalog/document.ts'
+import { parseDocumentText } from '../catalog/document-reader.ts'
 import { buildSnapshot } from '../catalog/snapshot.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
@@ -254,7 +254,7 @@ test('D-1.4: pages follow their links through every model exactly once', () => {
   assert.deepEqual(links, ['/v1/models?filter=all&offset=4&limit=4', '/v1/models?filter=all&offset=8&limit=4', null])
 })
 
-test('D-1.4: the list of a kind pages under its own path; an offset alone answers the rest', () => {
+test('D-1.4: the list of a kind pages under its path; an offset without a limit answers the rest', () => {
   assert.equal(get('/v1/images/models?limit=1').links.next, '/v1/images/models?offset=1&limit=1')
   assert.deepEqual(ids('/v1/models?offset=7'), ['v/draws', 'v/hears'])
   assert.deepEqual(ids('/v1/models?offset=100'), [])
@@ -308,7 +308,7 @@ test('supported_endpoints lists only calls that exist', () => {
   assert.deepEqual(get('/v1/models/v/embed').supported_endpoints, [])
 })
 
-test('section 12: endpoints with their own price, state and metrics; null where nothing is known', () => {
+test('wire.md 12: endpoints with their own price, state and metrics; null where nothing is known', () => {
   const { data } = get('/v1/models/openai/gpt-4o-mini/endpoints')
   assert.deepEqual(get('/v1/models/openai%2Fgpt-4o-mini/endpoints'), { data })
   const [first, second] = data.endpoints

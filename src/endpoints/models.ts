@@ -2,37 +2,22 @@ import type { Principal } from '../access/principal.ts'
 import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
-import { listBody, listedModels, selectedModels, type ModelFilter } from './model-list.ts'
+import { servesType } from '../model-types.ts'
+import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
-import { providersBody } from './providers-list.ts'
 
 export interface ModelRoutePorts {
   readonly catalog: Catalog
   readonly health: { report(endpointId: string): EndpointState }
-  /** Calls that exist, with the type of the models that serve them. */
-  readonly supportedEndpoints: readonly {
-    readonly endpointName: string
-    readonly modelType: string
-    readonly alsoServes?: (model: Model) => boolean
-  }[]
+  /** Existing calls, with the type of the models that serve them. */
+  readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: ModelType }[]
   /** Parameter names that an adapter carries to models of a type; without it an endpoint that lists none shows none. */
   readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
-  /** Formats that a model of speech can be asked for; without it those it declares. */
+  /** Formats that a speech model can produce; without it, the formats that the model declares. */
   readonly speechFormatsOf?: (model: Model) => readonly string[]
 }
 
-/** A list of its own for each kind, beside `/v1/models`. */
-const KIND_LISTS: readonly { readonly path: string; readonly filter: ModelFilter }[] = [
-  { path: '/v1/embeddings/models', filter: 'embeddings' },
-  { path: '/v1/images/models', filter: 'images' },
-  { path: '/v1/audio/models', filter: 'audio' },
-  { path: '/v1/tts/models', filter: 'tts' },
-  { path: '/v1/transcriptions/models', filter: 'transcriptions' },
-  { path: '/v1/rerank/models', filter: 'rerank' },
-  { path: '/v1/videos/models', filter: 'videos' },
-]
-
-/** Lists and records of models and providers (wire.md 1 and 12): they read the snapshot alone and are free. */
+/** Lists and records of models and providers (wire.md 1 and 12): they read only the snapshot and are free. */
 export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[] {
   const facts = factsOf(ports)
   const recordOf = recordCache(ports.catalog, facts)
@@ -60,7 +45,7 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     ),
     ...kindLists,
     get('/v1/models/:author/:slug/endpoints', ({ params }) => endpoints(`${params['author']}/${params['slug']}`)),
-    // SDKs that take the id for one segment encode its slash.
+    // Some SDKs treat the id as one segment and encode its slash.
     get('/v1/models/:author/endpoints', ({ params }) => endpoints(params['author'] ?? '')),
     get('/v1/models/*id', ({ params }) => ok(recordOf(modelOf(current(), params['id'] ?? '')))),
     get('/v1/model/*id', ({ params }) => ok({ data: recordOf(modelOf(current(), params['id'] ?? '')) })),
@@ -81,7 +66,7 @@ function factsOf(ports: ModelRoutePorts): RecordFacts {
   return {
     supportedEndpoints: (model) =>
       ports.supportedEndpoints
-        .filter(({ modelType, alsoServes }) => modelType === model.type || alsoServes?.(model) === true)
+        .filter(({ modelType }) => servesType(model, modelType))
         .map(({ endpointName }) => endpointName),
     parametersOf: (adapterName, type) => parametersOf?.(adapterName, type) ?? [],
     speechFormatsOf: (model) => ports.speechFormatsOf?.(model) ?? model.supportedFormats ?? [],
@@ -106,10 +91,31 @@ function recordCache(catalog: Catalog, facts: RecordFacts): (model: Model) => Re
   }
 }
 
-/** By canonical id or alias; hidden models are found, since they may be used. */
+/** Finds a model by canonical id or alias; hidden models are found, because they may be used. */
 function modelOf(snapshot: Snapshot, id: string): Model {
   const model = snapshot.models.get(id) ?? snapshot.models.get(snapshot.aliases.get(id) ?? '')
   if (model === undefined)
     throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found or inactive`)
   return model
+}
+
+/**
+ * `GET /v1/providers`: the names for `provider.order`, `only` and `ignore`, so the providers that serve a listed model.
+ */
+function providersBody(snapshot: Snapshot): { readonly data: readonly Record<string, unknown>[] } {
+  const serving = new Set<string>()
+  for (const model of snapshot.models.values()) {
+    if (!model.hidden) for (const endpoint of model.endpoints) serving.add(endpoint.provider.slug)
+  }
+  const data = [...snapshot.providers.values()]
+    .filter(({ slug }) => serving.has(slug))
+    .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
+    .map(({ name, slug }) => ({
+      name,
+      slug,
+      privacy_policy_url: null,
+      terms_of_service_url: null,
+      status_page_url: null,
+    }))
+  return { data }
 }

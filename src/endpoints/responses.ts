@@ -4,18 +4,18 @@ import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
 import { principalOf } from './account.ts'
 import { wholeParameter } from '../http/query.ts'
 
-/** A Response whose stream runs or is kept, as far as this folder needs it. */
+/** A Response whose stream runs or is kept, with the facts that this folder needs. */
 interface FoundResponse {
   cancel(): Promise<void>
   body(): Promise<Readonly<Record<string, unknown>>>
 }
 
 export interface ResponseRoutePorts {
-  /** Sends events after number `after` and then the live ones; false when the stream cannot be resumed. */
+  /** Sends the events after number `after`, then the live ones; false = the stream cannot be resumed. */
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
   /** By generation id. */
   readonly find: (accountId: string, id: string) => FoundResponse | null
-  /** Responses of other nodes; null = there are none that could be reached. */
+  /** Responses of other nodes; null = no other nodes can be reached. */
   readonly elsewhere: {
     readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
     readonly cancel: (accountId: string, id: string) => Promise<unknown>
@@ -24,7 +24,7 @@ export interface ResponseRoutePorts {
   } | null
 }
 
-/** What the SDKs of Responses ask for beside the request itself (wire.md D-7.8): retrieve, resume, cancel. */
+/** The other calls that SDKs make for Responses (wire.md D-7.8): retrieve, resume, cancel. */
 export function responseRoutes(ports: ResponseRoutePorts): readonly Route<Principal>[] {
   return [
     { method: 'GET', path: '/v1/responses/:id', plane: 'key', body: 'none', handle: (call) => retrieve(ports, call) },

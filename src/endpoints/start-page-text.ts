@@ -1,4 +1,4 @@
-/** The page at `/` until there is a console. `address` holds no character that HTML gives a meaning to. */
+/** The page at `/` until there is a console. `address` contains no character with a meaning in HTML. */
 export function startPage(address: string): string {
   return page(
     'Tollgate',

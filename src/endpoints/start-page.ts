@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
-import { publicAddress } from '../http/public-address.ts'
-import { isObject } from '../kinds/json-fields.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
 
 const PAGE_HEADERS = Object.freeze({
@@ -14,7 +14,7 @@ const PAGE_HEADERS = Object.freeze({
 })
 
 export interface StartPagePorts {
-  /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
+  /** Uses up a set-up link; resolves to the session's `Set-Cookie` headers. */
   readonly setUp: (
     request: {
       readonly token: string
@@ -26,7 +26,7 @@ export interface StartPagePorts {
   ) => Promise<readonly string[]>
   /** null = from the request's Host. */
   readonly publicUrl: string | null
-  /** The console's build has pages of its own for these paths. */
+  /** The console's build has its own pages for these paths. */
   readonly hasConsole: boolean
 }
 
@@ -50,14 +50,14 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
   if (ports.hasConsole) return [setup]
   return [
     setup,
-    get('/', 'text/html; charset=utf-8', (call) => startPage(publicAddress(ports.publicUrl, call))),
+    get('/', 'text/html; charset=utf-8', (call) => startPage(publicUrlOf(ports.publicUrl, call))),
     get('/setup', 'text/html; charset=utf-8', () => SETUP_PAGE),
     get('/start.css', 'text/css; charset=utf-8', () => STYLE),
     get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
   ]
 }
 
-/** A set-up by hand, without a browser, names no origin. */
+/** A set-up by hand, without a browser, sends no Origin. */
 function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: IncomingMessage): ApiError | null {
   const foreign =
     site === undefined

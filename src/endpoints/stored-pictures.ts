@@ -2,17 +2,17 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
 import { ApiError, unavailable } from '../errors.ts'
 import { HIJACKED, type Call, type Route } from '../http/edge.ts'
-import type { Picture } from '../kinds/image-bytes.ts'
+import { sendBytes } from '../http/sent-bytes.ts'
+import type { Picture } from '../kinds/images/bytes.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
-import type { FileStore, StoredFile } from '../store/file-store.ts'
+import type { FileStore } from '../store/files/file-store.ts'
+import type { StoredFile } from '../store/files/file-rows.ts'
 
 const PATH = '/v1/images/content'
 const RETRY_SECONDS = 2
 /** wire.md D-2.3a. */
 const KEPT_MS = 24 * 3_600_000
-/** A client that takes nothing for so long is gone. */
-const STALL_MS = 60_000
 /** 62^22 is more than 2^128. */
 const TOKEN_LETTERS = 22
 
@@ -22,7 +22,7 @@ export interface StoredPicturePorts {
   readonly ids: IdSource
 }
 
-/** Pictures kept for the clients that asked for their addresses, each opened by the token in its own. */
+/** Pictures kept for clients that asked for addresses. The token in an address opens its picture. */
 export class StoredPictures {
   readonly #ports: StoredPicturePorts
 
@@ -30,7 +30,7 @@ export class StoredPictures {
     this.#ports = ports
   }
 
-  /** Durable when it resolves to the path, id and token of the picture; throws an ApiError where it cannot be kept. */
+  /** Resolves to the path, id and token when the picture is durable; throws an ApiError where it cannot be kept. */
   async keep(accountId: string, { bytes, mediaType }: Picture): Promise<string> {
     const { files, clock, ids } = this.#ports
     const id = timedId('img', clock.now(), ids)
@@ -41,7 +41,7 @@ export class StoredPictures {
         oneChunk(bytes),
       )
     } catch (cause) {
-      // A full disk, or a database that is away: the provider is not to blame, and the client pays nothing.
+      // The disk is full or the database is away: the provider is not to blame, and the client pays nothing.
       throw unavailable(
         `Service is overloaded or its store is not available. Retry after ${RETRY_SECONDS} seconds`,
         RETRY_SECONDS,
@@ -61,12 +61,15 @@ export class StoredPictures {
     const file = await this.#opened(query.get('id') ?? '', query.get('token') ?? '')
     response.writeHead(200, { ...baseHeaders, ...headersOf(file) })
     if (request.method === 'HEAD') response.end()
-    else await this.#send(file, response)
+    else
+      await sendBytes(response, this.#ports.files.read(file.id, { start: 0, end: file.bytes - 1 })).catch(() =>
+        response.destroy(),
+      )
     log.finish(200)
     return HIJACKED
   }
 
-  /** Whether the id, the token or the time was wrong is nobody's business. */
+  /** The answer does not say whether the id, the token or the time was wrong. */
   async #opened(id: string, token: string): Promise<StoredFile> {
     const file = await this.#ports.files.find(id)
     if (
@@ -79,19 +82,6 @@ export class StoredPictures {
     }
     return file
   }
-
-  /** A picture that is lost on the way, or a client that leaves, breaks the connection: half a file must not look whole. */
-  async #send(file: StoredFile, response: Call<Principal>['response']): Promise<void> {
-    try {
-      for await (const chunk of this.#ports.files.read(file.id, { start: 0, end: file.bytes - 1 })) {
-        if (response.destroyed) return
-        if (!response.write(chunk)) await drained(response, this.#ports.clock)
-      }
-      response.end()
-    } catch {
-      response.destroy()
-    }
-  }
 }
 
 function headersOf({ bytes, mediaType }: StoredFile): Record<string, string> {
@@ -100,7 +90,7 @@ function headersOf({ bytes, mediaType }: StoredFile): Record<string, string> {
     'content-length': String(bytes),
     'cache-control': 'private, max-age=86400',
     'x-content-type-options': 'nosniff',
-    // A picture in SVG is a document that may hold scripts, and this is the console's own origin.
+    // An SVG picture can contain scripts, and this is the console's own origin.
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     'cross-origin-resource-policy': 'cross-origin',
   }
@@ -112,17 +102,4 @@ function digestOf(token: string): Buffer {
 
 async function* oneChunk(bytes: Buffer): AsyncIterable<Buffer> {
   yield bytes
-}
-
-/** Resolves also when the client has left, or stands still for too long and is cut off. */
-function drained(response: Call<Principal>['response'], clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = clock.after(STALL_MS, () => response.destroy())
-    const done = (): void => {
-      stop()
-      response.off('drain', done).off('close', done)
-      resolve()
-    }
-    response.on('drain', done).on('close', done)
-  })
 }

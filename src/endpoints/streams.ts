@@ -4,19 +4,19 @@ import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
 import { principalOf } from './account.ts'
 import { wholeParameter } from '../http/query.ts'
 
-/** A running or lately ended stream, as far as this folder needs it. */
+/** A running or recently ended stream, with the facts that this folder needs. */
 interface FoundStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
-  /** Resolves when it is settled, or at once where it is read on for the bill alone. */
+  /** Resolves when the stream is settled, or at once where it is read on only for the bill. */
   cancel(): Promise<unknown>
 }
 
 export interface StreamRoutePorts {
-  /** Sends events after number `after` and then the live ones; false when the stream cannot be resumed. */
+  /** Sends the events after number `after`, then the live ones; false = the stream cannot be resumed. */
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
   readonly find: (accountId: string, id: string) => FoundStream | null
-  /** Streams of other nodes; null = there are none that could be reached. */
+  /** Streams of other nodes; null = no other nodes can be reached. */
   readonly elsewhere: {
     readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
     readonly cancel: (accountId: string, id: string) => Promise<CancelledStream | null>

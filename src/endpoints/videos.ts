@@ -1,24 +1,21 @@
-import type { ServerResponse } from 'node:http'
 import { appIdentity } from '../access/app-identity.ts'
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import { byteRange } from '../http/byte-range.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
-import { publicAddress } from '../http/public-address.ts'
-import { parseVideo } from '../kinds/video-parse.ts'
-import type { VideoRequest } from '../kinds/video-request.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { StoredFile } from '../store/file-store.ts'
-import type { Page } from '../store/store.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import { sendBytes } from '../http/sent-bytes.ts'
+import { parseVideo } from '../kinds/video/parse.ts'
+import type { VideoRequest } from '../kinds/video/request.ts'
+import type { StoredFile } from '../store/files/file-rows.ts'
+import type { Page } from '../store/page.ts'
 import { principalOf } from './account.ts'
 import { wholeParameter } from '../http/query.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
-/** A client that takes nothing for this long is taken for dead (reliability.md F41). */
-const STALL_MS = 60_000
 
-/** The videos of an account, as far as this folder needs them. */
+/** The videos of an account, with the facts that this folder needs. */
 interface Videos {
   create(
     call: {
@@ -51,11 +48,12 @@ interface OnceOnly {
 export interface VideoRoutePorts {
   readonly videos: Videos
   readonly idempotency: OnceOnly
-  readonly clock: Clock
   readonly publicUrl: string | null
 }
 
-/** Video jobs (wire.md 4): created here, worked on by the server itself, looked at as often as one likes. */
+/**
+ * Video jobs (wire.md 4): created here, processed by the server in the background, polled as often as the client likes.
+ */
 export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[] {
   const route = (
     method: Route<Principal>['method'],
@@ -88,7 +86,7 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
 function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const request = withSession(parseVideo(call.json), call)
   const principal = principalOf(call)
-  const address = publicAddress(publicUrl, call)
+  const address = publicUrlOf(publicUrl, call)
   const { requestId, arrivedAtMs } = call
   const create = async (id: string | null): Promise<Reply> =>
     accepted(
@@ -116,7 +114,7 @@ function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply
   return { status: 202, body: record, headers: { 'x-generation-id': id } }
 }
 
-/** The header says the session where the body does not. */
+/** The header gives the session where the body does not. */
 function withSession(request: VideoRequest, { request: { headers } }: Call<Principal>): VideoRequest {
   const session = headers['x-session-id']
   return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session)
@@ -127,19 +125,14 @@ function withSession(request: VideoRequest, { request: { headers } }: Call<Princ
 async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   return {
     status: 200,
-    body: await videos.show(principalOf(call).accountId, idOf(call), publicAddress(publicUrl, call)),
+    body: await videos.show(principalOf(call).accountId, idOf(call), publicUrlOf(publicUrl, call)),
   }
 }
 
 async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const limit = Math.min(LIMIT_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT)
   const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
-  const { data, total } = await videos.history(
-    principalOf(call).accountId,
-    limit,
-    offset,
-    publicAddress(publicUrl, call),
-  )
+  const { data, total } = await videos.history(principalOf(call).accountId, limit, offset, publicUrlOf(publicUrl, call))
   return { status: 200, body: { object: 'list', data, total, has_more: offset + data.length < total } }
 }
 
@@ -163,7 +156,7 @@ async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<type
     id,
     wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0,
   )
-  // Without a validator of ours a conditional range is never of the same file for certain.
+  // We send no validator, so a conditional range cannot be known to be of the same file.
   const range = request.headers['if-range'] === undefined ? byteRange(request.headers.range, file.bytes) : null
   if (range === 'unsatisfiable')
     throw new ApiError('invalid_range', 'Range not satisfiable', {
@@ -180,40 +173,11 @@ async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<type
     ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${file.bytes}` }),
   })
   if (request.method === 'HEAD') response.end()
-  else await send(ports.videos.read(file, { start, end }), response, ports.clock)
+  else await sendBytes(response, ports.videos.read(file, { start, end })).catch(() => response.destroy())
   log.finish(status)
   return HIJACKED
 }
 
 function extensionOf(mediaType: string): string {
   return mediaType === 'video/webm' ? 'webm' : mediaType === 'video/quicktime' ? 'mov' : 'mp4'
-}
-
-/**
- * A file that is lost on the way, or a client that takes nothing any more, breaks the connection: half a video must not
- * look whole.
- */
-async function send(bytes: AsyncIterable<Buffer>, response: ServerResponse, clock: Clock): Promise<void> {
-  try {
-    for await (const chunk of bytes) {
-      if (response.destroyed) return
-      if (!response.write(chunk)) await drained(response, clock)
-    }
-    response.end()
-  } catch {
-    response.destroy()
-  }
-}
-
-/** Resolves also when the client has left. */
-function drained(response: ServerResponse, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = clock.after(STALL_MS, () => response.destroy())
-    const done = (): void => {
-      stop()
-      response.off('drain', done).off('close', done)
-      resolve()
-    }
-    response.on('drain', done).on('close', done)
-  })
 }

@@ -1,6 +1,6 @@
 /** Body bytes held by one node. */
 const BODY_BUDGET_BYTES = 256 * 1_048_576
-/** Whoever is refused with less than this part of the budget has met a full node, and not a share of its own. */
+/** A refusal below this part of the budget means that the node is full, not that an origin has used up its share. */
 const LARGE_SHARE = 4
 
 /** Why no more bytes are taken: the node has none left, or the origin has its share. */
@@ -12,9 +12,9 @@ interface Share {
 }
 
 /**
- * Bytes of request bodies that the node holds, as they have arrived: what a head declares reserves nothing. An origin,
- * an address or an account, may hold at most as much as is still free, so one alone gets half of it, and however many
- * fill their shares there is always something left for the next one.
+ * The bytes of request bodies that the node holds. Bytes count when they arrive: a declared length reserves nothing. An
+ * origin (an address or an account) may hold at most as much as is still free. A single origin therefore gets half of
+ * the budget, and something is always left for the next one.
  */
 export class BodyBudget {
   readonly bytesMax: number
@@ -25,12 +25,12 @@ export class BodyBudget {
     this.bytesMax = bytesMax
   }
 
-  /** Opens a hold of nothing yet, for a request of these origins. */
+  /** Opens an empty hold for a request of these origins. */
   hold(address: string, account: string | null): BodyHold {
     return new BodyHold(this, address, account)
   }
 
-  /** The share of an origin, kept while it has holds. */
+  /** The share of an origin, kept as long as it has holds. */
   join(origin: string): Share {
     let share = this.#shares.get(origin)
     if (share === undefined) {
@@ -47,7 +47,7 @@ export class BodyBudget {
   }
 }
 
-/** What one request holds of the budget, until it is released. */
+/** The bytes that one request holds until it is released. */
 export class BodyHold {
   readonly #budget: BodyBudget
   readonly #address: string
@@ -65,7 +65,7 @@ export class BodyHold {
     this.#ofAccount = account === null ? null : budget.join(account)
   }
 
-  /** Takes what has arrived; a refusal takes nothing. */
+  /** Counts bytes that have arrived. A refusal counts nothing. */
   take(bytes: number): BudgetRefusal | null {
     const budget = this.#budget
     const freeBytes = budget.bytesMax - budget.bytes - bytes

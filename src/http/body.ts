@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, overloaded } from '../errors.ts'
+import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonScan } from '../lib/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
@@ -13,7 +14,7 @@ interface BodyLimit {
 }
 
 const LARGE: BodyLimit = Object.freeze({ bytes: 10_485_760, words: '10 MB' })
-/** Of routes that need no credentials, or those of a person: a form is never longer. */
+/** For routes without credentials or with those of a person: a form is never longer. */
 const SMALL: BodyLimit = Object.freeze({ bytes: 16_384, words: '16 kB' })
 const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   open: SMALL,
@@ -24,11 +25,11 @@ const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   admin: LARGE,
 })
 const SWEEP_MS = 1_000
-/** Smaller pieces are copied together: each piece alone costs the memory of an object, however short it is. */
+/** Smaller pieces are copied together: each piece costs the memory of an object, however short it is. */
 const PIECE_BYTES_MIN = 4_096
 const GATHER_BYTES = 16_384
 
-/** What a request's head says of its body. */
+/** The facts about the body in a request's head. */
 export interface BodyHead {
   readonly type: 'json' | 'multipart'
   readonly limit: BodyLimit
@@ -78,15 +79,15 @@ function tooLarge({ words }: BodyLimit): ApiError {
   return new ApiError('request_too_large', `Payload Too Large: request body exceeds ${words}`)
 }
 
-interface Deadline {
+interface Deadline extends BagItem {
   readonly atMs: number
   expire(): void
 }
 
-/** One timer for all bodies under way instead of one a request. */
+/** One timer for all bodies under way instead of one for each request. */
 export class BodyDeadlines {
   readonly #clock: Clock
-  readonly #open = new Set<Deadline>()
+  readonly #open = new Bag<Deadline>()
   #ticking = false
 
   constructor(clock: Clock) {
@@ -119,7 +120,7 @@ export interface BodyPorts {
   readonly random: () => number
 }
 
-/** Reads a body whole, and takes what arrives from `hold`, which is the caller's to release. */
+/** Reads a whole body. Arriving bytes count in `hold`, which the caller releases. */
 export function readBody(
   request: IncomingMessage,
   head: BodyHead,
@@ -130,6 +131,7 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const reading = new BodyReading(head, hold, ports.random)
     const deadline: Deadline = {
+      bagPlace: 0,
       atMs: deadlineMs,
       expire: () => stop(new ApiError('request_timeout', 'Request was not received in time')),
     }
@@ -162,7 +164,7 @@ class BodyReading {
   readonly #hold: BodyHold
   readonly #random: () => number
   #bytes = 0
-  /** Where small pieces are copied together, and how far it is filled. */
+  /** The buffer for small pieces, and how far it is filled. */
   #gathered: Buffer | null = null
   #gatheredBytes = 0
 
@@ -180,7 +182,7 @@ class BodyReading {
     if (refusal !== null) return refusal === 'node' ? overloaded(this.#random(), 'body_budget') : shareTaken()
     const excess = this.#scan?.push(chunk) ?? null
     if (excess !== null) return invalidJson(excess)
-    // The common body comes in one piece, which is not copied.
+    // Most bodies come in one piece, which is not copied.
     if (this.#chunks.length === 0 && this.#gathered === null) this.#chunks.push(chunk)
     else this.#keep(chunk)
     return null
@@ -206,7 +208,7 @@ class BodyReading {
   #flush(): void {
     if (this.#gathered === null) return
     const filled = this.#gathered.subarray(0, this.#gatheredBytes)
-    // Most of it may be empty where large pieces follow small ones.
+    // The buffer may be mostly empty when large pieces follow small ones.
     this.#chunks.push(filled.length * 2 < GATHER_BYTES ? Buffer.copyBytesFrom(filled) : filled)
     this.#gathered = null
     this.#gatheredBytes = 0

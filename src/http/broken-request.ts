@@ -6,13 +6,13 @@ import { commonHeaders, requestId, type ExchangePorts } from './exchange.ts'
 import { errorHeaders } from './reply.ts'
 import { RequestLine } from './request-log.ts'
 
-/** Answers what Node's parser refused (smuggling, slow or oversized heads) in our error shape, then closes. */
+/** Answers requests that Node's parser refused (smuggling, slow or oversized heads) in our error shape, then closes. */
 export function answerBrokenRequest(
   thrown: Error & { readonly code?: string },
   stream: Duplex,
   ports: ExchangePorts<unknown>,
 ): void {
-  // Node hands the server's own sockets here and keeps the running response on them, as its default handler reads it.
+  // Node passes the server's own sockets here and keeps the running response on them; its default handler reads it too.
   const socket = stream as Socket & { readonly _httpMessage?: ServerResponse | null }
   const running = socket._httpMessage ?? null
   if (thrown.code === 'ECONNRESET' || !socket.writable || running?.headersSent === true) {

@@ -1,11 +1,11 @@
-/** The bytes of a file to send, from `start` to `end` inclusive; null = all of it. */
+/** The bytes of a file to send, `start` and `end` included; null = the whole file. */
 export type ByteRange = { readonly start: number; readonly end: number } | null
 
 const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/
 
 /**
- * One range of a file of so many bytes (RFC 9110, 14.2); `unsatisfiable` for what names none of it. Other units mean
- * nothing to us.
+ * Reads one range of a file of this size (RFC 9110, 14.2); `unsatisfiable` = the range names no byte of it. Units other
+ * than bytes are ignored.
  */
 export function byteRange(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' {
   if (header === undefined || !/^bytes\s*=/i.test(header)) return null

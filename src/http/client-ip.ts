@@ -5,7 +5,7 @@ const HOPS_MAX = 20
 const UNKNOWN_IP = '0.0.0.0'
 const KNOWN_MAX = 1_000
 
-/** The operator's own proxies: what they say of a request is believed, and what comes through them is not one client. */
+/** The operator's own proxies. Their headers are believed, and a connection from one does not count as one client. */
 export class TrustedProxies {
   readonly #list: BlockList | null
   /** The same few proxies connect again and again. */
@@ -32,8 +32,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Whose request it is: the socket's address, or, when that is a trusted proxy, the nearest address in X-Forwarded-For
-   * that is not one. `Forwarded` and `X-Real-IP` are ignored: a proxy that does not set them lets a client invent
+   * The client's address: that of the socket or, behind a trusted proxy, the nearest address in X-Forwarded-For that is
+   * not a trusted proxy. `Forwarded` and `X-Real-IP` are ignored: if a proxy does not set them, a client can invent
    * them.
    */
   clientIp(request: IncomingMessage): string {
@@ -43,7 +43,7 @@ export class TrustedProxies {
     return walk(this.#list, peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
   }
 
-  /** A trusted proxy, which names its client, was asked over TLS. Of several schemes the first is the client's. */
+  /** Whether the client used TLS, as reported by a trusted proxy. Of several schemes the first is the client's. */
   isSecure({ headers, socket }: IncomingMessage): boolean {
     const scheme = headers['x-forwarded-proto']
     if (this.#list === null || typeof scheme !== 'string' || headers['x-forwarded-for'] === undefined) return false
@@ -51,7 +51,7 @@ export class TrustedProxies {
   }
 }
 
-/** The unit that limits count: an IPv4 address, or the /64 that one IPv6 customer owns. */
+/** The unit of address limits: an IPv4 address, or an IPv6 /64, which belongs to one customer. */
 export function ipKey(ip: string): string {
   return ip.includes(':') ? prefix64(ip) : ip
 }
@@ -94,7 +94,7 @@ function contains(list: BlockList, ip: string): boolean {
   return list.check(ip, ip.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** IPv4-mapped IPv6 becomes IPv4, so that one client is one key whichever socket it came by. */
+/** Turns IPv4-mapped IPv6 into IPv4, so that a client has one key on either kind of socket. */
 function normalised(address: string | undefined): string {
   if (address === undefined) return UNKNOWN_IP
   if (!address.includes(':')) return address
@@ -112,7 +112,7 @@ function prefix64(ip: string): string {
   const [head = '', tail] = ip.split('::', 2)
   const left = head === '' ? [] : head.split(':')
   const right = tail === undefined || tail === '' ? [] : tail.split(':')
-  // A dotted tail stands for two groups.
+  // A dotted tail counts as two groups.
   const rightGroups = right.length + (right.at(-1)?.includes('.') === true ? 1 : 0)
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - rightGroups)
   const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right]

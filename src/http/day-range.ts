@@ -1,4 +1,4 @@
-import { fieldError } from '../errors.ts'
+import { fieldError } from '../refusals.ts'
 
 const DAY_MS = 86_400_000
 const DAYS_MAX = 366

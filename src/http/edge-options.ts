@@ -5,9 +5,10 @@ import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { EdgeAccess, MaintenanceNotice, Reply, Route } from './edge.ts'
 import type { LogFields, RequestLogSink } from './request-log.ts'
+import type { ReplyRoom } from './slow-readers.ts'
 import type { SocketShares } from './socket-shares.ts'
 
-/** Milliseconds; the reasons are in reliability.md 5. */
+/** Milliseconds; the reasons are in guarantees.md 5. */
 export interface EdgeTimeouts {
   readonly headers: number
   readonly request: number
@@ -23,34 +24,36 @@ export interface EdgeOptions<P> {
   readonly ids: IdSource
   readonly log: RequestLogSink
   /**
-   * null = not under maintenance. Stops `key`, `playground` and `token` routes; health, the console and the admin plane
-   * go on.
+   * null = no maintenance. Maintenance stops `key`, `playground` and `token` routes; health, the console and the admin
+   * API go on.
    */
   readonly maintenance: () => MaintenanceNotice | null
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
   /** CIDR ranges; throws at construction when one is malformed. */
   readonly trustedProxies: readonly string[]
-  /** Why an admitted request may not go on now, before its body is read; absent = all may. */
+  /** Why an admitted request must stop before its body is read; absent = none must. */
   readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
-  /** What the request's log line says of its principal. */
+  /** The principal's fields in the request's log line. */
   readonly describe?: (principal: P) => LogFields
-  /** Whose share of the memory for bodies a principal uses, beside that of the address. */
+  /** The origins, besides the address, that count the memory for a principal's bodies. */
   readonly accountOf?: (principal: P) => string
   /** One sentence for the operator. */
   readonly notice?: (message: string) => void
-  /** What a path that is no route gets instead of a 404: the console's files and pages. */
+  /** The answer to a path without a route instead of a 404: the console's files and pages. */
   readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
   readonly timeouts?: Partial<EdgeTimeouts>
   readonly bodyBudgetBytes?: number
+  /** Where replies count that wait for their clients. */
+  readonly replyRoom?: ReplyRoom
   readonly connectionsMax?: number
 }
 
 export interface Edge {
   readonly server: Server
-  /** Of request bodies, held now. */
+  /** Bytes of request bodies held now. */
   readonly bodyBytes: number
-  /** Connections that are open, and what became of those beyond the share of their address. */
+  /** Open connections, and those refused or closed because their address was over its share. */
   readonly sockets: Pick<SocketShares, 'open' | 'refused' | 'replaced'>
   listen(host: string, port: number): Promise<AddressInfo>
   /** Stops listening and waits up to `drainMs` for running responses, then cuts them. */

@@ -8,7 +8,7 @@ import { RequestLine, type RequestLogSink } from './request-log.ts'
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const EXPOSED =
   'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, Retry-After'
-/** A year, of this name alone: what else lies below it is not ours. */
+/** A year, for this host name only: subdomains are not ours. */
 const TRANSPORT_SECURITY = 'max-age=31536000'
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -23,7 +23,7 @@ export interface ExchangePorts<P> {
   draining(): boolean
 }
 
-/** One request on its way through the edge; what a handler sees of it is `Call`. */
+/** One request on its way through the edge; handlers see it as `Call`. */
 export class Exchange<P> implements Call<P> {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -34,7 +34,7 @@ export class Exchange<P> implements Call<P> {
   readonly arrivedAtMs: number
   readonly log: RequestLine
   readonly path: string
-  /** Of the customer API: carries CORS and rate-limit headers. */
+  /** A route of the customer API: its answers carry CORS and rate-limit headers. */
   readonly isPublic: boolean
   /** The client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean
@@ -43,7 +43,7 @@ export class Exchange<P> implements Call<P> {
   principal: P | null = null
   json: unknown = undefined
   rawBody?: Buffer
-  /** What its body takes of the node's budget. */
+  /** The bytes of its body in the node's budget. */
   bodyHold: BodyHold | null = null
   readonly #ports: ExchangePorts<P>
   #query: URLSearchParams | null = null
@@ -70,7 +70,7 @@ export class Exchange<P> implements Call<P> {
     const url = request.url ?? ''
     const queryAt = url.indexOf('?')
     this.path = queryAt === -1 ? url : url.slice(0, queryAt)
-    // A target that is no path cannot be told from one of the customer API.
+    // Without a valid path the target may belong to the customer API, so it is treated as such.
     this.isPublic = isPublicPath(this.path) || !this.path.startsWith('/')
   }
 
@@ -82,7 +82,7 @@ export class Exchange<P> implements Call<P> {
     return this.#query
   }
 
-  /** Until access has answered, the rate headers are those of the IP address. */
+  /** Before access has answered, the rate headers are those of the IP address. */
   get baseHeaders(): Readonly<Record<string, string>> {
     return (
       this.#baseHeaders ?? this.admitted(this.isPublic ? this.#ports.access.anonymousHeaders(this.clientIp) : NO_PARAMS)
@@ -105,7 +105,7 @@ function traceParentOf({ headers }: IncomingMessage): string | null {
   return typeof traceparent === 'string' ? traceparent : null
 }
 
-/** What each response carries whatever becomes of the request. */
+/** The headers of each response, successful or not. */
 export function commonHeaders(id: string, isPublic: boolean): Record<string, string> {
   if (!isPublic) return { 'x-request-id': id, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
   return {

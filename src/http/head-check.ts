@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts'
 const HEADERS_MAX = 100
 const TARGET_BYTES_MAX = 8_192
 
-/** What Node accepts and we do not (reliability.md F46): these are how proxies and servers are made to disagree. */
+/** Refuses heads that Node accepts and we do not (guarantees.md F46): proxies and servers can read them differently. */
 export function headRefusal(request: IncomingMessage): ApiError | null {
   const { rawHeaders } = request
   const target = request.url ?? ''
@@ -17,7 +17,7 @@ export function headRefusal(request: IncomingMessage): ApiError | null {
     if (name !== undefined && name.length === 4 && name.toLowerCase() === 'host') hosts += 1
   }
   if (hosts > 1) return refused(`The request has ${hosts} Host headers, exactly one is allowed`)
-  // Such a message has no length that two would agree on (RFC 9112, 6.1).
+  // Two readers would disagree about the length of such a message (RFC 9112, 6.1).
   if (request.httpVersion !== '1.1' && request.headers['transfer-encoding'] !== undefined)
     return refused('A request of HTTP/1.0 must not have a Transfer-Encoding')
   if (hosts === 0 && request.httpVersion === '1.1') return refused('The request has no Host header')

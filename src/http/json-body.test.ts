@@ -6,7 +6,7 @@ import { JsonScan } from '../lib/json-scan.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
 import { parseJsonObject } from './json-body.ts'
 
-const TINY = { depth: 4, containers: 6, keys: 5, commas: 5, words: 9_999 }
+const TINY = { depth: 4, containers: 6, keys: 5, commas: 5, words: 9_999, escapes: null }
 
 /** The slow truth: the same counts from the parsed value. */
 function shape(value: unknown, depth = 1): { depth: number; containers: number; keys: number; commas: number } {
@@ -76,10 +76,10 @@ test('F48: bombs are refused at once, and 10 MB of escaped quotes cannot attack 
   ]
   for (const [bomb, sentence] of bombs) assert.match(new JsonScan().push(Buffer.from(bomb)) ?? '', sentence)
   const quotes = Buffer.from(`{"a":"${'\\"'.repeat(5_000_000)}"}`)
-  assert.ok(cpuMs(() => assert.equal(new JsonScan().push(quotes), null)) < 400)
+  assert.ok(cpuMs(() => assert.equal(new JsonScan().push(quotes), null), 400) < 400)
 })
 
-test('F49: what is not UTF-8 JSON of one object is refused with one sentence', () => {
+test('F49: a body that is not UTF-8 JSON of one object is refused with one sentence', () => {
   const cases: [string | Buffer, RegExp][] = [
     ['', /body is empty/],
     ['\ufeff{}', /byte order mark/],

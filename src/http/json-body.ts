@@ -11,19 +11,19 @@ const LETTER_C = 0x63
 const LETTER_D = 0x64
 const LETTER_F = 0x66
 const LETTER_U = 0x75
-/** Sets a letter in lower case. */
+/** The bit that turns a letter into lower case. */
 const LOWER_CASE = 0x20
-/** Of `\uXXXX`. */
+/** The length of `\uXXXX`. */
 const ESCAPE_CHARS = 6
-/** Looked at one by one before the native search takes over, which costs ~50 ns a call. */
+/** Checked one by one before the native search takes over, which costs ~50 ns a call. */
 const STEP_CHARS = 32
-/** Looked at before others have their turn: ~10 ms of nothing but escapes. */
+/** Checked before other requests have their turn: ~10 ms of nothing but escapes. */
 const PART_CHARS = 1_048_576
 
-/** A body that takes longer than a moment is read in turns, between which others have theirs. */
+/** A body longer than this is read in parts, so that other requests run between them. */
 const MOMENT_BYTES = 524_288
 
-/** The object a scanned body says, or `invalid_json` with one sentence why not. */
+/** Parses a scanned body; a bad one gives `invalid_json` with one sentence that says why. */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
   const text = jsonText(body)
   for (const _part of surrogateCheck(text)) continue
@@ -72,7 +72,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** V8's sentence without the excerpt of the body that it may quote, which must not reach logs. */
+/** V8's sentence without its excerpt of the body, which must not reach logs. */
 function syntaxDetail(message: string): string {
   const position = / at position (\d+)/.exec(message)?.[1]
   if (message.startsWith('Unexpected end')) return 'it ends too early'
@@ -85,9 +85,9 @@ function syntaxDetail(message: string): string {
 }
 
 /**
- * JSON escapes are the only way a lone surrogate gets past the UTF-8 check. One pass over the text, whatever it holds:
- * near backslashes are found without a native call, so that a text of nothing else stays cheap, and no text is made for
- * an escape. Stops after each part.
+ * Finds lone surrogates, which pass the UTF-8 check only as JSON escapes. Makes one pass over the text. Near
+ * backslashes are found without a native call, so that a text of backslashes stays cheap, and no string is made for an
+ * escape. Stops after each part.
  */
 function* surrogateCheck(text: string): Generator<void> {
   const first = text.indexOf('\\')
@@ -97,7 +97,7 @@ function* surrogateCheck(text: string): Generator<void> {
   }
 }
 
-/** Answers where to go on, or -1 when no more escapes come. */
+/** Answers the index to go on from, or -1 when there are no more escapes. */
 function checkedUpTo(text: string, from: number): number {
   const end = Math.min(text.length, from + PART_CHARS)
   let at = from
@@ -124,8 +124,8 @@ function checkedUpTo(text: string, from: number): number {
 }
 
 /**
- * Which half of a pair is written as `\uDxxx` at `index`: D8 to DB begin one, DC to DF end it. A broken escape is none,
- * and no JSON.
+ * Which half of a pair `\uDxxx` at `index` is: D8 to DB begin a pair, DC to DF end it. A broken escape is neither, and
+ * is not JSON.
  */
 function surrogateAt(text: string, index: number): 'high' | 'low' | null {
   if (text.charCodeAt(index) !== BACKSLASH || text.charCodeAt(index + 1) !== LETTER_U) return null

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
 
-/** As nginx does it: a client that sends nothing for this long has gone or waits for us. */
+/** The same limit as nginx: a client that sends nothing for this long has gone or waits for us. */
 const SILENCE_MS = 5_000
 const BYTES_MAX = 64 * 1_048_576
 
 /**
- * Closing a socket with unread bytes makes the kernel send RST, and the client reports EPIPE instead of our answer. So
- * once the answer is out, our side is closed, and what the client still sends is read and dropped: until it has ended,
- * or is silent, or its time or bytes are over.
+ * Closes a socket after an early answer. With unread bytes the kernel would send RST, and the client would report EPIPE
+ * instead of our answer. So we end our side after the answer, and read and drop the client's bytes until it ends, falls
+ * silent, or reaches the limit of time or bytes.
  */
 export class Lingering {
   readonly #clock: Clock
@@ -45,7 +45,7 @@ export class Lingering {
     look()
   }
 
-  /** A process that ends waits for none of them. */
+  /** A process that ends does not wait for these sockets. */
   close(): void {
     for (const finish of this.#open) finish()
   }

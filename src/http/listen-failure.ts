@@ -11,7 +11,7 @@ const FAULTS: Readonly<Record<string, (host: string, port: number) => string>> =
   EAFNOSUPPORT: (host) => `HOST: this machine has no addresses of the kind of ${host}.`,
 }
 
-/** What keeps the server from listening, as a sentence for the operator. */
+/** Why the server cannot listen, as a sentence for the operator. */
 export function listenFailure(thrown: Error, host: string, port: number): Error {
   if (!('code' in thrown)) return thrown
   const words =

@@ -1,22 +1,24 @@
 import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../errors.ts'
 
-/** The limits of reliability.md F53. */
+/** The limits of guarantees.md F53. */
 const PARTS_MAX = 20
 const PART_HEADER_BYTES_MAX = 8_192
 const BOUNDARY_CHARS_MAX = 70
-/** A field is a model, a language or a prompt; what is longer belongs into the file. */
+/** A field is a model, a language or a prompt; longer content belongs in the file. */
 const FIELD_BYTES_MAX = 262_144
 const CRLF = Buffer.from('\r\n')
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 const DASH = 0x2d
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]*[0-9A-Za-z'()+_,\-./:=?]$/
 /**
- * `name="value"` or `name=value`, after a semicolon. Sticky, so that a header of half-open quotes is not read again
+ * `name="value"` or `name=value`, after a semicolon. Sticky, so that a header full of opening quotes is not read again
  * from each of them.
  */
 const PARAMETER = /;[ \t]*(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\]|\\[^])*)"|([^;"\s]*)))?[ \t]*/gy
-/** A boundary is chosen so that the file does not hold it; one that looks like it everywhere only costs time. */
+/**
+ * The most near-boundaries in a file. An honest boundary does not occur in its file; many near matches only cost time.
+ */
 const LOOKALIKES_MAX = 1_000
 
 export interface MultipartFile {
@@ -29,7 +31,7 @@ export interface MultipartFile {
 }
 
 export interface MultipartForm {
-  /** Text fields in their order; a name may be there several times. */
+  /** Text fields in their order; a name may occur several times. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly file: MultipartFile | null
 }
@@ -42,8 +44,8 @@ interface Part {
 }
 
 /**
- * Reads a whole `multipart/form-data` body: strict, with at most one file, which is never unpacked (reliability.md
- * F53). Throws ApiError.
+ * Reads a whole `multipart/form-data` body: strict, with at most one file, which is never unpacked (guarantees.md F53).
+ * Throws ApiError.
  */
 export function parseMultipart(contentType: string | undefined, body: Buffer): MultipartForm {
   const fields: [string, string][] = []
@@ -71,7 +73,7 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-/** Cuts the body at its delimiter lines. Whatever is before the first and after the last one has no meaning (RFC 2046). */
+/** Cuts the body at its delimiter lines. Bytes before the first and after the last one have no meaning (RFC 2046). */
 function* partsOf(body: Buffer, boundary: string): Generator<Part> {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   const opening = delimiter.subarray(CRLF.length)
@@ -94,7 +96,7 @@ function afterDelimiter(body: Buffer, delimiter: Buffer, from: number): number {
   return found + delimiter.length
 }
 
-/** The next delimiter that is a line of its own: bytes of a file may look like its beginning. */
+/** The next delimiter that fills its line: bytes of a file may look like the start of one. */
 function delimiterAt(body: Buffer, delimiter: Buffer, from: number): number {
   let found = body.indexOf(delimiter, from)
   for (let lookalikes = 0; found !== -1 && !endsLine(body, found + delimiter.length); lookalikes += 1) {
@@ -150,13 +152,13 @@ function parametersOf(header: string): ReadonlyMap<string, string> {
   const start = header.indexOf(';')
   for (const [, name = '', quoted, plain = ''] of start === -1 ? [] : header.slice(start).matchAll(PARAMETER)) {
     const key = name.toLowerCase()
-    // Browsers put a backslash before nothing but a quote, and file names of Windows hold backslashes.
+    // Browsers put a backslash only before a quote, and file names of Windows contain backslashes.
     if (!parameters.has(key)) parameters.set(key, quoted === undefined ? plain : quoted.replaceAll('\\"', '"'))
   }
   return parameters
 }
 
-/** `UTF-8''na%C3%AFve.mp3` of RFC 8187; only its ending is of use, so what cannot be decoded stays as it is. */
+/** `UTF-8''na%C3%AFve.mp3` of RFC 8187. Only the ending is used, so a name that cannot be decoded stays as it is. */
 function decodedName(value: string): string {
   const text = value.slice(value.lastIndexOf("'") + 1)
   try {

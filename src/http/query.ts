@@ -1,4 +1,4 @@
-import { fieldError } from '../errors.ts'
+import { fieldError } from '../refusals.ts'
 
 /** A whole number of the query; null when absent. Out of range is the client's error, as wire.md D-1.4 says. */
 export function wholeParameter(query: URLSearchParams, name: string, least: number, most: number): number | null {
@@ -19,4 +19,18 @@ export function timeParameter(query: URLSearchParams, name: string): number | nu
   const value = Date.parse(text)
   if (!Number.isNaN(value)) return value
   throw fieldError(name, 'time', {}, `must be an ISO time such as 2026-11-20T15:06:04Z, got '${text.slice(0, 40)}'`)
+}
+
+/** One of the values that a parameter may have; null when absent. */
+export function choiceParameter<T extends string>(
+  query: URLSearchParams,
+  name: string,
+  { enum: choices }: { readonly enum: readonly T[] },
+): T | null {
+  const text = query.get(name)
+  if (text === null) return null
+  const found = choices.find((choice) => choice === text)
+  if (found !== undefined) return found
+  const allowed = choices.join(', ')
+  throw fieldError(name, 'one_of', { allowed }, `must be one of ${allowed}`)
 }

@@ -1,31 +1,50 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../errors.ts'
 import type { Reply } from './edge.ts'
 import type { Exchange } from './exchange.ts'
+import { sendBytes } from './sent-bytes.ts'
+import type { SlowReaders } from './slow-readers.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** A rest of a body this small is read off the socket by Node itself, and the connection lives on. */
+/** Node itself reads a rest of this size from the socket, and the connection stays open. */
 const SMALL_REST_BYTES = 65_536
-/** SDKs sleep a `Retry-After` in full, so a long one must say that it is not for them (wire.md F5). */
+/** SDKs sleep for the whole `Retry-After`, so a long one must tell them not to retry (wire.md C5). */
 const RETRY_AFTER_SECONDS_MAX = 60
+/** A longer body is sent in pieces of it, so that what its client takes can be seen. */
+const PIECE_BYTES = 262_144
 
 /** Sends a handler's answer. */
-export function sendReply(exchange: Exchange<unknown>, reply: Reply): void {
+export function sendReply(exchange: Exchange<unknown>, reply: Reply, readers: SlowReaders): void {
   const parts =
     reply.contentType === undefined ? [reply.body === undefined ? '' : JSON.stringify(reply.body)] : partsOf(reply.body)
+  const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
   const headers: Record<string, string | number | string[]> = { ...exchange.baseHeaders }
   if (reply.status !== 204 && reply.status !== 304) {
     headers['content-type'] = reply.contentType ?? JSON_TYPE
-    headers['content-length'] = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
+    headers['content-length'] = bytes
   }
-  // `writeHead` sends the same name in two spellings twice.
+  // `writeHead` would send a name twice when it is spelled in two ways.
   for (const name in reply.headers) headers[name.toLowerCase()] = headerOf(reply.headers[name])
   const { response } = exchange
   response.writeHead(reply.status, headers)
+  // Pieces in memory throw nothing, and nothing waits for their end.
+  if (bytes > PIECE_BYTES) void sendBytes(response, piecesOf(parts))
+  else sendAtOnce(response, parts)
+  if (!response.closed && (response.writableLength > 0 || !response.writableEnded)) readers.hold(response, bytes)
+}
+
+function sendAtOnce(response: ServerResponse, parts: readonly (string | Buffer)[]): void {
   if (parts.length > 1) response.cork()
   for (const part of parts.slice(0, -1)) response.write(part)
   response.end(parts.at(-1))
   if (parts.length > 1) response.uncork()
+}
+
+function* piecesOf(parts: readonly (string | Buffer)[]): Generator<Buffer> {
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
+  }
 }
 
 function headerOf(value: string | readonly string[] = ''): string | string[] {
@@ -37,10 +56,7 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
   return [typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')]
 }
 
-/**
- * What becomes of the connection after an error: `linger` = the rest of the body is read and dropped, as `Lingering`
- * says.
- */
+/** The fate of the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`. */
 export type AfterError = 'linger' | 'close' | 'keep'
 
 /** Sends an error in the one shape of wire.md D-7.5. */
@@ -58,7 +74,7 @@ export function sendError(exchange: Exchange<unknown>, error: ApiError, after: A
   else response.write(body)
 }
 
-/** Content type, Retry-After and what else the error itself asks for. */
+/** Content type, Retry-After and the error's other headers. */
 export function errorHeaders(error: ApiError): Record<string, string> {
   const { retryAfterSeconds, noRetry, headers } = error.details
   const all: Record<string, string> = { 'content-type': JSON_TYPE }
@@ -70,8 +86,8 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 }
 
 /**
- * More of the body is to come than Node itself reads off a connection that lives on; `slow` = any rest at all, since
- * its sender has been given up.
+ * Whether more of the body is to come than Node itself reads from an open connection. After `slow` any rest counts,
+ * because we no longer wait for its sender.
  */
 export function leavesRest(request: IncomingMessage, slow: boolean): boolean {
   if (request.complete || request.destroyed) return false

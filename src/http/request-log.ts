@@ -1,5 +1,4 @@
 import type { Clock } from '../lib/clock.ts'
-import type { RequestLog } from './edge.ts'
 
 type LogValue = string | number | boolean | null
 export type LogFields = Readonly<Record<string, LogValue>>
@@ -7,30 +6,42 @@ export type LogFields = Readonly<Record<string, LogValue>>
 /** One attempt at a provider. Times are of clock.monotonic(), ms. */
 export interface AttemptSpan {
   readonly provider: string
-  /** The provider's own name of the model. */
+  /** The provider's own name for the model. */
   readonly model: string
   /** Base URL of the provider. */
   readonly address: string
   readonly startedMs: number
   readonly endedMs: number
-  /** Why it failed, in a word of ours; null = it answered. */
+  /** The reason of a failure, in one word of ours; null = it answered. */
   readonly failure: string | null
 }
 
-/** What the line of a request does not say, for traces. Times are of clock.monotonic(), ms. */
+export interface RequestLog {
+  /**
+   * Adds allow-listed fields: generation_id, model, provider, attempts, input_tokens, output_tokens, cost,
+   * finish_reason, error_type, status_text, latency_ms, aborted.
+   */
+  set(fields: Readonly<Record<string, string | number | boolean | null>>): void
+  /** The attempts at providers, for traces. */
+  attempts(attempts: readonly AttemptSpan[]): void
+  /** Prints the one line of this request; later calls do nothing. */
+  finish(status: number): void
+}
+
+/** Facts for traces that the log line does not have. Times are of clock.monotonic(), ms. */
 export interface RequestStory {
   readonly startedMs: number
   readonly endedMs: number
-  /** The header as it came. */
+  /** The header as it arrived. */
   readonly traceParent: string | null
   readonly attempts: readonly AttemptSpan[]
 }
 
-/** Where the lines go; the application gives pino. */
+/** The destination of the lines; the application gives pino. */
 export interface RequestLogSink {
   /** One line a request. `failed` is a status of 500 or more. */
   line(fields: LogFields, failed: boolean, story: RequestStory): void
-  /** What a request died of and its client was not told. */
+  /** The cause of a failed request that its client was not told. */
   bug(thrown: unknown, requestId: string): void
 }
 

@@ -3,7 +3,7 @@ import type { LogFields, RequestLogSink, RequestStory } from './request-log.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120] as const
 
-/** Counts what the one line of each request says, on its way to the log. */
+/** Counts the fields of each request's log line on the way to the log. */
 export class RequestMetrics implements RequestLogSink {
   readonly #sink: RequestLogSink
   readonly #requests = new Counter(

@@ -28,7 +28,7 @@ test('literal paths beat named segments, named segments beat a rest', () => {
   assert.equal(found('DELETE', '/v1/videos/history'), '/v1/videos/:id {"id":"history"}')
 })
 
-test('%2F decodes inside a named segment and inside a rest, and never splits a segment (F7)', () => {
+test('%2F decodes inside a named segment and inside a rest, and never splits a segment (wire.md C7)', () => {
   assert.equal(found('GET', '/v1/models/openai%2Fgpt-4o'), '/v1/models/*id {"id":"openai/gpt-4o"}')
   assert.equal(found('DELETE', '/v1/videos/a%2Fb'), '/v1/videos/:id {"id":"a/b"}')
   assert.equal(found('GET', '/v1%2Fmodels'), 'unknown')
@@ -39,7 +39,7 @@ test('unknown, empty and undecodable paths name no endpoint', () => {
     assert.equal(found('GET', path), 'unknown', path)
 })
 
-test('HEAD finds the route of GET, and a wrong method lists what is allowed', () => {
+test('HEAD finds the route of GET, and a wrong method lists the allowed ones', () => {
   assert.equal(found('HEAD', '/v1/models'), '/v1/models {}')
   assert.deepEqual(router.match('PUT', '/v1/videos'), { status: 'wrong_method', allowed: ['POST', 'GET', 'HEAD'] })
   assert.deepEqual(router.match('POST', '/v1/videos/x'), { status: 'wrong_method', allowed: ['DELETE'] })

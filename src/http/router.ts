@@ -1,6 +1,6 @@
 import { assert } from '../lib/assert.ts'
 
-/** What a route needs to be found by. */
+/** The method and path that a route is found by. */
 export interface RouteKey {
   readonly method: string
   readonly path: string
@@ -20,12 +20,12 @@ interface Node<R> {
 
 const UNKNOWN: RouteMatch<never> = Object.freeze({ status: 'unknown' })
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
-/** No route is deeper; a longer path only reaches a `*rest`, which takes the path uncut. */
+/** No route is deeper. A longer path can only match a `*rest`, which takes it uncut. */
 const SEGMENTS_MAX = 64
 
 /**
- * The route table compiled for look-up: a map of the literal paths, a tree of the others. Literal beats `:name` beats
- * `*rest`.
+ * The route table compiled for look-up: a map of the literal paths and a tree of the others. Literal beats `:name`
+ * beats `*rest`.
  */
 export class Router<R extends RouteKey> {
   readonly #literal = new Map<string, Map<string, RouteMatch<R>>>()
@@ -96,7 +96,7 @@ function namedChild<R>(node: Node<R>, name: string, path: string): Node<R> {
   return node.named.node
 }
 
-/** `offset` is where segment `index` starts in the path, so that a rest is cut out without joining. */
+/** Segment `index` starts at `offset` in the path, so that a rest is cut out without joining. */
 function find<R>(node: Node<R>, search: Search, index: number, offset: number): R | null {
   const segment = search.segments[index]
   if (segment === undefined) return take(node.methods, search)
@@ -126,7 +126,7 @@ function take<R>(methods: Map<string, R>, search: Search): R | null {
   return null
 }
 
-/** null for percent signs that decode to nothing: such a path names no resource. */
+/** null for percent signs that cannot be decoded: such a path names no resource. */
 function decoded(segment: string): string | null {
   if (!segment.includes('%')) return segment
   try {

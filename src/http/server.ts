@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ApiError, asApiError } from '../errors.ts'
+import { Bag, type BagItem } from '../lib/bag.ts'
 import { uniform } from '../lib/uniform.ts'
 import { BodyBudget } from './body-budget.ts'
+import { breakConnection } from './break-connection.ts'
 import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type BodyHead, type BodyPorts } from './body.ts'
 import { ipKey, TrustedProxies } from './client-ip.ts'
 import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
@@ -15,6 +17,7 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'
 import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { Router } from './router.ts'
+import { type ReplyRoom, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 
 const TIMEOUTS: EdgeTimeouts = Object.freeze({
@@ -25,14 +28,14 @@ const TIMEOUTS: EdgeTimeouts = Object.freeze({
   check: 5_000,
 })
 const KEEP_ALIVE_PROBE_MS = 30_000
-/** What the rest of an unwanted body may take at least; at most what an upload may. */
+/** The shortest time for the rest of an unwanted body; the longest is that of an upload. */
 const LINGER_MS = 30_000
-/** Connections that wait to be taken; Node's 511 makes clients of a burst wait seconds for the system's next try. */
+/** Connections that wait to be accepted. With Node's 511, clients of a burst wait seconds for the system's next try. */
 const BACKLOG = 4_096
 const IDLE_SWEEP_MS = 250
-/** How long the line of a stream whose client left waits for the handler to learn the cost: longer than any drain. */
+/** How long the log line of a stream waits for its cost after the client has left: longer than any drain. */
 const LATE_LINE_MS = 180_000
-/** What logs say of a request whose client left before the answer, as nginx does. It is never sent. */
+/** The status in logs for a client that left before the answer, as in nginx. It is never sent. */
 const STATUS_CLIENT_GONE = 499
 const FAULT_CHARS_MAX = 300
 const MAINTENANCE_RETRY_SECONDS_MAX = 60
@@ -42,9 +45,16 @@ const PREFLIGHT = Object.freeze({
   'access-control-max-age': '86400',
 })
 
-/** The HTTP edge: one order of checks, one error boundary, one log line a request. It knows no money. */
+/** For an edge that shares its memory with nobody. */
+const ROOMY: ReplyRoom = { unsent: () => ignore, isWanted: false }
+
+/** The HTTP edge: one order of checks, one error boundary, one log line for each request. It does not know money. */
 export function createEdge<P>(options: EdgeOptions<P>): Edge {
   return new HttpEdge(options)
+}
+
+interface UnfinishedLine extends BagItem {
+  readonly finish: () => void
 }
 
 class HttpEdge<P> implements Edge {
@@ -56,8 +66,9 @@ class HttpEdge<P> implements Edge {
   readonly #body: BodyPorts
   readonly #budget: BodyBudget
   readonly #lingering: Lingering
-  /** Ends the lines of hijacked responses: at the close of the edge nobody waits for their cost any more. */
-  readonly #unfinished = new Set<() => void>()
+  readonly #readers: SlowReaders
+  /** Ends the lines of hijacked responses: when the edge closes, nobody waits for their cost any more. */
+  readonly #unfinished = new Bag<UnfinishedLine>()
   readonly sockets: SocketShares
   #draining = false
 
@@ -79,22 +90,26 @@ class HttpEdge<P> implements Edge {
     this.#body = { deadlines: new BodyDeadlines(clock), random: uniform }
     this.#budget = new BodyBudget(options.bodyBudgetBytes)
     this.#lingering = new Lingering(clock)
+    this.#readers = new SlowReaders({ clock, room: options.replyRoom ?? ROOMY })
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX
     this.sockets = new SocketShares({ clock, proxies, connectionsMax, notice: options.notice ?? ignore })
     this.server = createServer({
       headersTimeout: this.#timeouts.headers,
-      // The edge's own body deadline answers first; Node's is the net under it.
+      // The edge's own body deadline answers first; Node's is the fallback.
       requestTimeout: this.#timeouts.upload + LINGER_MS + this.#timeouts.check,
       keepAliveTimeout: this.#timeouts.keepAlive,
       connectionsCheckingInterval: this.#timeouts.check,
-      // A client that vanished while it waits for a long answer is noticed by TCP's own probes.
+      // TCP keep-alive finds a client that vanished while it waits for a long answer.
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
-      // Checked by ourselves, so that the refusal has a body.
+      // We check it ourselves, so that the refusal has a body.
       requireHostHeader: false,
     })
     this.server.maxConnections = connectionsMax
-    this.server.on('connection', (socket) => this.sockets.add(socket))
+    this.server.on('connection', (socket) => {
+      this.sockets.add(socket)
+      this.#readers.add(socket)
+    })
     this.server.on('request', (request, response) => this.#start(request, response, false))
     this.server.on('checkContinue', (request, response) => this.#start(request, response, true))
     this.server.on('checkExpectation', (request, response) => this.#start(request, response, false))
@@ -131,7 +146,7 @@ class HttpEdge<P> implements Edge {
     await closed
     stopSweep()
     stopCut()
-    for (const finish of this.#unfinished) finish()
+    for (const line of this.#unfinished) line.finish()
   }
 
   #start(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
@@ -144,7 +159,7 @@ class HttpEdge<P> implements Edge {
     }
   }
 
-  /** Everything before the body, in the order of wire.md 7.3. */
+  /** All checks before the body, in the order of wire.md 7.3. */
   #route(exchange: Exchange<P>): void {
     const { request } = exchange
     const method = request.method ?? ''
@@ -241,13 +256,13 @@ class HttpEdge<P> implements Edge {
 
   #send(exchange: Exchange<P>, reply: Reply): void {
     const gone = exchange.response.destroyed
-    sendReply(exchange, reply)
+    sendReply(exchange, reply, this.#readers)
     this.#release(exchange)
     if (gone) exchange.log.set({ aborted: true })
     exchange.log.finish(gone ? STATUS_CLIENT_GONE : reply.status)
   }
 
-  /** The error boundary: whatever was thrown becomes an answer, a line, and, if it was a bug, a report. */
+  /** The error boundary: anything thrown becomes an answer and a log line; a bug is also reported. */
   #fail(exchange: Exchange<P>, thrown: unknown, close = false): void {
     this.#release(exchange)
     if (thrown instanceof ClientGone || (exchange.response.destroyed && !exchange.response.headersSent)) {
@@ -261,8 +276,9 @@ class HttpEdge<P> implements Edge {
     if (refusedBy !== undefined) exchange.log.set({ refused_by: refusedBy })
     if (error.errorName !== 'internal_error' && cause instanceof Error) exchange.log.set({ fault: faultText(cause) })
     if (exchange.response.headersSent) {
-      // A cut answer must not look whole (wire.md F2).
-      exchange.response.socket?.resetAndDestroy()
+      // A cut answer must not look complete (wire.md C2).
+      const { socket } = exchange.response
+      if (socket !== null) breakConnection(socket)
       return exchange.log.finish(error.status)
     }
     try {
@@ -277,7 +293,7 @@ class HttpEdge<P> implements Edge {
   #sendError(exchange: Exchange<P>, error: ApiError, close: boolean): void {
     const { request, response, startedMs } = exchange
     const slow = error.errorName === 'request_timeout'
-    // A response that waits for an earlier one on its connection has no socket yet.
+    // A pipelined response that waits for an earlier one has no socket yet.
     const lingers = !close && response.socket !== null && leavesRest(request, slow)
     const after: AfterError = lingers ? 'linger' : close || slow ? 'close' : 'keep'
     sendError(exchange, error, after)
@@ -288,7 +304,7 @@ class HttpEdge<P> implements Edge {
       )
   }
 
-  /** Sees to it that a hijacked response has its line even if the handler forgets it. */
+  /** Makes sure that a hijacked response has its log line even if the handler forgets it. */
   #watch(exchange: Exchange<P>): void {
     const { response, log } = exchange
     this.#release(exchange)
@@ -296,15 +312,16 @@ class HttpEdge<P> implements Edge {
     let cancel = (): void => undefined
     const finish = (): void => {
       cancel()
-      this.#unfinished.delete(finish)
+      this.#unfinished.delete(line)
       if (!response.writableFinished) log.set({ aborted: true })
       log.finish(response.statusCode)
     }
+    const line: UnfinishedLine = { bagPlace: 0, finish }
     const onClose = (): void => {
       if (log.finished || response.writableFinished) finish()
       else cancel = this.#options.clock.after(LATE_LINE_MS, finish)
     }
-    this.#unfinished.add(finish)
+    this.#unfinished.add(line)
     if (response.closed) onClose()
     else response.on('close', onClose)
   }
@@ -315,7 +332,7 @@ class HttpEdge<P> implements Edge {
   }
 }
 
-/** What did not answer, as one line of the log: no bug of ours, so without a stack. */
+/** The dependency that did not answer, as one log line. It is not our bug, so there is no stack. */
 function faultText({ message, cause }: Error): string {
   const inner = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
   return `${message}${inner}`.slice(0, FAULT_CHARS_MAX).replaceAll(/\s+/g, ' ')
@@ -328,7 +345,7 @@ function underMaintenance(notice: MaintenanceNotice): ApiError {
   return new ApiError('maintenance_mode', message, { retryAfterSeconds })
 }
 
-/** A response whose client is gone reports writes as errors; nothing is left to do about them. */
+/** Writes to a client that has gone report errors; there is nothing to do about them. */
 function ignore(): void {
   return undefined
 }

@@ -15,9 +15,9 @@ export interface SocketSharePorts {
 }
 
 /**
- * Connections by the address of their other end, IPv6 by /64. An address may have 256, and no more than are still free;
- * its next one takes the place of its own oldest that has no request under way, so that a busy one beside idle ones is
- * served, and others never notice either. Only the operator's own proxies, which bring many clients, are not counted.
+ * Counts connections by remote address, IPv6 by /64. An address may have 256, and never more than are still free. Above
+ * that, a new connection replaces the oldest idle one of the same address: a client with idle connections is still
+ * served, and other addresses notice nothing. The operator's own proxies carry many clients and are not counted.
  */
 export class SocketShares {
   readonly #ports: SocketSharePorts
@@ -25,7 +25,7 @@ export class SocketShares {
   readonly #byAddress = new Map<string, Set<Socket>>()
   #noticedMs = Number.NEGATIVE_INFINITY
   open = 0
-  /** Refused or closed for another of the same address, since the start. */
+  /** Connections refused or closed for the share of their address, since the start. */
   refused = 0
   replaced = 0
 
@@ -34,7 +34,7 @@ export class SocketShares {
     this.#connectionsMax = ports.connectionsMax ?? CONNECTIONS_MAX
   }
 
-  /** Counts a new connection in, or closes it. */
+  /** Counts a new connection, or closes it. */
   add(socket: Socket): void {
     this.open += 1
     const address = this.#ports.proxies.peerOf(socket)
@@ -82,9 +82,9 @@ export class SocketShares {
   }
 }
 
-/** Nothing is asked on it, or the answer has been sent and only the rest of an unwanted body is awaited. */
+/** Idle: no request runs, or the answer has been sent and only the rest of an unwanted body is read. */
 function isIdle(socket: Socket): boolean {
-  // Node keeps the running response on the server's own sockets, as its default handler of broken requests reads it.
+  // Node keeps the running response on the server's own sockets; its default handler of broken requests reads it too.
   const { _httpMessage: running } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
   return (running ?? null) === null || socket.writableEnded
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { movingClock } from '../../test/harness/moving-clock.ts'
@@ -15,10 +15,14 @@ interface Bench {
   readonly events: string[]
 }
 
-/** One client with an open stream over a real socket; the client reads nothing until told. */
-async function open(context: TestContext): Promise<Bench> {
-  const clock = movingClock()
-  const streams = new SseStreams(clock)
+interface Client {
+  readonly clock: Bench['clock']
+  readonly server: Server
+  readonly socket: Socket
+}
+
+/** A client over a real socket; it reads nothing until told. */
+async function dial(context: TestContext): Promise<Client> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   // A listening TCP server has an address object.
@@ -29,15 +33,31 @@ async function open(context: TestContext): Promise<Bench> {
     server.closeAllConnections()
     server.close()
   })
+  return { clock: movingClock(), server, socket }
+}
+
+/** The answer to the client's next request. */
+async function ask({ server, socket }: Client): Promise<ServerResponse> {
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+  return response
+}
+
+function streamOn(response: ServerResponse, { clock, socket }: Client): Bench {
+  const streams = new SseStreams(clock)
   const events: string[] = []
   const stream = streams.open(
     response,
     { 'x-request-id': 'r', 'cache-control': 'no-store' },
-    { onDrain: () => events.push('drain'), onClose: () => events.push('close') },
+    { drained: () => events.push('drain'), detached: () => events.push('close') },
   )
   return { streams, clock, socket, stream, events }
+}
+
+/** One client with an open stream. */
+async function open(context: TestContext): Promise<Bench> {
+  const client = await dial(context)
+  return streamOn(await ask(client), client)
 }
 
 async function textUntilEnd(socket: Socket): Promise<string> {
@@ -64,12 +84,12 @@ test('D-3.3: the head of a stream leaves once with its first bytes, and a clean 
   assert.deepEqual(events, [])
 })
 
-test('F41: write answers false to a slow reader, and drain is told when it has read', async (context) => {
+test('F41: write answers false to a slow reader, and drain follows when it has read', async (context) => {
   const { stream, socket, events } = await open(context)
   while (stream.write(Buffer.alloc(65_536, 0x20)));
   assert.deepEqual(events, [])
   socket.resume()
-  while (events.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(10_000, 'what the reader did is told', () => events.length > 0)
   assert.deepEqual(events, ['drain'])
 })
 
@@ -87,6 +107,19 @@ test('F41: a reader that takes nothing for 60 s is reset, once told to the owner
   socket.destroy()
 })
 
+test('F41: a stream that waits for 60 s behind another answer of its connection is let go of, and has no socket to watch', async (context) => {
+  const client = await dial(context)
+  const first = await ask(client)
+  const response = await ask(client)
+  const { stream, events, clock, streams } = streamOn(response, client)
+  while (stream.write(Buffer.alloc(65_536, 0x20)));
+  clock.advance(55_000)
+  assert.deepEqual([response.socket, first.socket?.writableLength, stream.closed], [null, 0, false])
+  clock.advance(10_000)
+  await until(10_000, 'its owner is told', () => events.length > 0)
+  assert.deepEqual([stream.closed, events, streams.size, first.destroyed], [true, ['close'], 0, false])
+})
+
 test('a stream that keeps up is never taken for stalled, however long it is silent', async (context) => {
   const { stream, socket, clock } = await open(context)
   socket.resume()
@@ -95,7 +128,7 @@ test('a stream that keeps up is never taken for stalled, however long it is sile
   assert.equal(stream.closed, false)
 })
 
-test('reset breaks the connection, and the client leaving is told', async (context) => {
+test('reset breaks the connection, and the end of the client is reported', async (context) => {
   const first = await open(context)
   first.stream.write('data: 1\n\n')
   await once(first.socket, 'data')
@@ -106,6 +139,6 @@ test('reset breaks the connection, and the client leaving is told', async (conte
   const second = await open(context)
   second.stream.write('data: 1\n\n')
   second.socket.destroy()
-  while (second.events.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(10_000, 'what the reader did is told', () => second.events.length > 0)
   assert.deepEqual([second.events, second.streams.size], [['close'], 0])
 })

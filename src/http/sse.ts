@@ -1,22 +1,26 @@
 import type { ServerResponse } from 'node:http'
+import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
+import { breakConnection } from './break-connection.ts'
+import { STALL_MS, SWEEP_MS } from './slow-readers.ts'
 
-/** A client that takes nothing for this long is taken for dead (reliability.md F41). */
-const STALL_MS = 60_000
-const SWEEP_MS = 5_000
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
-export interface SseEvents {
-  /** The client has room again after `write` answered false. */
-  onDrain(): void
+/** The answer that a stream sends. */
+export interface StreamOwner {
+  /** The client has room again after `write` returned false. */
+  drained(stream: SseStream): void
   /** The connection ended before `end`, by the client or by the stall limit. Called at most once. */
-  onClose(): void
+  detached(stream: SseStream): void
 }
 
-/** Opens event streams and watches all of them with one timer. */
+/**
+ * Opens event streams and watches all of them with one timer. `SlowReaders` sees sockets: it does not see a stream that
+ * waits behind another answer of its connection, and so has no socket.
+ */
 export class SseStreams {
   readonly #clock: Clock
-  readonly #open = new Set<SseStream>()
+  readonly #open = new Bag<SseStream>()
   #ticking = false
 
   constructor(clock: Clock) {
@@ -28,16 +32,16 @@ export class SseStreams {
   }
 
   /**
-   * Commits to 200; the head leaves in one packet with the first write. `headers` are the call's base headers and the
-   * handler's own, in lower case. Another `contentType` is a body of bytes, watched like the events.
+   * Commits to status 200; the head leaves in one packet with the first write. `headers` are the call's base headers
+   * and the handler's own, in lower case. Another `contentType` is a body of bytes, watched in the same way.
    */
   open(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
-    events: SseEvents,
+    owner: StreamOwner,
     contentType = EVENT_STREAM,
   ): SseStream {
-    const stream = new SseStream(response, this.#clock, events, () => this.#open.delete(stream))
+    const stream = new SseStream(response, this.#clock, owner, () => this.#open.delete(stream))
     response.writeHead(200, {
       ...headers,
       'content-type': contentType,
@@ -60,11 +64,12 @@ export class SseStreams {
   }
 }
 
-/** One client's event stream. Bytes go out as they are given: the caller forms the events. */
-export class SseStream {
+/** One client's event stream. Bytes are sent as given: the caller forms the events. */
+export class SseStream implements BagItem {
+  bagPlace = 0
   readonly #response: ServerResponse
   readonly #clock: Clock
-  readonly #events: SseEvents
+  readonly #owner: StreamOwner
   readonly #forget: () => void
   #ended = false
   #closed: boolean
@@ -72,15 +77,15 @@ export class SseStream {
   #stalledSinceMs: number | null = null
   #pendingBytes = 0
 
-  constructor(response: ServerResponse, clock: Clock, events: SseEvents, forget: () => void) {
+  constructor(response: ServerResponse, clock: Clock, owner: StreamOwner, forget: () => void) {
     this.#response = response
     this.#clock = clock
-    this.#events = events
+    this.#owner = owner
     this.#forget = forget
     this.#closed = response.destroyed
     response.on('drain', () => this.#drained())
     response.on('close', () => this.#gone())
-    if (this.#closed) queueMicrotask(() => this.#events.onClose())
+    if (this.#closed) queueMicrotask(() => this.#owner.detached(this))
   }
 
   /** True once the client can receive nothing more. */
@@ -88,7 +93,10 @@ export class SseStream {
     return this.#closed
   }
 
-  /** false asks the caller to pause until `onDrain`; the bytes are taken either way. After the close they are dropped. */
+  /**
+   * Returns false when the caller should pause until the owner is `drained`; the bytes are taken either way. After the
+   * close they are dropped.
+   */
   write(bytes: Buffer | string): boolean {
     if (this.#closed || this.#ended) return true
     if (this.#response.write(bytes)) return true
@@ -99,7 +107,7 @@ export class SseStream {
     return false
   }
 
-  /** Sends the last bytes and ends the body cleanly. The stall limit still holds for what is buffered. */
+  /** Sends the last bytes and ends the body cleanly. The stall limit still holds for buffered bytes. */
   end(bytes?: Buffer | string): void {
     if (this.#closed || this.#ended) return
     this.#ended = true
@@ -109,15 +117,15 @@ export class SseStream {
     this.#pendingBytes = this.#response.writableLength
   }
 
-  /** Breaks the connection with RST, so that no client takes a cut answer for a whole one (wire.md F2). */
+  /** Breaks the connection with RST, so that a cut answer does not look complete (wire.md C2). */
   reset(): void {
     if (this.#closed) return
     const { socket } = this.#response
     if (socket === null) this.#response.destroy()
-    else socket.resetAndDestroy()
+    else breakConnection(socket)
   }
 
-  /** The sweep: progress is what the client took, not what we wrote. */
+  /** The sweep: only bytes that the client has taken count as progress. */
   resetIfStalled(): void {
     if (this.#stalledSinceMs === null) return
     const pendingBytes = this.#response.writableLength
@@ -129,13 +137,13 @@ export class SseStream {
 
   #drained(): void {
     this.#stalledSinceMs = null
-    if (!this.#ended && !this.#closed) this.#events.onDrain()
+    if (!this.#ended && !this.#closed) this.#owner.drained(this)
   }
 
   #gone(): void {
     if (this.#closed) return
     this.#closed = true
     this.#forget()
-    if (!this.#response.writableFinished) this.#events.onClose()
+    if (!this.#response.writableFinished) this.#owner.detached(this)
   }
 }

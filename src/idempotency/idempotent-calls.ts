@@ -3,11 +3,11 @@ import type { Principal } from '../access/principal.ts'
 import { ApiError, asApiError, overloaded } from '../errors.ts'
 import type { Call, HIJACKED, Reply } from '../http/edge.ts'
 import { parseMultipart } from '../http/multipart.ts'
-import type { KeyWrap } from '../ledger/seal.ts'
+import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
-import type { CallClaim } from '../relay/order.ts'
-import { answerPurpose, type ClaimOutcome, type IdempotencyStore } from '../store/idempotency-store.ts'
+import type { CallClaim } from '../relay/operation.ts'
+import { answerPurpose, type ClaimOutcome, type IdempotencyStore } from '../store/idempotency/idempotency-store.ts'
 import { keptAnswer, readKeptAnswer, writeKeptAnswer } from './kept-answer.ts'
 
 const HEADER = 'idempotency-key'
@@ -73,7 +73,7 @@ export class IdempotentCalls {
       else if (!isReply(reply)) await this.#release(claim)
       return reply
     } catch (thrown) {
-      // A job whose commit was not heard of may be there all the same: its claim waits until that is known.
+      // The commit of a job may have succeeded without an answer: its claim waits until that is known.
       if (ends === 'charge' || asApiError(thrown).status < 500) await this.#release(claim)
       throw thrown
     }
@@ -86,11 +86,11 @@ export class IdempotentCalls {
     const { accountId, keyId } = principalOf(call)
     const id = digest([accountId, keyId, key])
     const generationId = timedId(prefix, call.arrivedAtMs, this.#ports.ids)
-    const seal: CallClaim['seal'] = (answer) => {
+    const encrypt: CallClaim['encrypt'] = (answer) => {
       const kept = keptAnswer(200, answer)
-      return kept === null ? null : this.#ports.keyWrap.seal(writeKeptAnswer(kept), answerPurpose(id, generationId))
+      return kept === null ? null : this.#ports.keyWrap.encrypt(writeKeptAnswer(kept), answerPurpose(id, generationId))
     }
-    return { id, generationId, seal }
+    return { id, generationId, encrypt }
   }
 
   async #claim(call: Call<Principal>, { id, generationId }: CallClaim): Promise<ClaimOutcome> {
@@ -136,24 +136,21 @@ export class IdempotentCalls {
     return { status: kept.status, body: kept.bytes, contentType: kept.contentType ?? JSON_TYPE, headers }
   }
 
-  /** null where the key that sealed it is no longer there. */
+  /** null where the key that encrypted it is no longer there. */
   #opened(answer: Buffer, id: string, generationId: string): ReturnType<typeof readKeptAnswer> | null {
     try {
-      return readKeptAnswer(this.#ports.keyWrap.open(answer, answerPurpose(id, generationId)))
+      return readKeptAnswer(this.#ports.keyWrap.decrypt(answer, answerPurpose(id, generationId)))
     } catch {
       return null
     }
   }
 
-  /**
-   * The job is there already: what is lost with the reply is only that a repeat is answered with the job as it is by
-   * then.
-   */
+  /** The job exists. Where the stored reply is lost, a repeat is answered with the current state of the job. */
   async #end({ id, generationId }: CallClaim, { status, body }: Reply): Promise<void> {
     const kept = keptAnswer(status, { body })
-    const sealed =
-      kept === null ? null : this.#ports.keyWrap.seal(writeKeptAnswer(kept), answerPurpose(id, generationId))
-    await this.#ports.store.end(id, generationId, sealed).catch(() => undefined)
+    const encrypted =
+      kept === null ? null : this.#ports.keyWrap.encrypt(writeKeptAnswer(kept), answerPurpose(id, generationId))
+    await this.#ports.store.end(id, generationId, encrypted).catch(() => undefined)
   }
 
   /** A store that does not answer now leaves the claim to its lease. */
@@ -172,8 +169,8 @@ function principalOf({ principal }: Call<Principal>): Principal {
 }
 
 /**
- * Access has looked at the key again; what it may ask for may have changed since it was answered. An answer of which
- * nothing is known is for keys of all models.
+ * Access has checked the key again: its allowed models may have changed since the first answer. An answer whose
+ * model is not known is only for keys that may use every model.
  */
 function checkModel({ allowedModels }: Principal, model: string | null): void {
   if (allowedModels === null || (model !== null && allowedModels.has(model))) return
@@ -195,7 +192,10 @@ function conflict(
   })
 }
 
-/** What was asked for. A form is told by its content: its boundary is drawn anew with each try. */
+/**
+ * The digest of the path and the body. A form is compared by its content, since clients choose another boundary for
+ * each try.
+ */
 function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Principal>): string {
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (json !== undefined) return digest([path, rawBody])

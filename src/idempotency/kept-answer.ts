@@ -1,6 +1,6 @@
-import type { AnswerBody } from '../relay/order.ts'
+import type { AnswerBody } from '../relay/operation.ts'
 
-/** What is larger is not kept (reliability.md 4 row 24). */
+/** A larger answer is not kept (guarantees.md requirement 24). */
 const ANSWER_BYTES_MAX = 1_048_576
 const LINE_END = 0x0a
 
@@ -12,7 +12,7 @@ export interface KeptAnswer {
   readonly bytes: Buffer
 }
 
-/** The bytes that the edge sends for the answer; null where they are too many to keep. */
+/** The bytes that the HTTP server sends for the answer; null where they are too many to keep. */
 export function keptAnswer(status: number, { body, contentType }: AnswerBody): KeptAnswer | null {
   const bytes = contentType === undefined ? Buffer.from(JSON.stringify(body)) : bytesOf(body)
   return bytes === null || bytes.length > ANSWER_BYTES_MAX ? null : { status, contentType: contentType ?? null, bytes }
@@ -33,7 +33,7 @@ export function writeKeptAnswer({ status, contentType, bytes }: KeptAnswer): Buf
 
 export function readKeptAnswer(written: Buffer): KeptAnswer {
   const end = written.indexOf(LINE_END)
-  // Written by `writeKeptAnswer`, and sealed since.
+  // Written by `writeKeptAnswer`, and encrypted since.
   const head = JSON.parse(written.subarray(0, end).toString('utf8')) as Pick<KeptAnswer, 'status' | 'contentType'>
   return { ...head, bytes: written.subarray(end + 1) }
 }

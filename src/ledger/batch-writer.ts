@@ -5,15 +5,15 @@ import { isHoldEnd, type EndJournal, type JournaledEnd, type HoldEnd } from './e
 import { LedgerBatch } from './ledger-core.ts'
 import type { HoldRequest, LedgerOperation, LedgerOutcome, LedgerStore } from './ledger-store.ts'
 import { Patience } from './patience.ts'
-import type { JournalTicket } from '../store/journal-file.ts'
+import type { JournalTicket } from '../store/sqlite/journal-file.ts'
 
 const BATCH_MAX = 1_024
 const QUEUE_MAX = 8_192
-/** How long the end of an answer waits for its settle (reliability.md 5), and how often it is tried meanwhile. */
+/** How long the end of an answer waits for its settle (guarantees.md 5), and how often it is tried meanwhile. */
 const OUTLAST_MS = 2_000
 const OUTLAST_PAUSE_MS = 100
 /**
- * A stuck database must turn into a 503 in a second (reliability.md F2): how long a hold waits, and a write before no
+ * A stuck database must turn into a 503 in a second (guarantees.md F2): how long a hold waits, and a write before no
  * more is taken on.
  */
 const HOLD_MS = 900
@@ -26,13 +26,16 @@ export interface BatchWriterPorts {
    * once.
    */
   readonly gather?: (() => Promise<void>) | undefined
-  /** Least time between the starts of two batches, ms: under load many requests share a commit, alone nobody waits. */
-  readonly spacingMs: number
+  /**
+   * Least time between the starts of two batches, ms: under load many requests share a commit; a single one does not
+   * wait.
+   */
+  readonly spacingMs: () => number
   /** Takes the ends that the store has not confirmed in time; null = they are refused then. */
   readonly journal: EndJournal | null
   /** A sentence for the operator. */
   readonly notice: (message: string) => void
-  /** The store was found down, by what it said, or up again (null). */
+  /** The store failed, with its message, or works again (null). */
   readonly turned?: (cause: Error | null) => void
 }
 
@@ -44,6 +47,8 @@ interface Queued {
   ticket: JournalTicket | null
   /** On its way into the journal. */
   journaling: boolean
+  /** It was in a write, so the store may have it, whatever that write has said. */
+  sent: boolean
   /** The store has it, or will never. */
   over: boolean
   /** A hold whose asker has been refused. */
@@ -89,14 +94,16 @@ export class BatchWriter {
     return this.#down
   }
 
-  /** What others have learned of the store: an error of its own, or null where it writes. */
+  /** The state of the store as others found it: its error, or null where it works. */
   learn(cause: Error | null): void {
     if (this.#down === (cause !== null)) return
     this.#down = cause !== null
     this.#ports.turned?.(cause)
   }
 
-  /** No more should be taken on: too much waits, or the store is down and one write is finding out whether it is back. */
+  /**
+   * No more should be taken on: too much waits, or the store is down and one write is finding out whether it is back.
+   */
   get blocked(): boolean {
     return this.#queue.length >= QUEUE_MAX || (this.#down && this.#writing !== null) || this.#stuck
   }
@@ -117,6 +124,7 @@ export class BatchWriter {
         giveUpAtMs: null,
         ticket: null,
         journaling: false,
+        sent: false,
         over: false,
         abandoned: false,
         resolve,
@@ -134,6 +142,7 @@ export class BatchWriter {
       giveUpAtMs: null,
       ticket,
       journaling: false,
+      sent: false,
       over: false,
       abandoned: false,
       resolve: () => undefined,
@@ -162,7 +171,7 @@ export class BatchWriter {
   #watch(queued: Queued): void {
     const { operation } = queued
     if (isHoldEnd(operation)) this.#ends.watch(queued)
-    // A job is made with its hold: it cannot be given up alone.
+    // A job is created with its hold: neither can be given up without the other.
     else if (operation.op === 'hold' && operation.job === undefined) this.#holds.watch(queued)
   }
 
@@ -178,7 +187,7 @@ export class BatchWriter {
 
   async #space(): Promise<void> {
     const { clock, spacingMs } = this.#ports
-    const waitMs = this.#startedMs + spacingMs - clock.monotonic()
+    const waitMs = this.#startedMs + spacingMs() - clock.monotonic()
     if (waitMs > 0) await this.#pause(waitMs)
     this.#startedMs = clock.monotonic()
   }
@@ -194,6 +203,7 @@ export class BatchWriter {
     // After an outage even a hold finds out whether the store can write again.
     const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)
     this.#writeStartedMs = this.#ports.clock.monotonic()
+    for (const queued of batch) queued.sent = true
     try {
       await this.#ports.store.commit(
         batch.map(({ operation }) => operation),
@@ -244,7 +254,10 @@ export class BatchWriter {
     this.#holds.forget(queued)
   }
 
-  /** What has waited long enough is answered once it is on this machine's disk; the store is asked until it has it. */
+  /**
+   * An operation that has waited too long is answered once it is on this machine's disk; the store is asked until it
+   * has it.
+   */
   async #journal(overdue: readonly Queued[]): Promise<void> {
     const { journal, clock } = this.#ports
     const ends = overdue.flatMap((queued) =>
@@ -272,11 +285,14 @@ export class BatchWriter {
       }
       queued.ticket = ticket
       queued.operation = unguarded(operation)
-      queued.resolve(
-        operation.op === 'settle'
-          ? { status: 'journaled', chargedMicro: operation.costMicro, shortfallMicro: 0n }
-          : { status: 'journaled' },
-      )
+      // The store may have charged it already: its client is told neither a cost nor that it is free.
+      if (queued.sent && isGuarded(operation)) queued.reject(storeUnavailable(null))
+      else
+        queued.resolve(
+          operation.op === 'settle'
+            ? { status: 'journaled', chargedMicro: operation.costMicro, shortfallMicro: 0n }
+            : { status: 'journaled' },
+        )
     }
   }
 
@@ -288,7 +304,7 @@ export class BatchWriter {
     }
   }
 
-  /** One poisoned operation must not fail its neighbours: halves are tried until it stands alone. */
+  /** One faulty operation must not fail the others: the batch is halved until it is found. */
   async #splitOrFail(batch: readonly Queued[], thrown: unknown): Promise<void> {
     if (thrown instanceof StoreUnavailableError) {
       await this.#outlast(batch, thrown)
@@ -336,7 +352,11 @@ export class BatchWriter {
   }
 }
 
-/** Who was told that it is free is not charged for it later. */
+function isGuarded(operation: HoldEnd): boolean {
+  return operation.op === 'void' && operation.guarded !== undefined
+}
+
+/** A client that was told that its answer is free is not charged for it later. */
 function unguarded(operation: HoldEnd): HoldEnd {
   if (operation.op !== 'void') return operation
   const { guarded: _guarded, ...free } = operation

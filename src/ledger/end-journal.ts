@@ -1,4 +1,4 @@
-import type { Journal, JournalRecord, JournalTicket } from '../store/journal-file.ts'
+import type { Journal, JournalRecord, JournalTicket } from '../store/sqlite/journal-file.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import type { LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
 
@@ -11,7 +11,9 @@ export interface JournaledEnd {
   readonly ticket: JournalTicket
 }
 
-/** Ends of holds in the journal's records. A job's end is not among them: its runner asks for it until the store has it. */
+/**
+ * Ends of holds in the journal's records. A job's end is not among them: its runner asks for it until the store has it.
+ */
 export class EndJournal {
   readonly #journal: Journal
 
@@ -52,7 +54,7 @@ interface Payload {
   readonly providerCostMicro: string
   readonly insuredMicro: string
   readonly record: GenerationRecord | null
-  /** The answer under its Idempotency-Key, sealed, in base64: the charge that it tells is the cost. */
+  /** The answer under its Idempotency-Key, encrypted, in base64: the charge that it tells is the cost. */
   readonly claim?: { readonly id: string; readonly answer: string | null }
   readonly atMs: number
   readonly day?: string | undefined

@@ -1,4 +1,4 @@
-/** Everything that the audit log tells of: the pages have a text for each. */
+/** Every action of the audit log; the console has a text for each. */
 export const EVENT_ACTIONS = [
   'account.create',
   'account.update',
@@ -58,6 +58,6 @@ export const EVENT_ACTIONS = [
 ] as const
 export type EventAction = (typeof EVENT_ACTIONS)[number]
 
-/** Who acts where it is no person and no payment provider: their name is shown as it is. */
+/** Actors that are neither a person nor a payment provider: their name is shown unchanged. */
 export const EVENT_ACTORS = ['token', 'start', 'system', 'cbr', 'cli', 'unknown'] as const
 export type EventActor = (typeof EVENT_ACTORS)[number]

@@ -10,7 +10,10 @@ export const FREE_HOUR_MICRO = 20_000_000n
 /** … and one part in so many of what the account spent in that hour: 5 %. */
 export const FREE_SPEND_PARTS = 20n
 
-/** Whether more was lost to it in this hour, insured or short of its price, than max(20 RUB, 5 % of what was spent). */
+/**
+ * Whether the account has cost us more in this hour, insured or short of its price, than max(20 RUB, 5 % of its
+ * spending).
+ */
 export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
   if (hourOf(atMs) !== account.freeHourMs) return false
   return (
@@ -18,7 +21,7 @@ export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
   )
 }
 
-/** Adds to the sums of the hour, which begin anew with it; what comes late, from a journal, is left out. */
+/** Adds to the sums of the hour, which start again each hour; a late entry from a journal is left out. */
 export function countInFreeHour(
   account: AccountRow,
   atMs: number,

@@ -1,29 +1,33 @@
 import type { ErrorType } from '../errors.ts'
+import type { Label } from '../meter-table.ts'
 import type { Usage } from '../meters.ts'
+import type { RequestType } from '../model-types.ts'
+import type { Micro } from '../money.ts'
 
 export type GenerationStatus = 'completed' | 'error' | 'cancelled'
-/**
- * `provider_cost`: it would have been free, had the account not used up what is free in an hour (reliability.md 3.5 row
- * 20).
- */
-export type BillingBasis = 'provider_usage' | 'counted' | 'drained' | 'free' | 'provider_cost'
+/** `provider_cost`: it would have been free, but the account has used up its free hour (guarantees.md 3.5 row 20). */
+export const BILLING_BASES = ['provider_usage', 'counted', 'drained', 'free', 'provider_cost'] as const
+export type BillingBasis = (typeof BILLING_BASES)[number]
 
 /** How an attempt fails: what the adapters and the relay know of it. */
-export type AttemptReason =
-  | 'connect'
-  | 'saturated'
-  | 'unsendable'
-  | 'timeout'
-  | 'stall'
-  | 'status'
-  | 'cut'
-  | 'garbage'
-  | 'error_event'
-  | 'too_large'
-  | 'cancelled'
-  | 'empty'
+export const ATTEMPT_REASONS = [
+  'connect',
+  'saturated',
+  'unsendable',
+  'timeout',
+  'stall',
+  'status',
+  'cut',
+  'garbage',
+  'error_event',
+  'too_large',
+  'cancelled',
+  'empty',
+] as const
+export type AttemptReason = (typeof ATTEMPT_REASONS)[number]
 /** Why an answer ended, whatever its provider calls it. */
-export type EndReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+export const END_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'error'] as const
+export type EndReason = (typeof END_REASONS)[number]
 
 /** An attempt that failed: who, how and with which status; never what a provider said. */
 export interface FailedAttemptNote {
@@ -32,7 +36,10 @@ export interface FailedAttemptNote {
   readonly status: number | null
 }
 
-/** Longer than any that a provider gives: what it calls an answer is kept for years, and may be as long as the answer. */
+/**
+ * Longer than any name that a provider gives. The name is kept for years, and a hostile one may be as long as the
+ * answer.
+ */
 const NAME_CHARS_MAX = 256
 
 /** A provider's own word, as far as it is kept: cut, and without what no database takes as text. */
@@ -40,59 +47,288 @@ export function keptName(name: string | null): string | null {
   return name === null ? null : name.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
 }
 
+/** What an account sees of a field. */
+interface Shown {
+  readonly name: string
+  /** `log`: in each row of its log, and so on the page of a request; `request`: only there. */
+  readonly in: 'log' | 'request'
+  /** Its place there. */
+  readonly place: number
+  readonly csv?: true
+  /** The console lists it among the facts of a request; absent = it is shown elsewhere on the page. */
+  readonly fact?: { readonly label: Label; readonly style: FactStyle }
+}
+
+/** How the console writes a fact: in letters of one width, or as its type is written. */
+export type FactStyle = 'id' | 'plain'
+
+interface Field {
+  /** Whether the request sets it or only the ledger that charges it. */
+  readonly by: 'request' | 'ledger'
+  /** Absent, not null, where there is nothing to say. */
+  readonly optional?: true
+  /** How it is written for a reader; absent = as it is. */
+  readonly as?: 'rubles' | 'time'
+  readonly shown?: Shown
+  /** In a record of `GET /v1/generation`, and in the operator's log. */
+  readonly api?: Place
+  /** Only in the operator's log, behind those. */
+  readonly operator?: Place
+}
+
+interface Place {
+  readonly name: string
+  readonly place: number
+}
+
+/** Names the type of a field's values; no field has this key. */
+declare const VALUE: unique symbol
+
+function field<T>() {
+  return <const F extends Field>(of: F): F & { readonly [VALUE]?: T } => of
+}
+
 /**
- * One row of the usage log: everything needed to explain and to replay a charge (wire.md 6, reliability.md I17). No
- * bodies, no secrets.
+ * A row for each field of the usage log: everything needed to explain and to replay a charge (wire.md 6,
+ * guarantees.md I17). No bodies, no secrets. A new field is a row here and a value where requests end: the store
+ * keeps it, and each reader that the row names sees it. Fields without a column in the store are written
+ * in this order.
  */
-export interface GenerationRecord {
-  readonly generationId: string
-  readonly accountId: string
-  readonly keyId: string
-  readonly requestId: string
-  readonly type:
-    | 'chat'
-    | 'responses'
-    | 'completions'
-    | 'embeddings'
-    | 'image'
-    | 'tts'
-    | 'transcription'
-    | 'translation'
-    | 'rerank'
-    | 'video'
-  readonly model: string
-  readonly providerSlug: string | null
-  readonly providerName: string | null
-  readonly endpointId: string | null
-  readonly upstreamId: string | null
-  readonly status: GenerationStatus
-  readonly errorType: ErrorType | null
-  readonly finishReason: EndReason | null
-  readonly nativeFinishReason: string | null
-  /** What is charged by. */
-  readonly usage: Usage
-  /** What the provider reported and by that bills us; absent where it is the same. */
-  readonly reportedUsage?: Usage
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cachedTokens: number
-  readonly reasoningTokens: number
-  readonly billingBasis: BillingBasis
-  /** The provider reported more than there can be, or no number that can be read. */
-  readonly flagged: boolean
-  readonly priceVersion: number
+export const LOG_FIELDS = {
+  id: field<number>()({ by: 'ledger', api: { name: 'id', place: 1 } }),
+  generationId: field<string>()({
+    by: 'request',
+    api: { name: 'generation_id', place: 7 },
+    shown: { name: 'generation_id', in: 'log', place: 1, csv: true },
+  }),
+  accountId: field<string>()({ by: 'request', operator: { name: 'account', place: 1 } }),
+  keyId: field<string>()({
+    by: 'request',
+    operator: { name: 'key', place: 2 },
+    shown: { name: 'key_id', in: 'log', place: 11 },
+  }),
+  requestId: field<string>()({
+    by: 'request',
+    api: { name: 'request_id', place: 8 },
+    shown: {
+      name: 'request_id',
+      in: 'log',
+      place: 2,
+      csv: true,
+      fact: { label: { en: 'Request id', ru: 'ID запроса' }, style: 'id' },
+    },
+  }),
+  type: field<RequestType>()({
+    by: 'request',
+    api: { name: 'type', place: 9 },
+    shown: { name: 'type', in: 'log', place: 4, csv: true },
+  }),
+  model: field<string>()({
+    by: 'request',
+    api: { name: 'model_name', place: 2 },
+    shown: { name: 'model', in: 'log', place: 5, csv: true },
+  }),
+  providerSlug: field<string | null>()({
+    by: 'request',
+    operator: { name: 'provider', place: 3 },
+    shown: { name: 'provider', in: 'log', place: 6, csv: true },
+  }),
+  providerName: field<string | null>()({
+    by: 'request',
+    api: { name: 'provider_name', place: 11 },
+    shown: { name: 'provider_name', in: 'log', place: 7 },
+  }),
+  endpointId: field<string | null>()({ by: 'request', operator: { name: 'endpoint', place: 4 } }),
+  upstreamId: field<string | null>()({
+    by: 'request',
+    operator: { name: 'upstream_id', place: 5 },
+    shown: {
+      name: 'upstream_id',
+      in: 'request',
+      place: 1,
+      fact: { label: { en: "Provider's id", ru: 'ID у провайдера' }, style: 'id' },
+    },
+  }),
+  status: field<GenerationStatus>()({
+    by: 'request',
+    api: { name: 'status', place: 10 },
+    shown: { name: 'status', in: 'log', place: 8, csv: true },
+  }),
+  errorType: field<ErrorType | null>()({
+    by: 'request',
+    operator: { name: 'error_type', place: 7 },
+    shown: { name: 'error_type', in: 'log', place: 9, csv: true },
+  }),
+  finishReason: field<EndReason | null>()({
+    by: 'request',
+    api: { name: 'finish_reason', place: 12 },
+    shown: { name: 'finish_reason', in: 'log', place: 10, csv: true },
+  }),
+  nativeFinishReason: field<string | null>()({
+    by: 'request',
+    shown: { name: 'native_finish_reason', in: 'request', place: 2 },
+  }),
   /** Which of the endpoint's prices by resolution; absent where it has one. */
-  readonly variant?: string
-  readonly streamed: boolean
-  readonly attempts: number
+  variant: field<string>()({ by: 'request', optional: true }),
+  /** The usage that the charge is computed from. */
+  usage: field<Usage>()({ by: 'request', operator: { name: 'meters', place: 10 } }),
+  /** The usage that the provider reported and bills; absent where it is the same. */
+  reportedUsage: field<Usage>()({ by: 'request', operator: { name: 'reported_meters', place: 11 }, optional: true }),
+  inputTokens: field<number>()({
+    by: 'request',
+    api: { name: 'input_tokens', place: 3 },
+    shown: { name: 'input_tokens', in: 'log', place: 15, csv: true },
+  }),
+  outputTokens: field<number>()({
+    by: 'request',
+    api: { name: 'output_tokens', place: 4 },
+    shown: { name: 'output_tokens', in: 'log', place: 16, csv: true },
+  }),
+  cachedTokens: field<number>()({
+    by: 'request',
+    api: { name: 'cached_tokens', place: 13 },
+    shown: { name: 'cached_tokens', in: 'log', place: 17, csv: true },
+  }),
+  reasoningTokens: field<number>()({
+    by: 'request',
+    api: { name: 'reasoning_tokens', place: 14 },
+    shown: { name: 'reasoning_tokens', in: 'log', place: 18, csv: true },
+  }),
+  billingBasis: field<BillingBasis>()({
+    by: 'request',
+    api: { name: 'billing_basis', place: 16 },
+    shown: { name: 'billing_basis', in: 'request', place: 3 },
+  }),
+  /** The provider reported more than there can be, or no number that can be read. */
+  flagged: field<boolean>()({
+    by: 'request',
+    operator: { name: 'flagged', place: 8 },
+    shown: { name: 'flagged', in: 'request', place: 4 },
+  }),
+  priceVersion: field<number>()({
+    by: 'request',
+    operator: { name: 'price_version', place: 9 },
+    shown: { name: 'price_version', in: 'request', place: 6 },
+  }),
+  streamed: field<boolean>()({
+    by: 'request',
+    api: { name: 'streamed', place: 15 },
+    shown: { name: 'streamed', in: 'log', place: 20, csv: true },
+  }),
+  attempts: field<number>()({ by: 'request', operator: { name: 'attempts', place: 6 } }),
   /** Absent where none failed. */
-  readonly failedAttempts?: readonly FailedAttemptNote[] | undefined
+  failedAttempts: field<readonly FailedAttemptNote[] | undefined>()({ by: 'request', optional: true }),
   /** ms from arrival to the first upstream event; null when none came. */
-  readonly latencyMs: number | null
-  readonly durationMs: number
+  latencyMs: field<number | null>()({
+    by: 'request',
+    api: { name: 'latency_ms', place: 17 },
+    shown: { name: 'latency_ms', in: 'log', place: 21, csv: true },
+  }),
+  durationMs: field<number>()({
+    by: 'request',
+    api: { name: 'duration_ms', place: 18 },
+    shown: { name: 'duration_ms', in: 'log', place: 22, csv: true },
+  }),
   /** Unix ms of arrival. */
-  readonly createdAtMs: number
-  readonly appUrl: string | null
-  readonly appTitle: string | null
-  readonly sessionId: string | null
+  createdAtMs: field<number>()({ by: 'request' }),
+  appUrl: field<string | null>()({
+    by: 'request',
+    api: { name: 'app_url', place: 21 },
+    shown: { name: 'app_url', in: 'log', place: 14, csv: true },
+  }),
+  appTitle: field<string | null>()({
+    by: 'request',
+    api: { name: 'app_title', place: 20 },
+    shown: { name: 'app_title', in: 'log', place: 13, csv: true },
+  }),
+  sessionId: field<string | null>()({
+    by: 'request',
+    shown: {
+      name: 'session_id',
+      in: 'request',
+      place: 5,
+      fact: { label: { en: 'Session', ru: 'Сессия' }, style: 'plain' },
+    },
+  }),
+  costMicro: field<Micro>()({
+    by: 'ledger',
+    as: 'rubles',
+    api: { name: 'total_cost', place: 5 },
+    shown: { name: 'cost', in: 'log', place: 19, csv: true },
+  }),
+  providerCostMicro: field<Micro>()({ by: 'ledger', as: 'rubles', operator: { name: 'provider_cost', place: 12 } }),
+  shortfallMicro: field<Micro>()({ by: 'ledger', as: 'rubles', operator: { name: 'shortfall', place: 14 } }),
+  insuredMicro: field<Micro>()({ by: 'ledger', as: 'rubles', operator: { name: 'insured', place: 13 } }),
+  keyName: field<string>()({
+    by: 'ledger',
+    api: { name: 'key_name', place: 19 },
+    shown: { name: 'key_name', in: 'log', place: 12, csv: true },
+  }),
+  endedAtMs: field<number>()({
+    by: 'ledger',
+    as: 'time',
+    api: { name: 'timestamp', place: 6 },
+    shown: { name: 'at', in: 'log', place: 3, csv: true },
+  }),
+} as const satisfies Readonly<Record<string, Field>>
+
+type Fields = typeof LOG_FIELDS
+export type FieldName = keyof Fields
+type ValueOf<F> = F extends { readonly [VALUE]?: infer T } ? T : never
+type NamesBy<By, Optional> = {
+  [K in FieldName]: Fields[K]['by'] extends By
+    ? Fields[K] extends { readonly optional: true }
+      ? Optional extends true
+        ? K
+        : never
+      : Optional extends true
+        ? never
+        : K
+    : never
+}[FieldName]
+type Flat<T> = { readonly [K in keyof T]: T[K] }
+type RowBy<By> = Flat<
+  { [K in NamesBy<By, false>]: ValueOf<Fields[K]> } & { [K in NamesBy<By, true>]?: ValueOf<Fields[K]> }
+>
+
+/** What a request leaves in the usage log. */
+export type GenerationRecord = RowBy<'request'>
+/** A row of the usage log: the record, and what the ledger made of it. */
+export type GenerationRow = RowBy<'request' | 'ledger'>
+
+/** Who reads a row: the account's log, the page of one request, the API, the operator. */
+export type LogView = Shown['in'] | 'api' | 'operator'
+type WrittenValue<F> = F extends { readonly as: 'rubles' }
+  ? number
+  : F extends { readonly as: 'time' }
+    ? string
+    : F extends { readonly optional: true }
+      ? ValueOf<F> | null
+      : ValueOf<F>
+type NameIn<F, V extends LogView> = V extends 'api' | 'operator'
+  ? F extends { readonly [K in V]: { readonly name: infer Name extends string } }
+    ? Name
+    : never
+  : F extends { readonly shown: { readonly in: V; readonly name: infer Name extends string } }
+    ? Name
+    : never
+/** What a reader sees of a row. */
+export type RowView<V extends LogView> = {
+  readonly [K in FieldName as NameIn<Fields[K], V>]: WrittenValue<Fields[K]>
+}
+
+export interface ViewField extends Place, Pick<Shown, 'csv' | 'fact'> {
+  readonly field: FieldName
+  readonly as: 'rubles' | 'time' | null
+}
+
+/** What a reader sees, in its order. */
+export function viewFields(view: LogView): readonly ViewField[] {
+  // The table's own names and rows.
+  return (Object.entries(LOG_FIELDS) as [FieldName, Field][])
+    .flatMap(([field, { shown, as = null, ...row }]) => {
+      const place = view === 'api' || view === 'operator' ? row[view] : shown?.in === view ? shown : undefined
+      return place === undefined ? [] : [{ ...place, field, as }]
+    })
+    .toSorted((one, other) => one.place - other.place)
 }

@@ -1,7 +1,7 @@
 import { assert } from '../lib/assert.ts'
 import type { Micro } from '../money.ts'
-import { entryHash } from '../store/hash-chain.ts'
-import type { JobMove, NewJob } from '../store/job-store.ts'
+import { entryHash } from '../store/ledger/hash-chain.ts'
+import type { JobMove, NewJob } from '../store/jobs/job.ts'
 import { countInFreeHour, isFreeHourUsedUp } from './free-hour.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import {
@@ -299,8 +299,8 @@ export class LedgerBatch {
   }
 
   /**
-   * The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (reliability.md
-   * 3.5 rule 11).
+   * The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (guarantees.md
+   * rule 11).
    */
   #chargeable(costMicro: Micro, coveredMicro: Micro, account: AccountRow, key: KeyRow, hold: HoldRow): Micro {
     if (costMicro <= coveredMicro) return costMicro
@@ -414,7 +414,7 @@ function closedAfterExpiry(hold: HoldRow): boolean {
   return hold.state === 'expired' && hold.chargedMicro !== null
 }
 
-/** A guarded void whose answer was lost may have been charged: it is told so again. */
+/** A guarded void whose answer was lost may have been charged: the repeat gets the same outcome. */
 function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: VoidRequest): VoidOutcome {
   return guarded === undefined
     ? { status: 'not_open', state: 'settled' }

@@ -1,5 +1,5 @@
 import type { Micro } from '../money.ts'
-import type { JobMove, NewJob } from '../store/job-store.ts'
+import type { JobMove, NewJob } from '../store/jobs/job.ts'
 import type { GenerationRecord } from './generation-record.ts'
 
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
@@ -22,7 +22,7 @@ export interface HoldSubject {
 
 export interface HoldRequest {
   readonly op: 'hold'
-  /** The generation id, and by that the idempotency of the hold: a repeat is a no-op. */
+  /** The generation id. It makes the hold idempotent: a repeat changes nothing. */
   readonly generationId: string
   readonly accountId: string
   readonly keyId: string
@@ -64,7 +64,7 @@ export type HoldOutcome =
 /** The Idempotency-Key of a request: ended, with the answer that is kept for it, in the commit that charges it. */
 export interface SettledClaim {
   readonly id: string
-  /** The answer, sealed, as it reads with this charge; null = it is not kept. May be called more than once. */
+  /** The answer, encrypted, as it reads with this charge; null = it is not kept. May be called more than once. */
   readonly answer: (chargedMicro: Micro) => Buffer | null
 }
 
@@ -93,7 +93,9 @@ export type SettleOutcome =
       readonly chargedMicro: Micro
       readonly shortfallMicro: Micro
     }
-  /** On this machine's disk, and in the store as soon as it answers: the charge may then still be less than the cost. */
+  /**
+   * On this machine's disk, and in the store as soon as it answers: the charge may then still be less than the cost.
+   */
   | { readonly status: 'journaled'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   /**
    * `job_moved`: the job is no longer what the move was made from; `claim_lost`: another request has its key now.
@@ -117,7 +119,7 @@ export interface VoidRequest {
   readonly day?: string
 }
 
-/** What a free answer is charged where its account has used up what is free in this hour (reliability.md 3.5 row 20). */
+/** The charge for a free answer of an account that has used up its free hour (guarantees.md rule 20). */
 export interface GuardedCharge {
   /** The provider's price of what the record says was used. */
   readonly costMicro: Micro
@@ -155,13 +157,16 @@ export interface AccountRow {
   /** Hash of its newest entry, which the next one is chained to; empty before the first. */
   entryHead: string
   /**
-   * Start of the hour of the two sums, Unix ms: what was insured for it or short of its price, and what it was charged,
-   * for `free-hour.ts`.
+   * Start of the hour of the two sums, Unix ms: the insured and short amounts of that hour, and its charges; for
+   * `free-hour.ts`.
    */
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro
   /** Rows of its usage log that retention has taken. */
+  /** As the store has them: under the account's seal, and not looked at here. */
+  readonly rateLimitText: string | null
+  readonly allowedModelsText: string | null
   readonly logDropped: bigint
   /** The first day that is in no closed month; empty = none is closed. */
   readonly openDay: string
@@ -291,8 +296,8 @@ export interface LedgerStore {
   readonly decidesHoldsInMemory: boolean
   /**
    * Loads and locks the rows of the operations, lets `decide` change them and writes its changes in one commit.
-   * Resolves when the commit is durable, where `durable` asks for it. A hold need not survive: its request dies with
-   * the process, so a batch of holds alone may be written with what follows it.
+   * Resolves when the commit is durable, where `durable` asks for it. A hold need not survive a crash, since its
+   * request dies with the process: a batch of only holds may be written with the next one.
    */
   commit(
     operations: readonly LedgerOperation[],

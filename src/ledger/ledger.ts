@@ -23,8 +23,10 @@ const PERIODS_CACHE_MS = 1_000
 /** Between two looks whether a store that could not write can write again. */
 const PROBE_MS = 1_000
 const UNWRITABLE_RETRY_SECONDS = 5
-/** How long a hold that was decided in memory may wait for the write of a settle before it is written by itself. */
+/** How long a hold that was decided in memory may wait for the write of a settle; then it gets its own write. */
 const FLUSH_MS = 25
+/** Running requests from which commits keep their full distance; fewer keep a part of it, a lone one none. */
+const FULL_SPACING_REQUESTS = 16
 
 export interface LedgerPorts {
   readonly store: LedgerStore
@@ -33,14 +35,14 @@ export interface LedgerPorts {
   readonly node: string
   /** The service's time zone now, for the periods of spending limits. */
   readonly timezone: () => string
-  /** The store has one process: what is open at the start belongs to a dead one. */
+  /** The store has one process: holds that are open at the start belong to a dead one. */
   readonly singleProcess: boolean
   /**
    * Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at
    * once.
    */
   readonly gather?: () => Promise<void>
-  /** Least time between the starts of two commits, ms; absent = none. */
+  /** Least time between the starts of two commits where many requests run, ms; absent = none. */
   readonly commitSpacingMs?: number
   /** For outages of the store; absent = an answer whose settle it does not confirm in time is refused. */
   readonly journal?: EndJournal
@@ -65,25 +67,19 @@ export class Ledger {
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports
-    const {
-      store,
-      clock,
-      gather,
-      commitSpacingMs: spacingMs = 0,
-      journal = null,
-      notice = (): void => undefined,
-    } = ports
+    const { store, clock, gather, commitSpacingMs = 0, journal = null, notice = (): void => undefined } = ports
     this.#ends = new BatchWriter({
       store,
       clock,
       gather,
-      spacingMs,
+      // A few requests gain nothing by waiting for each other.
+      spacingMs: () => commitSpacingMs * Math.min(1, this.#running.size / FULL_SPACING_REQUESTS),
       journal,
       notice,
       turned: (cause) => this.#turned(cause),
     })
     this.#holds = store.decidesHoldsInMemory
-      ? new BatchWriter({ store, clock, spacingMs: 0, journal: null, notice })
+      ? new BatchWriter({ store, clock, spacingMs: () => 0, journal: null, notice })
       : this.#ends
   }
 
@@ -119,7 +115,7 @@ export class Ledger {
     return recovered
   }
 
-  /** Stops the timers and waits for what is queued, or until the journal has it. */
+  /** Stops the timers and waits until the store or the journal has the queued operations. */
   async stop(): Promise<void> {
     for (const stop of this.#stops) stop()
     this.#stops = []
@@ -129,7 +125,7 @@ export class Ledger {
     await this.#ends.close()
   }
 
-  /** Takes the worst case of a request out of what is available; the lease is renewed until its settle or void. */
+  /** Moves the worst case of a request from available to held; the lease is renewed until its settle or void. */
   async hold(request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'>): Promise<HoldOutcome> {
     const { job, mayExceed } = request
     const atMs = this.#ports.clock.now()
@@ -143,7 +139,7 @@ export class Ledger {
       subject: request.subject,
       periods: this.periods(atMs),
       atMs,
-      // A job's hold lives as long as the job, which ends by itself at its deadline.
+      // A job's hold lives as long as the job, which ends at its deadline at the latest.
       leaseUntilMs: (job?.deadlineMs ?? atMs) + LEASE_MS,
       node: this.#ports.node,
       ...(mayExceed === undefined ? {} : { mayExceed }),
@@ -177,7 +173,7 @@ export class Ledger {
     return (await this.#ends.submit(operation)) as SettleOutcome
   }
 
-  /** Gives a hold back, durably; what is guarded may be charged instead. */
+  /** Gives a hold back, durably; a guarded void may charge a part of it. */
   async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
     this.#running.delete(request.generationId)
     const { generationId, insuredMicro, record, job, guarded } = request
@@ -223,7 +219,7 @@ export class Ledger {
     const outcome = (await writer.submit(operation)) as HoldOutcome
     if (writer === this.#ends) return outcome
     if (outcome.status === 'held') this.#flushSoon()
-    // Refused only after what has arrived before it: a settle under way may free the money.
+    // Refused only after the operations that arrived earlier: a settle under way may free the money.
     const short = outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded'
     return short && this.#ends.busy ? ((await this.#ends.submit(operation)) as HoldOutcome) : outcome
   }

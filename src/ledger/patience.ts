@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 
-/** Tells of what has been waited for too long: one timer for all, since each is waited for equally long. */
+/** Reports operations that have waited too long: one timer for all, since each may wait equally long. */
 export class Patience<T> {
   readonly #clock: Clock
   readonly #limitMs: number

@@ -1,34 +1,34 @@
 import { ApiError } from '../errors.ts'
 import { rubles, type Micro } from '../money.ts'
-import type { StatementLine, StatementStore } from '../store/statement-store.ts'
-import type { AccountRecord } from '../store/store.ts'
+import { day, flag, list, nullable, object, oneOf, rub, text, time, whole, type Static } from '../schema.ts'
+import type { StatementLine, StatementStore } from '../store/ledger/statement-store.ts'
+import type { AccountRecord } from '../store/accounts/account-store.ts'
 
 /** A statement by whole days: opening + lines = closing. Charges are one line a day and model. */
-export interface Statement {
-  readonly account: { readonly id: string; readonly name: string; readonly email: string | null }
-  readonly from: string
-  readonly to: string
-  readonly issued_at: string
-  /** Its months are closed: nothing of it changes any more. */
-  readonly closed: boolean
-  readonly opening: number
-  readonly closing: number
-  readonly totals: {
-    readonly topup: number
-    readonly refund: number
-    readonly adjustment: number
-    readonly charge: number
-  }
-  readonly lines: readonly {
-    readonly day: string
-    /** The day that it belongs to, where it was booked later; null = the same. */
-    readonly of_day: string | null
-    readonly kind: StatementLine['kind']
-    readonly text: string
-    readonly requests: number | null
-    readonly amount: number
-  }[]
-}
+export const Statement = object(
+  {
+    account: object({ id: text(), name: text(), email: nullable(text()) }),
+    from: day(),
+    to: day(),
+    issued_at: time(),
+    closed: flag('Its months are closed: nothing of it changes any more.'),
+    opening: rub(),
+    closing: rub(),
+    totals: object({ topup: rub(), refund: rub(), adjustment: rub(), charge: rub() }),
+    lines: list(
+      object({
+        day: day(),
+        of_day: nullable(day('The day that it belongs to, where it was booked later; null = the same.')),
+        kind: oneOf(['topup', 'refund', 'adjustment', 'charge']),
+        text: text(),
+        requests: nullable(whole()),
+        amount: rub(),
+      }),
+    ),
+  },
+  'A statement by whole days: opening + lines = closing. Charges are one line a day and model.',
+)
+export type Statement = Static<typeof Statement>
 
 export interface StatementRange {
   readonly from: string

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * A JSON value as the bytes it came in, to be passed on without being parsed and written again. Whoever makes one has
+ * A JSON value as the bytes it came in, to be passed on without being parsed and written again. Its maker has
  * checked that it is JSON.
  */
 export class JsonBytes {

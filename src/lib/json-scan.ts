@@ -1,17 +1,22 @@
 import { randomInt } from 'node:crypto'
 import { jsonTextEnd, oddBackslashes, STEP_BYTES } from './json-text.ts'
 
-/** What the shape of a JSON text may be, so that `JSON.parse` and whoever walks the value are quick. */
+/** The limits of the shape of a JSON text, so that `JSON.parse` and every walk over the value are quick. */
 export interface JsonLimits {
   readonly depth: number
   readonly containers: number
   readonly keys: number
   readonly commas: number
   /**
-   * Different keys and short texts, which V8 looks up in a table of its own: ~0.5 µs each, thirty times what a known
-   * one costs.
+   * Different keys and short texts, which V8 keeps in a table: ~0.5 µs for each new one, thirty times the cost of a
+   * known one.
    */
   readonly words: number
+  /**
+   * About how many backslashes, of which each costs `JSON.parse` ~10 ns and may be written again; null = the length of
+   * the text bounds them well enough.
+   */
+  readonly escapes: number | null
 }
 
 /** A client's body. Beyond these `JSON.parse` of 10 MB takes seconds, within them at most ~0.1 s. */
@@ -21,6 +26,7 @@ export const BODY_LIMITS: JsonLimits = Object.freeze({
   keys: 30_000,
   commas: 700_000,
   words: 60_000,
+  escapes: null,
 })
 
 const QUOTE = 0x22
@@ -38,6 +44,11 @@ const SLICE_BYTES = 65_536
  */
 const BARE_BYTES_MAX = 4_096
 const SPACE = 0x20
+/**
+ * Looked at for escapes in each slice, at a place that nobody can foresee: looking at all bytes would take as long as
+ * to parse them.
+ */
+const SAMPLE_BYTES = 4_096
 const HASH_PRIME = 0x01000193
 
 /** Counts the structure of a JSON text chunk by chunk as it arrives, so that a bomb is refused before it is whole. */
@@ -52,6 +63,7 @@ export class JsonScan {
   /** Bytes outside of strings that are neither structure nor blank, since the last that is structure. */
   #bare = 0
   #mostBare = 0
+  #escapes = 0
   /** Of the string that is open, up to where its first step has ended. */
   #hash = 0
   /** The chunk before ended between a backslash and what it escapes. */
@@ -96,6 +108,7 @@ export class JsonScan {
     if (bare > this.#mostBare) this.#mostBare = bare
     this.#bare = bare
     this.#depth = depth
+    if (this.#limits.escapes !== null) this.#escapes += escapesIn(chunk)
     return this.#excess(deepest)
   }
 
@@ -109,13 +122,14 @@ export class JsonScan {
   }
 
   #excess(deepest: number): string | null {
-    const { depth, containers, keys, commas, words } = this.#limits
+    const { depth, containers, keys, commas, words, escapes } = this.#limits
     if (deepest > depth) return `it is nested deeper than ${depth} levels`
     if (this.#containers > containers) return `it has more than ${containers} objects and arrays`
     if (this.#keys > keys) return `it has more than ${keys} keys`
     if (this.#commas > commas) return `it has more than ${commas} commas`
     if (this.#mostBare > BARE_BYTES_MAX) return `it has a number of more than ${BARE_BYTES_MAX} digits`
     if (this.#words.count > words) return `it has more than ${words} different short texts`
+    if (escapes !== null && this.#escapes > escapes) return `it has more than ${escapes} escapes`
     return null
   }
 
@@ -155,6 +169,15 @@ export class JsonScan {
     this.#escaped = from > chunk.length || oddBackslashes(chunk, from, chunk.length)
     return chunk.length
   }
+}
+
+/** About how many backslashes, by a sample. */
+function escapesIn(chunk: Buffer): number {
+  const sampled = Math.min(chunk.length, SAMPLE_BYTES)
+  const from = sampled === chunk.length ? 0 : randomInt(chunk.length - sampled + 1)
+  let escapes = 0
+  for (let at = from; at < from + sampled; at += 1) if (chunk[at] === BACKSLASH) escapes += 1
+  return sampled === 0 ? 0 : (escapes * chunk.length) / sampled
 }
 
 const WORD_BITS = 18

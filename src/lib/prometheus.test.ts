@@ -34,7 +34,7 @@ test('counters, gauges and histograms as Prometheus reads them', () => {
   )
 })
 
-test('labels that nobody bounds are counted as others beyond two thousand', () => {
+test('label values beyond two thousand are counted as other', () => {
   const counter = new Counter('c_total', 'Counts.', ['name'])
   for (let count = 0; count < 5_000; count += 1) counter.add(1, `name ${count}`)
   const samples = [...counter.samples()]

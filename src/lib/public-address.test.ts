@@ -80,7 +80,7 @@ const PUBLIC = [
   '::ffff:8.8.8.8',
 ]
 
-test('only what is known to be public is: no private, special or unassigned address, however it is spelled', () => {
+test('only a known public address is public: no private, special or unassigned one, however it is spelled', () => {
   for (const address of NOT_PUBLIC) assert.equal(isPublicAddress(address), false, address)
   for (const address of PUBLIC) assert.equal(isPublicAddress(address), true, address)
 })

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * What is not unicast on the public Internet (IANA's special-purpose registries), and a cloud's host address among the
+ * Addresses that are not public unicast (IANA's special-purpose registries), and a cloud's host address among the
  * public ones.
  */
 const IPV4 = new BlockList()
@@ -42,8 +42,8 @@ for (const [address, bits] of [
   IPV6_SPECIAL.addSubnet(address, bits, 'ipv6')
 
 /**
- * Whether an IP address is a public machine's: everything that is not known to be is not. An IPv4 address inside an
- * IPv6 one is judged as what it is.
+ * Whether an IP address is that of a public machine: every other address is not. An IPv4 address inside an IPv6 one
+ * is judged by itself.
  */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '')

@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** More changed letters than this are another word. */
 const SLIPS_MAX = 3
 
-/** Takes values out of the environment and collects what is wrong with them. */
+/** Reads values from the environment and collects their problems. */
 export class SettingReader {
   readonly problems: string[] = []
   readonly #environment: Environment

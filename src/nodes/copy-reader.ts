@@ -1,4 +1,4 @@
-import type { NodeSeal } from './node-seal.ts'
+import type { NodeCipher } from './node-cipher.ts'
 import { copyKeys, FRAME_HEAD_BYTES, frameOf, readState, type CopyState } from './stream-copies.ts'
 import { script, type Valkey } from './valkey.ts'
 
@@ -11,7 +11,7 @@ local state = redis.call('GET', KEYS[2])
 if not state then return { '', '' } end
 return { state, redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[1] + ${READ_BYTES - 1}) }`)
 
-/** What is new of a copy. */
+/** The new part of a copy. */
 export interface Piece {
   readonly bytes: Buffer
   readonly state: CopyState
@@ -22,17 +22,17 @@ export interface Piece {
 /** Reads a copy from its beginning to its end, frame by frame. */
 export class CopyReader {
   readonly #valkey: Valkey
-  readonly #seal: NodeSeal
+  readonly #cipher: NodeCipher
   readonly #accountId: string
   readonly #generationId: string
-  /** Read so far, and of that what has been opened. */
+  /** The bytes read so far, and how many of them have been decrypted. */
   #readBytes = 0
   #openedBytes = 0
   #carry = Buffer.alloc(0)
 
-  constructor(valkey: Valkey, seal: NodeSeal, accountId: string, generationId: string) {
+  constructor(valkey: Valkey, cipher: NodeCipher, accountId: string, generationId: string) {
     this.#valkey = valkey
-    this.#seal = seal
+    this.#cipher = cipher
     this.#accountId = accountId
     this.#generationId = generationId
   }
@@ -41,8 +41,8 @@ export class CopyReader {
   async next(): Promise<Piece | 'gone' | null> {
     const answer = await this.#valkey.run(READ, copyKeys(this.#generationId), [this.#readBytes])
     if (!Array.isArray(answer)) return null
-    const [sealedState, bytes] = answer.map((part) => (Buffer.isBuffer(part) ? part : Buffer.alloc(0)))
-    const state = readState(this.#seal, sealedState ?? Buffer.alloc(0), this.#generationId)
+    const [encryptedState, bytes] = answer.map((part) => (Buffer.isBuffer(part) ? part : Buffer.alloc(0)))
+    const state = readState(this.#cipher, encryptedState ?? Buffer.alloc(0), this.#generationId)
     if (state === null || state.accountId !== this.#accountId || bytes === undefined) return 'gone'
     this.#readBytes += bytes.length
     const opened = this.#frames(bytes)
@@ -60,7 +60,7 @@ export class CopyReader {
       if (length > FRAME_BYTES_MAX) return null
       const end = FRAME_HEAD_BYTES + length
       if (rest.length < end) break
-      const plain = this.#seal.open(
+      const plain = this.#cipher.decrypt(
         rest.subarray(FRAME_HEAD_BYTES, end),
         frameOf(this.#generationId, this.#openedBytes),
       )

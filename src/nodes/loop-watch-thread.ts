@@ -11,7 +11,8 @@ const count = new Int32Array(beats)
 let last = Atomics.load(count, 0)
 let still = 0
 
-// Looks are counted, not time: while the whole process is stopped, or the machine sleeps, this thread does not look either.
+// Looks are counted, not time: while the whole process is stopped, or the machine sleeps, this thread does not look
+// either.
 setInterval(() => {
   const now = Atomics.load(count, 0)
   still = now === last ? still + 1 : 0

@@ -10,9 +10,9 @@ export interface LoopWatchOrder {
 const BEAT_MS = 1_000
 
 /**
- * Ends the process when its event loop has not turned for `limitMs`: it serves nobody and does not even hear SIGTERM,
- * while whoever supervises it takes it for alive. Its holds are given back by the next start, as after any crash. The
- * answer ends the watch. The thread takes 30 MB and 80 ms of CPU to start.
+ * Ends the process when its event loop has not turned for `limitMs`: it serves nobody and does not even react to
+ * SIGTERM, while its supervisor takes it for alive. The next start gives its holds back, as after any crash. The
+ * returned function ends the watch. The thread takes 30 MB and 80 ms of CPU to start.
  */
 export function watchLoop(limitMs: number, notice: (message: string) => void): () => void {
   const beats = new SharedArrayBuffer(4)

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { NodeStore, NodeView } from '../store/store.ts'
+import type { NodeStore, NodeView } from '../store/nodes/node-store.ts'
 
 const BEAT_MS = 2_000
 
@@ -13,9 +13,9 @@ export interface NodeBeatPorts {
 }
 
 /**
- * Every two seconds this node says that it lives and asks what has changed. It polls, and does not LISTEN: a poll works
- * through every pooler and on every database that speaks PostgreSQL's protocol, it bounds staleness by itself, and a
- * lost notification would need it all the same.
+ * Every two seconds this node records that it is alive and reads the changes. It polls and does not LISTEN: a poll
+ * works through every pooler and on every database with PostgreSQL's protocol, it bounds staleness, and a lost
+ * notification would need it anyway.
  */
 export class NodeBeat {
   readonly #ports: NodeBeatPorts
@@ -34,7 +34,7 @@ export class NodeBeat {
     return this.#view.nodes
   }
 
-  /** This node does what is enough to be done once. */
+  /** This node does the work that one node has to do. */
   get leads(): boolean {
     return this.#view.leads
   }

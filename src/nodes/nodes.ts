@@ -1,26 +1,25 @@
 import type { AccessOptions } from '../access/access.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
-import type { SharedStreams } from '../relay/shared-streams.ts'
-import type { NodeStore, NodeView } from '../store/store.ts'
+import type { CopyStream } from '../relay/event-buffer.ts'
+import type { NodeStore, NodeView } from '../store/nodes/node-store.ts'
 import { NodeBeat } from './node-beat.ts'
-import { NodeSeal } from './node-seal.ts'
+import { NodeCipher } from './node-cipher.ts'
 import { RemoteStreams } from './remote-streams.ts'
-import { StreamCopies } from './stream-copies.ts'
+import { copyStreams } from './stream-copies.ts'
 import { StreamMessages, type OwnStream } from './stream-messages.ts'
 import { ValkeyGuard } from './valkey-guard.ts'
 import { ValkeyWindows } from './valkey-windows.ts'
-import { Valkey } from './valkey.ts'
+import type { Valkey } from './valkey.ts'
 
 export interface NodePorts {
   /** null = the store has one process. */
   readonly store: NodeStore | null
-  readonly valkeyUrl: string | null
-  /** The same on every node; the first seals what is shared through Valkey, all of them open it. */
-  readonly sealKeys: readonly Buffer[]
+  readonly valkey: Valkey | null
+  /** The same on every node; the first encrypts everything shared through Valkey, every key decrypts. */
+  readonly cipherKeys: readonly Buffer[]
   readonly clock: SyncedClock
   readonly ids: IdSource
-  readonly notice: (message: string) => void
   /** Adopts what another node made of the catalogue. */
   readonly refreshCatalog: () => Promise<unknown>
 }
@@ -28,7 +27,7 @@ export interface NodePorts {
 /** What this process says of itself and gives to the other nodes, once it has begun to take requests. */
 export interface NodeDuties {
   readonly block: (ip: string, leftMs: number, blocks: number) => void
-  /** Valkey answers again, and may have missed or lost what was accepted. */
+  /** Valkey answers again; it may have missed or lost accepted requests. */
   readonly tellWindows: () => Promise<void>
   /** A stream of this node by its account and its generation id or X-Request-Id. */
   readonly findStream: (accountId: string, id: string) => OwnStream | null
@@ -40,7 +39,7 @@ export class Nodes {
   readonly id: string
   readonly #ports: NodePorts
   readonly #valkey: Valkey | null
-  readonly #seal: NodeSeal
+  readonly #cipher: NodeCipher
   readonly #beat: NodeBeat
   #duties: NodeDuties | null = null
   #messages: StreamMessages | null = null
@@ -50,9 +49,9 @@ export class Nodes {
   constructor(ports: NodePorts) {
     this.#ports = ports
     this.id = ports.ids.letters(12)
-    const { valkeyUrl, clock, notice, store } = ports
-    this.#seal = new NodeSeal(ports.sealKeys)
-    this.#valkey = valkeyUrl === null ? null : new Valkey({ url: valkeyUrl, clock, notice })
+    const { valkey, clock, store } = ports
+    this.#cipher = new NodeCipher(ports.cipherKeys)
+    this.#valkey = valkey
     this.#beat = new NodeBeat({
       id: this.id,
       store,
@@ -61,15 +60,15 @@ export class Nodes {
     })
   }
 
-  /** What is enough to be done once is this node's to do. */
+  /** This node does the work that one node has to do. */
   get leads(): boolean {
     return this.#beat.leads
   }
 
-  get sharedStreams(): SharedStreams | null {
+  get copyStream(): CopyStream | null {
     return this.#valkey === null
       ? null
-      : new StreamCopies({ valkey: this.#valkey, seal: this.#seal, clock: this.#ports.clock })
+      : copyStreams({ valkey: this.#valkey, cipher: this.#cipher, clock: this.#ports.clock })
   }
 
   /** For the rate limits and the guard of addresses. */
@@ -78,8 +77,8 @@ export class Nodes {
     return {
       nodes: () => this.#beat.nodes,
       windows: this.#valkey === null ? null : new ValkeyWindows(this.#valkey, this.id),
-      guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey, this.#seal, this.#ports.clock),
-      // The others hear of it at their next beat; one that cannot be written stays this node's alone.
+      guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey, this.#cipher, this.#ports.clock),
+      // The others hear of it at their next beat; a block that cannot be written stays on this node.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
       unblocked: async (ip) => await store?.unblock(ip),
     }
@@ -94,7 +93,7 @@ export class Nodes {
     this.#valkey.onReturn = () => duties.tellWindows()
     this.#messages = new StreamMessages({
       valkey: this.#valkey,
-      seal: this.#seal,
+      cipher: this.#cipher,
       clock,
       ids,
       node: this.id,
@@ -102,7 +101,7 @@ export class Nodes {
     })
     this.remoteStreams = new RemoteStreams({
       valkey: this.#valkey,
-      seal: this.#seal,
+      cipher: this.#cipher,
       messages: this.#messages,
       clock,
       ids,

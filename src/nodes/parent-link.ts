@@ -32,7 +32,7 @@ export class ParentLink {
     else this.#asked.get(message.id)?.(message.all)
   }
 
-  /** Gives the numbers of this worker to whoever asks another one. */
+  /** Gives the numbers of this worker to the worker that is asked for metrics. */
   provide(own: () => readonly MetricReading[]): void {
     this.#own = own
   }

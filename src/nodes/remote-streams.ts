@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { Reader } from '../relay/reader.ts'
+import type { ClientStream } from '../relay/client-end.ts'
 import { CopyReader, type Piece } from './copy-reader.ts'
-import type { NodeSeal } from './node-seal.ts'
+import type { NodeCipher } from './node-cipher.ts'
 import { copyKeys, indexKeys, indexPurpose, readState } from './stream-copies.ts'
 import type { StreamMessages } from './stream-messages.ts'
 import type { Valkey } from './valkey.ts'
@@ -16,18 +16,9 @@ const READERS_MAX = 500
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
 const SEPARATOR = Buffer.from('\n\n')
 
-/** A client's end of a stream that another node runs. */
-export interface FarClient {
-  readonly reader: Reader
-  /** Runs once, when the client has left. */
-  onClose(left: () => void): void
-  /** Runs whenever the client has room again. */
-  onDrain(ready: () => void): void
-}
-
 export interface RemoteStreamPorts {
   readonly valkey: Valkey
-  readonly seal: NodeSeal
+  readonly cipher: NodeCipher
   readonly messages: StreamMessages
   readonly clock: Clock
   readonly ids: IdSource
@@ -46,22 +37,30 @@ export class RemoteStreams {
   async find(accountId: string, id: string): Promise<string | null> {
     if (this.#readers >= READERS_MAX) return null
     if ((await this.#ownerOf(id)) === accountId) return id
-    const { valkey, seal } = this.#ports
-    for (const key of indexKeys(seal, accountId, id)) {
+    const { valkey, cipher } = this.#ports
+    for (const key of indexKeys(cipher, accountId, id)) {
       const found = await valkey.command('GET', [key])
       const generationId = Buffer.isBuffer(found)
-        ? (seal.open(found, indexPurpose(accountId, id))?.toString() ?? null)
+        ? (cipher.decrypt(found, indexPurpose(accountId, id))?.toString() ?? null)
         : null
       if (generationId !== null && (await this.#ownerOf(generationId)) === accountId) return generationId
     }
     return null
   }
 
-  /** Sends the events after number `after`, then what comes; resolves at the end, whatever it was. */
-  async send(accountId: string, generationId: string, after: number, client: FarClient): Promise<void> {
+  /**
+   * Sends the events after number `after`, then the new ones; resolves at the end of the stream or of the client.
+   * `open` commits the response.
+   */
+  async send(
+    accountId: string,
+    generationId: string,
+    after: number,
+    open: (owner: FarStream) => ClientStream,
+  ): Promise<void> {
     const name = this.#ports.ids.letters(16)
-    const far = new FarStream(client, after, this.#ports.clock)
-    const copy = new CopyReader(this.#ports.valkey, this.#ports.seal, accountId, generationId)
+    const far = new FarStream(open, after, this.#ports.clock)
+    const copy = new CopyReader(this.#ports.valkey, this.#ports.cipher, accountId, generationId)
     let watchedMs = Number.NEGATIVE_INFINITY
     let answeredMs = this.#ports.clock.monotonic()
     this.#readers += 1
@@ -86,14 +85,16 @@ export class RemoteStreams {
 
   /** The account of a copy; null = there is none, or no answer. */
   async #ownerOf(generationId: string): Promise<string | null> {
-    const sealed = await this.#ports.valkey.command('GET', [copyKeys(generationId)[1]])
-    return Buffer.isBuffer(sealed) ? (readState(this.#ports.seal, sealed, generationId)?.accountId ?? null) : null
+    const encrypted = await this.#ports.valkey.command('GET', [copyKeys(generationId)[1]])
+    return Buffer.isBuffer(encrypted)
+      ? (readState(this.#ports.cipher, encrypted, generationId)?.accountId ?? null)
+      : null
   }
 }
 
 /** One client's progress in a copy. */
 class FarStream {
-  readonly #client: FarClient
+  readonly #client: ClientStream
   readonly #clock: Clock
   /** Events still to be left out. */
   #skip: number
@@ -104,24 +105,30 @@ class FarStream {
   #waiting: Promise<void> | null = null
   left = false
 
-  constructor(client: FarClient, after: number, clock: Clock) {
-    this.#client = client
+  constructor(open: (owner: FarStream) => ClientStream, after: number, clock: Clock) {
     this.#clock = clock
     this.#skip = after
     this.#lastSentMs = clock.monotonic()
-    client.onClose(() => {
-      this.left = true
-      this.#room?.()
-    })
-    client.onDrain(() => this.#room?.())
+    this.#client = open(this)
   }
 
-  /** Sends what is new; true = that was the end. */
+  /** The client has room again. */
+  drained(): void {
+    this.#room?.()
+  }
+
+  /** The client has left. */
+  detached(): void {
+    this.left = true
+    this.#room?.()
+  }
+
+  /** Sends the new events; true = that was the end. */
   take({ bytes, state, more }: Piece): boolean {
     const events = this.#after(bytes)
     const ends = state !== 'running' && !more
     if (ends && state === 'whole') {
-      this.#client.reader.end(events)
+      this.#client.end(events)
       return true
     }
     if (events.length > 0) this.#write(events)
@@ -131,7 +138,7 @@ class FarStream {
   }
 
   breakOff(): void {
-    this.#client.reader.reset()
+    this.#client.reset()
   }
 
   /** Waits until it is worth looking again: for `delayMs`, and until the client has room. */
@@ -143,7 +150,7 @@ class FarStream {
 
   #write(bytes: Buffer): void {
     this.#lastSentMs = this.#clock.monotonic()
-    if (this.#client.reader.write(bytes)) return
+    if (this.#client.write(bytes)) return
     this.#waiting = new Promise((resolve) => {
       this.#room = () => {
         this.#waiting = null

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
-import type { SharedStreams, StreamCopy } from '../relay/shared-streams.ts'
-import type { NodeSeal } from './node-seal.ts'
+import type { CopyStream, StreamCopy } from '../relay/event-buffer.ts'
+import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
 
 /** Events of this long share one write. */
@@ -28,28 +28,30 @@ return 1`)
 /** Before each frame of a copy: its length. */
 export const FRAME_HEAD_BYTES = 4
 
-/** Other names than those of unsealed copies, so that nodes of two versions do not take each other's for broken ones. */
+/**
+ * Other names than those of plain copies, so that nodes of two versions do not take each other's for broken ones.
+ */
 export function copyKeys(generationId: string): readonly [string, string] {
   return [`tollgate:copy:{${generationId}}`, `tollgate:copy-state:{${generationId}}`]
 }
 
 /** Under which names the generation id of a stream may be found by the client's own id. */
-export function indexKeys(seal: NodeSeal, accountId: string, requestId: string): readonly [string, ...string[]] {
-  const [first, ...rest] = seal.names(`request ${accountId} ${requestId}`).map((name) => `tollgate:request:${name}`)
+export function indexKeys(cipher: NodeCipher, accountId: string, requestId: string): readonly [string, ...string[]] {
+  const [first, ...rest] = cipher.names(`request ${accountId} ${requestId}`).map((name) => `tollgate:request:${name}`)
   return [first ?? '', ...rest]
 }
 
-/** What an index row is sealed for. */
+/** What an index row is encrypted for. */
 export function indexPurpose(accountId: string, requestId: string): string {
   return `index ${accountId} ${requestId}`
 }
 
-/** What a frame is sealed for: its place in its stream. */
+/** What a frame is encrypted for: its place in its stream. */
 export function frameOf(generationId: string, offset: number): string {
   return `stream ${generationId} ${offset}`
 }
 
-/** What is said of a copy beside its bytes. */
+/** The state of a copy, stored beside its bytes. */
 interface CopyRecord {
   readonly accountId: string
   readonly state: CopyState
@@ -57,13 +59,18 @@ interface CopyRecord {
   readonly writtenBytes: number
 }
 
-function sealState(seal: NodeSeal, { accountId, state, writtenBytes }: CopyRecord, generationId: string): Buffer {
-  return seal.seal(Buffer.from(`${accountId} ${state} ${writtenBytes}`), `state ${generationId}`)
+function encryptState(
+  cipher: NodeCipher,
+  { accountId, state, writtenBytes }: CopyRecord,
+  generationId: string,
+): Buffer {
+  return cipher.encrypt(Buffer.from(`${accountId} ${state} ${writtenBytes}`), `state ${generationId}`)
 }
 
 /** null = not one that a node wrote for this stream. */
-export function readState(seal: NodeSeal, sealed: Buffer, generationId: string): CopyRecord | null {
-  const [accountId, state, writtenBytes] = seal.open(sealed, `state ${generationId}`)?.toString().split(' ') ?? []
+export function readState(cipher: NodeCipher, encrypted: Buffer, generationId: string): CopyRecord | null {
+  const [accountId, state, writtenBytes] =
+    cipher.decrypt(encrypted, `state ${generationId}`)?.toString().split(' ') ?? []
   if (accountId === undefined || (state !== 'running' && state !== 'whole' && state !== 'broken')) return null
   return { accountId, state, writtenBytes: Number(writtenBytes) }
 }
@@ -72,28 +79,20 @@ export type CopyState = 'running' | 'whole' | 'broken'
 
 export interface CopyPorts {
   readonly valkey: Valkey
-  readonly seal: NodeSeal
+  readonly cipher: NodeCipher
   readonly clock: Clock
 }
 
 /** The owner's side: copies what its resumable streams say into Valkey. */
-export class StreamCopies implements SharedStreams {
-  readonly #ports: CopyPorts
-
-  constructor(ports: CopyPorts) {
-    this.#ports = ports
-  }
-
-  copy(stream: Parameters<SharedStreams['copy']>[0]): StreamCopy {
-    return new ValkeyCopy(this.#ports, stream)
-  }
+export function copyStreams(ports: CopyPorts): CopyStream {
+  return (stream) => new ValkeyCopy(ports, stream)
 }
 
 class ValkeyCopy implements StreamCopy {
   readonly #valkey: Valkey
-  readonly #seal: NodeSeal
+  readonly #cipher: NodeCipher
   readonly #clock: Clock
-  readonly #stream: Parameters<SharedStreams['copy']>[0]
+  readonly #stream: Parameters<CopyStream>[0]
   #waiting: Buffer[] = []
   #writtenBytes = 0
   #state: CopyState = 'running'
@@ -103,15 +102,15 @@ class ValkeyCopy implements StreamCopy {
   /** Writes follow one another. */
   #writing = false
 
-  constructor({ valkey, seal, clock }: CopyPorts, stream: Parameters<SharedStreams['copy']>[0]) {
+  constructor({ valkey, cipher, clock }: CopyPorts, stream: Parameters<CopyStream>[0]) {
     this.#valkey = valkey
-    this.#seal = seal
+    this.#cipher = cipher
     this.#clock = clock
     this.#stream = stream
     const { accountId, requestId, generationId } = stream
     void valkey.command('SET', [
-      indexKeys(seal, accountId, requestId)[0],
-      seal.seal(Buffer.from(generationId), indexPurpose(accountId, requestId)),
+      indexKeys(cipher, accountId, requestId)[0],
+      cipher.encrypt(Buffer.from(generationId), indexPurpose(accountId, requestId)),
       'PX',
       INDEX_MS,
     ])
@@ -149,8 +148,8 @@ class ValkeyCopy implements StreamCopy {
     this.#writing = true
     const { accountId, generationId } = this.#stream
     const frame = bytes.length === 0 ? bytes : this.#frame(bytes)
-    const record = sealState(
-      this.#seal,
+    const record = encryptState(
+      this.#cipher,
       { accountId, state, writtenBytes: this.#writtenBytes + frame.length },
       generationId,
     )
@@ -169,10 +168,10 @@ class ValkeyCopy implements StreamCopy {
   }
 
   #frame(bytes: Buffer): Buffer {
-    const sealed = this.#seal.seal(bytes, frameOf(this.#stream.generationId, this.#writtenBytes))
+    const encrypted = this.#cipher.encrypt(bytes, frameOf(this.#stream.generationId, this.#writtenBytes))
     const head = Buffer.alloc(FRAME_HEAD_BYTES)
-    head.writeUInt32BE(sealed.length)
-    return Buffer.concat([head, sealed])
+    head.writeUInt32BE(encrypted.length)
+    return Buffer.concat([head, encrypted])
   }
 
   #giveUp(): void {

@@ -1,16 +1,16 @@
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { RecentMap } from '../lib/recent-map.ts'
-import type { Reader } from '../relay/reader.ts'
-import type { NodeSeal } from './node-seal.ts'
+import type { ClientStream } from '../relay/client-end.ts'
+import type { NodeCipher } from './node-cipher.ts'
 import type { Valkey } from './valkey.ts'
 
-/** Another name than that of unsealed messages: nodes of two versions would wait for each other's answers. */
+/** Another name than that of plain messages: nodes of two versions would wait for each other's answers. */
 const CHANNEL = 'tollgate:sealed-streams'
 const PURPOSE = 'message'
 /** Nodes have one time, the database's; an older message is one that somebody has kept. */
 const AGE_MS_MAX = 10_000
-/** Twice what is heard in that time by a thousand far readers. */
+/** Twice the messages of a thousand far readers in that time. */
 const HEARD_MAX = 20_000
 /** A reader on another node is taken for gone when it has not said for this long that it is there. */
 const WATCHED_MS = 6_000
@@ -22,11 +22,11 @@ export interface OwnStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
   readonly done: Promise<unknown>
-  /** Resolves when it is settled, or at once where it is read on for the bill alone. */
+  /** Resolves when it is settled, or at once where it is only drained for the bill. */
   cancel(): Promise<unknown>
-  attach(reader: Reader, after: number): void
+  attach(reader: ClientStream, after: number): void
   /** The client of `reader` is gone. */
-  detached(reader: Reader): void
+  detached(reader: ClientStream): void
   /** The Response that it is or has become; null for a stream of another kind. */
   response(): Promise<ResponseBody | null>
 }
@@ -40,7 +40,7 @@ export interface Cancelled {
 
 export interface StreamMessagePorts {
   readonly valkey: Valkey
-  readonly seal: NodeSeal
+  readonly cipher: NodeCipher
   readonly clock: Clock
   readonly ids: IdSource
   readonly node: string
@@ -83,7 +83,7 @@ interface Asked {
 /** What nodes tell one another of their streams: who reads one from afar, and whose client cancels it. */
 export class StreamMessages {
   readonly #ports: StreamMessagePorts
-  readonly #watched = new Map<string, { readonly reader: Reader; readonly stream: OwnStream; stop: () => void }>()
+  readonly #watched = new Map<string, { readonly reader: ClientStream; readonly stream: OwnStream; stop: () => void }>()
   readonly #asked = new Map<string, Asked>()
   /** Salts of messages that were heard: a copy of one says nothing again. */
   readonly #heardSalts = new RecentMap<true>(HEARD_MAX)
@@ -100,7 +100,9 @@ export class StreamMessages {
     this.#watched.clear()
   }
 
-  /** Tells the owner that a client reads its stream here: it goes on as if the client were there. Said again and again. */
+  /**
+   * Tells the owner that a client reads its stream here: it goes on as if the client were there. Said again and again.
+   */
   watch(accountId: string, id: string, reader: string): void {
     void this.#send({ op: 'watch', node: this.#ports.node, accountId, id, reader })
   }
@@ -141,15 +143,15 @@ export class StreamMessages {
   }
 
   async #send(message: Message): Promise<number> {
-    const { valkey, seal, clock } = this.#ports
-    const sealed = seal.seal(Buffer.from(JSON.stringify({ ...message, atMs: clock.now() })), PURPOSE)
-    return Number((await valkey.command('PUBLISH', [CHANNEL, sealed])) ?? 0)
+    const { valkey, cipher, clock } = this.#ports
+    const encrypted = cipher.encrypt(Buffer.from(JSON.stringify({ ...message, atMs: clock.now() })), PURPOSE)
+    return Number((await valkey.command('PUBLISH', [CHANNEL, encrypted])) ?? 0)
   }
 
   #heard(bytes: Buffer): void {
-    const { seal, clock } = this.#ports
-    const plain = seal.open(bytes, PURPOSE)
-    const salt = seal.saltOf(bytes)
+    const { cipher, clock } = this.#ports
+    const plain = cipher.decrypt(bytes, PURPOSE)
+    const salt = cipher.saltOf(bytes)
     if (plain === null || this.#heardSalts.has(salt)) return
     const message = parse(plain, clock.now())
     if (message === null) return
@@ -217,14 +219,14 @@ async function cancelled(stream: OwnStream): Promise<Cancelled> {
 }
 
 /** The client's end is on another node, which reads the copy. */
-function farReader(): Reader {
+function farReader(): ClientStream {
   return { write: () => true, end: () => undefined, reset: () => undefined }
 }
 
 /** null = it is too old, or has a kind that is not known here. */
 function parse(bytes: Buffer, nowMs: number): Message | null {
   try {
-    // Sealed by #send of a node; another version's message has an op that is not known here.
+    // Encrypted by #send of a node; another version's message has an op that is not known here.
     const message = JSON.parse(bytes.toString()) as Message & { readonly atMs: number }
     if (!(Math.abs(nowMs - message.atMs) <= AGE_MS_MAX)) return null
     return ['watch', 'leave', 'cancel', 'response', 'answer'].includes(message.op) ? message : null

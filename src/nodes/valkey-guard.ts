@@ -1,11 +1,13 @@
 import type { SharedFailure, SharedGuard } from '../access/shared-access.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { NodeSeal } from './node-seal.ts'
+import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
 
 const DAY_MS = 86_400_000
 
-/** Answers whether the address had been blocked, for how many ms it is now, and its blocks in a row, each within a day. */
+/**
+ * Answers whether the address had been blocked, for how many ms it is now, and its blocks in a row, each within a day.
+ */
 const FAIL = script(`
 local left = redis.call('PTTL', KEYS[2])
 if left > 0 then return { 1, left, tonumber(redis.call('GET', KEYS[2])) } end
@@ -36,12 +38,12 @@ return { left, tonumber(redis.call('GET', KEYS[1])) }`)
  */
 export class ValkeyGuard implements SharedGuard {
   readonly #valkey: Valkey
-  readonly #seal: NodeSeal
+  readonly #cipher: NodeCipher
   readonly #clock: Clock
 
-  constructor(valkey: Valkey, seal: NodeSeal, clock: Clock) {
+  constructor(valkey: Valkey, cipher: NodeCipher, clock: Clock) {
     this.#valkey = valkey
-    this.#seal = seal
+    this.#cipher = cipher
     this.#clock = clock
   }
 
@@ -70,13 +72,13 @@ export class ValkeyGuard implements SharedGuard {
     await this.#valkey.command('DEL', keysOf(ip))
   }
 
-  /** Sealed, since it opens an address that is blocked. */
+  /** Encrypted, since it opens an address that is blocked. */
   prove(ip: string, digest: string): void {
     const [key] = this.#proofKeys(ip, digest)
     // What is not remembered is asked of the key's own node again.
     void this.#valkey.command('SET', [
       key,
-      this.#seal.seal(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)),
+      this.#cipher.encrypt(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)),
       'PX',
       DAY_MS,
     ])
@@ -86,7 +88,7 @@ export class ValkeyGuard implements SharedGuard {
     for (const key of this.#proofKeys(ip, digest)) {
       const found = await this.#valkey.command('GET', [key])
       const untilMs = Buffer.isBuffer(found)
-        ? Number(this.#seal.open(found, proofPurpose(ip, digest))?.toString() ?? 0)
+        ? Number(this.#cipher.decrypt(found, proofPurpose(ip, digest))?.toString() ?? 0)
         : 0
       if (untilMs > this.#clock.now()) return true
     }
@@ -94,7 +96,9 @@ export class ValkeyGuard implements SharedGuard {
   }
 
   #proofKeys(ip: string, digest: string): readonly [string, ...string[]] {
-    const [first, ...rest] = this.#seal.names(proofPurpose(ip, digest)).map((name) => `tollgate:proof:{${ip}}:${name}`)
+    const [first, ...rest] = this.#cipher
+      .names(proofPurpose(ip, digest))
+      .map((name) => `tollgate:proof:{${ip}}:${name}`)
     return [first ?? '', ...rest]
   }
 }

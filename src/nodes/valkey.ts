@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Clock } from '../lib/clock.ts'
 
 const TIMEOUT_MS = 50
@@ -26,13 +26,19 @@ export interface ValkeyPorts {
   readonly notice: (message: string) => void
 }
 
+/** A connection to Valkey; the client is loaded only where there is a Valkey. */
+export async function openValkey(ports: ValkeyPorts): Promise<Valkey> {
+  const { Redis: Client } = await import('ioredis')
+  return new Valkey(ports, connect(Client, ports.url))
+}
+
 export function script(text: string): Script {
   return Object.freeze({ text, sha: createHash('sha1').update(text).digest('hex') })
 }
 
 /**
- * What nodes share quickly. Nothing waits for it longer than 50 ms, and after three failures in a row nobody asks until
- * a probe has been answered: requests go on by what the node knows alone.
+ * The quick state that nodes share. Nothing waits for it longer than 50 ms, and after three failures in a row it is
+ * not asked until a probe has been answered: requests go on with the knowledge of this node.
  */
 export class Valkey {
   readonly #redis: Redis
@@ -48,11 +54,11 @@ export class Valkey {
   /** Runs when it answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
 
-  constructor({ url, clock, notice }: ValkeyPorts) {
+  constructor({ clock, notice }: ValkeyPorts, redis: Redis) {
     this.#clock = clock
     this.#notice = notice
-    this.#redis = connect(url)
-    // Without a listener it would end the process. Whoever asks meanwhile only hears that there is no connection.
+    this.#redis = redis
+    // Without a listener the error would end the process. Calls meanwhile only learn that there is no connection.
     this.#redis.on('error', (error: Error) => {
       this.#broken = error.message
     })
@@ -87,7 +93,7 @@ export class Valkey {
     })
   }
 
-  /** Runs the script on `keys`; null = no answer in time. What it answers as text comes as bytes. */
+  /** Runs the script on `keys`; null = no answer in time. Texts are returned as bytes. */
   run(program: Script, keys: readonly string[], values: readonly Argument[]): Promise<unknown> {
     return this.#ask(async () => {
       try {
@@ -105,7 +111,10 @@ export class Valkey {
     return this.#ask(() => this.#redis.callBuffer(name, [...values]))
   }
 
-  /** A connection of its own that hears what is published on `channels`, whatever the circuit says. The answer ends it. */
+  /**
+   * Another connection that receives the messages of `channels`, whatever the state of the circuit. The returned
+   * function ends it.
+   */
   listen(channels: readonly string[], heard: (message: Buffer) => void): () => void {
     const listener = this.#redis.duplicate({
       enableOfflineQueue: true,
@@ -177,8 +186,8 @@ export class Valkey {
   }
 }
 
-function connect(url: string): Redis {
-  return new Redis(url.replace(/^valkey/, 'redis'), {
+function connect(Client: typeof Redis, url: string): Redis {
+  return new Client(url.replace(/^valkey/, 'redis'), {
     connectTimeout: CONNECT_MS,
     // A command that cannot be sent now is not worth sending later.
     enableOfflineQueue: false,

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { mergeReadings, type MetricReading } from '../lib/prometheus.ts'
 import type { ToWorker } from './worker-messages.ts'
 
-/** A worker that is busy for longer is told with what it said last. */
+/** A worker that is busy for longer is reported with its last numbers. */
 const COLLECT_MS = 1_000
 
 /** A worker, as far as its numbers go. */

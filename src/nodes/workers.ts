@@ -8,7 +8,10 @@ const HASTE_MS = 10_000
 const PAUSE_MS = 1_000
 /** Longer than a worker lets answers run while it stops. */
 const KILL_MS = 140_000
-/** Looks without a word from a worker, one a second, after which it is killed; and while it has not yet said its first. */
+/**
+ * Checks without a message from a worker, one a second, after which it is killed; and while it has not sent its
+ * first message.
+ */
 const SILENT_LOOKS_MAX = 10
 const STARTING_LOOKS_MAX = 120
 
@@ -21,7 +24,7 @@ export interface WorkerGroupPorts {
   readonly lookMs?: number
 }
 
-/** Says which worker a process is: the first one does what is done once, such as applying the catalogue file. */
+/** The number of a worker: the first one does the work that is needed once, such as applying the catalogue file. */
 export const WORKER_ROLE = 'TOLLGATE_WORKER'
 export type WorkerRole = 'first' | 'other'
 
@@ -79,7 +82,7 @@ export class WorkerGroup {
     for (const worker of this.#workers.keys()) worker.process.kill(name)
   }
 
-  /** One of them reads the catalogue file anew; the others see what it makes of it. */
+  /** One worker reads the catalogue file again; the others get its result from the store. */
   reload(): void {
     const [worker] = this.#workers.keys()
     worker?.process.kill('SIGHUP')
@@ -145,7 +148,7 @@ export class WorkerGroup {
       if (this.#workers.size === 0) this.#finish(this.#failed ? 1 : 0)
       return
     }
-    // Nothing works before all have been ready once: it is the settings, and it has said what is wrong.
+    // Before all have been ready once the cause is the settings, and the worker has reported it.
     if (this.#ready < this.#ports.count) {
       this.stopping = true
       this.signal('SIGTERM')

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../errors.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { ApiError } from '../errors.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 import { ceilMicro, type Micro } from '../money.ts'
 import { planChat, recountedHold, type PlanRequest } from './chat-plan.ts'
 import { maxInputTokens } from './context-check.ts'
-import { insufficientBalance, InsufficientBalanceError } from './insufficient-balance.ts'
-import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, snapshot } from './plan-fixture.ts'
+import { InsufficientBalanceError } from './insufficient-balance.ts'
+import { chat, endpoint, model, planWish, prices, QUIET, refusal, snapshot } from '../../test/harness/plan-fixture.ts'
 import { inputBound, textBound } from './token-count.ts'
 import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
-
-const ENDLESS = { availableMicro: 9_000_000_000_000_000n, keyRoomMicro: null }
 
 /** A counter that answers `count` and remembers how often it was asked. */
 function counter(count: number): PlanRequest['tokens'] & { asked: () => number } {
@@ -30,28 +28,7 @@ function counter(count: number): PlanRequest['tokens'] & { asked: () => number }
 }
 
 function wish(request: ChatRequest, fields: Partial<PlanRequest> = {}): PlanRequest {
-  return {
-    request,
-    defaultModel: null,
-    allowedModels: null,
-    snapshot: snapshot([model('v/m')]),
-    funds: ENDLESS,
-    health: QUIET,
-    random: () => 0,
-    tokens: counter(10),
-    adapters: NO_ADAPTERS,
-    ...fields,
-  }
-}
-
-function refusal(run: () => unknown): ApiError {
-  try {
-    run()
-  } catch (thrown) {
-    if (thrown instanceof ApiError) return thrown
-    throw thrown
-  }
-  throw new Error('Nothing was refused.')
+  return planWish(request, { tokens: counter(10), ...fields })
 }
 
 const long = (bytes: number): readonly unknown[] => [{ role: 'user', content: 'a'.repeat(bytes) }]
@@ -102,7 +79,7 @@ test('400 input_tokens_exceeded names model, context, input and maximum, from th
   })
 })
 
-test('400 token_limit_exceeded when input and max_tokens together pass the context, or max_tokens alone does', () => {
+test('400 token_limit_exceeded when input and max_tokens together, or max_tokens by itself, pass the context', () => {
   const catalog = snapshot([model('openai/gpt-4o-mini')])
   const error = (count: number, max_tokens: number): ApiError =>
     refusal(() =>
@@ -205,24 +182,6 @@ test('402 when not even 16 tokens are affordable, with the amounts in the messag
   assert.ok(error instanceof InsufficientBalanceError)
   assert.deepEqual([error.status, error.requiredMicro, error.availableMicro], [402, 1_640n, 1_600n])
   assert.deepEqual(error.details.metadata, { required: 0.00164, available: 0.0016, currency: 'RUB' })
-})
-
-test('402 states required rounded up and available rounded down to kopecks, and never below zero', () => {
-  const error = insufficientBalance(12_341_000n, 3_218_900n, { tokens: true })
-  assert.equal(
-    error.message,
-    'Insufficient balance: required 12.35 RUB, available 3.21 RUB. Top up your balance, lower max_tokens or choose a cheaper model.',
-  )
-  assert.deepEqual(error.body().error['metadata'], {
-    error_type: 'insufficient_balance',
-    required: 12.341,
-    available: 3.2189,
-    currency: 'RUB',
-  })
-  assert.equal(
-    insufficientBalance(1n, -5n, { tokens: false }).message,
-    'Insufficient balance: required 0.01 RUB, available 0.00 RUB. Top up your balance or choose a cheaper model.',
-  )
 })
 
 test('free models need no money', () => {

@@ -1,12 +1,13 @@
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 import { assert } from '../lib/assert.ts'
+import type { RequestType } from '../model-types.ts'
 import type { Decimal, Micro } from '../money.ts'
 import { checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
 import { canCapOutput } from './endpoint-filter.ts'
 import { orderEndpoints } from './endpoint-order.ts'
 import { InputHold, type HostedTools } from './input-hold.ts'
-import { insufficientBalance } from './insufficient-balance.ts'
+import { InsufficientBalanceError } from './insufficient-balance.ts'
 import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
 import type { Candidate, Plan, PlanInput } from './plan.ts'
 import { sentParameters } from './sent-parameters.ts'
@@ -16,28 +17,28 @@ import { affordableTokens, expectedChatCost, worstMicro, worstPrice, type WorstP
 
 /** The shortest answer worth paying an input for (wire.md D-10.2). */
 const OUTPUT_TOKENS_MIN = 16
-/** A rule of thumb, good enough to compare prices by. */
+/** A rule of thumb, good enough to compare prices. */
 const BYTES_PER_TOKEN = 4
 export interface PlanRequest extends PlanInput {
   readonly request: ChatRequest
-  /** Without `/v1/`, for messages. */
-  readonly endpointName?: string
-  /** Whether an endpoint can serve it; without it all can. */
+  /** Absent = chat. */
+  readonly type?: RequestType
+  /** Whether an endpoint can serve the request; without it all can. */
   readonly able?: (endpoint: Endpoint) => boolean
-  /** Inputs of this size that are answered together, each at its own cost; without it one. */
+  /** The number of inputs of this size that are answered together, each at its own cost; without it one. */
   readonly inputs?: number
-  /** Answers that the provider writes to each input, and bills; without it as many as are asked for. */
+  /** The number of answers that the provider writes, and bills, for each input; without it the requested number. */
   readonly written?: number
-  /** Tools that the provider runs by itself; without it none. */
+  /** Tools that the provider runs; absent = none. */
   readonly hosted?: HostedTools | null
 }
 
-/** One endpoint with everything its share of the hold is made of. */
+/** One endpoint with everything that its part of the hold depends on. */
 interface Draft {
   readonly model: Model
   readonly endpoint: Endpoint
   readonly price: WorstPrice
-  /** Its output can be capped by us. */
+  /** We can cap its output. */
   readonly capped: boolean
   readonly inputTokens: number
   readonly maxTokens: number
@@ -53,7 +54,7 @@ interface Route {
 
 /**
  * Prices a chat request (wire.md 10): who may serve it, in order, with how many output tokens, and the most it may
- * cost. Bytes stand for tokens while every check passes with them, so that a request far from its limits is never
+ * cost. Byte counts stand for tokens while every check passes with them, so that a request far from its limits is never
  * tokenised.
  */
 export function planChat(input: PlanRequest): Plan {
@@ -77,8 +78,8 @@ export function planChat(input: PlanRequest): Plan {
 }
 
 /**
- * The same plan held by the token count, for the moment the hold by bytes was refused; null when the count makes it
- * no cheaper, so that the refusal stands with the plan's own amount.
+ * The same plan with a hold by token count, made after the hold by bytes was refused. null when the count makes it no
+ * cheaper: then the refusal keeps the plan's own amount.
  */
 export function recountedHold(
   plan: Plan,
@@ -112,12 +113,9 @@ function measureInput(request: ChatRequest, tokens: PlanInput['tokens']): InputM
 }
 
 function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
-  const { request, defaultModel, allowedModels, snapshot, health, endpointName = 'chat/completions' } = input
+  const { request, defaultModel, allowedModels, snapshot, health, type = 'chat' } = input
   const { model, fallbackModels } = request
-  const chosen = chooseModels(
-    { model, fallbackModels, defaultModel, allowedModels, modelType: 'chat', endpointName },
-    snapshot,
-  )
+  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, type }, snapshot)
   return servingRoutes(chosen, health, (choice) => routeOf(choice, input, measure))
 }
 
@@ -145,6 +143,7 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
     expectedCost,
     maxTokens: asked,
     adapters,
+    calls: 'chat' as const,
     sort,
     health,
     random,
@@ -152,7 +151,7 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
   return { model, endpoints: orderEndpoints(wish), counted }
 }
 
-/** No endpoint is left out as too small for what bytes alone say. */
+/** An endpoint is not left out as too small when only the bytes say so. */
 function isTight(model: Model, tokensBound: number): boolean {
   return model.endpoints.length > 1 && model.endpoints.some((endpoint) => contextOf(model, endpoint) < tokensBound)
 }
@@ -161,7 +160,7 @@ function largestOutput(model: Model): number {
   return Math.max(...model.endpoints.map((endpoint) => outputMax(model, endpoint)))
 }
 
-/** The most the endpoint answers with, whatever is asked. */
+/** The endpoint's longest answer, whatever is asked. */
 function outputMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
@@ -186,7 +185,7 @@ function draftOf(
   hold: InputHold,
   counted: boolean,
 ): Draft {
-  const capped = canCapOutput(endpoint, adapters)
+  const capped = canCapOutput(endpoint, { adapters, calls: 'chat' })
   const most = outputMax(model, endpoint)
   const room =
     request.maxTokens === null || request.maxTokens === -1
@@ -211,8 +210,8 @@ function holdOf(drafts: readonly Draft[], answers: number): Micro {
 }
 
 /**
- * Lowers the output of every draft to what the funds allow at the dearest of them, or refuses where that is no answer
- * at all.
+ * Lowers the output of every draft to what the funds allow at the dearest of them; refuses where nothing useful is
+ * left.
  */
 function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, funds: Micro): readonly Draft[] {
   const tokens = Math.min(
@@ -223,7 +222,8 @@ function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, 
     maxTokens: draft.capped ? Math.min(draft.maxTokens, OUTPUT_TOKENS_MIN) : draft.maxTokens,
   }))
   const required = holdOf(smallest, answers)
-  if (required > funds) throw insufficientBalance(required, funds, { tokens: true, reason: hold.reason(drafts) })
+  if (required > funds)
+    throw new InsufficientBalanceError(required, funds, { tokens: true, reason: hold.reason(drafts) })
   return drafts.map((draft) => (draft.capped ? { ...draft, maxTokens: Math.min(draft.maxTokens, tokens) } : draft))
 }
 

@@ -1,18 +1,18 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 
-/** The input of one request: bounded by its bytes at no cost, counted only when asked. */
+/** The input of one request: its bytes bound it at no cost; it is counted only when asked. */
 export interface InputMeasure {
-  /** No tokenizer makes more tokens of its text; media are in it by a rule of thumb. */
+  /** No tokenizer makes more tokens of the text; media are included by a rule of thumb. */
   readonly bound: number
   count(model: Model): number
 }
 
 const RESERVE_TOKENS = 256
 const RESERVE_DIVISOR = 50
-/** Kept free behind a computed max_tokens, because providers frame messages in tokens of their own. */
+/** Kept free behind a computed max_tokens, because providers count their own tokens for the framing of messages. */
 const FRAME_TOKENS = 64
-/** The catalogue demands a context of chat models; a model without one is bounded all the same. */
+/** The catalogue requires a context for chat models; a model without one gets this bound. */
 const CONTEXT_TOKENS_DEFAULT = 131_072
 
 export function contextOf(model: Model, endpoint: Endpoint | null): number {
@@ -21,16 +21,16 @@ export function contextOf(model: Model, endpoint: Endpoint | null): number {
 }
 
 /**
- * Most input tokens of a model: a reserve of 256 tokens and 2 % of the context absorbs the error of the count (wire.md
- * D-10.1).
+ * The most input tokens of a model: a reserve of 256 tokens and 2 % of the context absorbs the error of the count
+ * (wire.md D-10.1).
  */
 export function maxInputTokens(context: number): number {
   return context - Math.min(RESERVE_TOKENS + Math.ceil(context / RESERVE_DIVISOR), Math.floor(context / 2))
 }
 
 /**
- * Checks input and explicit `maxTokens` (null and -1 are computed later) against the model's context. Answers whether
- * the count had to be asked; every number of a refusal comes from it.
+ * Checks the input and an explicit `maxTokens` (null and -1 are computed later) against the model's context. Returns
+ * whether the count was needed; every number of a refusal comes from the count.
  */
 export function checkContext(model: Model, maxTokens: number | null, measure: InputMeasure): boolean {
   const context = contextOf(model, null)
@@ -43,7 +43,7 @@ export function checkContext(model: Model, maxTokens: number | null, measure: In
   return true
 }
 
-/** An item that the model reads by itself, and answers nothing to: it may fill the context (wire.md D-2.1). */
+/** The model reads this item separately and writes no answer to it, so it may fill the context (wire.md D-2.1). */
 export function itemTokensExceeded(model: Model, context: number, input: number, index: number | null): ApiError {
   return inputTokensExceeded(model, context, input, context, index === null ? {} : { input_index: index })
 }
@@ -67,8 +67,8 @@ function tokenLimitExceeded({ id }: Model, context: number, input: number, outpu
 }
 
 /**
- * The computed max_tokens of `-1` and of an omitted value: what the context leaves, at most `most`. Bytes stand for the
- * count unless they would halve the answer.
+ * The computed max_tokens for `-1` and for an omitted value: the rest of the context, at most `most`. Bytes stand for
+ * the count unless they would halve the answer.
  */
 export function roomFor(
   context: number,

@@ -1,31 +1,40 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { RoutedRequest } from '../kinds/routed-request.ts'
+import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
 import { compare, parseDecimal, shift, type Decimal } from '../money.ts'
+import type { ModelType } from '../model-types.ts'
 import { isPriced } from './parameter-costs.ts'
 
-/** Parameter names that each adapter's protocol carries, for endpoints whose catalogue row does not list their own. */
-export type AdapterParameters = ReadonlyMap<string, { readonly supportedParameters: readonly string[] }>
+/** Parameter names that each adapter's calls carry, for endpoints whose catalogue row does not list them. */
+export type AdapterParameters = ReadonlyMap<
+  string,
+  { readonly parameters: Readonly<Record<ModelType, readonly string[]>> }
+>
 
-/** What of a request decides which endpoints of a model can serve it. */
-export interface EndpointNeeds {
+/** The calls that are asked: each type of models has its own. */
+interface AskedCalls {
+  readonly adapters: AdapterParameters
+  readonly calls: ModelType
+}
+
+/** The parts of a request that decide which endpoints of a model can serve it. */
+export interface EndpointNeeds extends AskedCalls {
   readonly model: Model
   readonly request: RoutedRequest
-  /** Names of the parameters that the client sent and means, as `supportedParameters` spells them. */
+  /** Names of the parameters that the client sent on purpose, as `supportedParameters` spells them. */
   readonly sent: readonly string[]
-  /** Whether an endpoint speaks the kind at all. */
+  /** Whether an endpoint serves this kind at all. */
   readonly able: (endpoint: Endpoint) => boolean
   readonly inputTokens: number
   /** null = computed later. */
   readonly maxTokens: number | null
-  readonly adapters: AdapterParameters
 }
 
-/** Preferences that can leave nothing, in the order they are applied. */
+/** Preferences that may leave no endpoint, in the order they are applied. */
 export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
 
 const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity', 'web_search_options', 'audio']
-/** Two names of one ability. */
+/** Two names for one ability. */
 const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_completion_tokens'],
   ['reasoning_effort', 'reasoning'],
@@ -37,7 +46,7 @@ const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
  * left.
  */
 export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
-  const { model, request, sent, adapters } = needs
+  const { model, request, sent } = needs
   const able = capableEndpoints(needs)
   const excludedBy: Preference[] = []
   const keep = (
@@ -55,29 +64,27 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   if (ignore.length > 0) left = keep(left, 'ignore', (endpoint) => !isNamed(endpoint, ignore))
   if (Object.keys(maxPrice).length > 0) left = keep(left, 'max_price', (endpoint) => withinMaxPrice(endpoint, maxPrice))
   if (requireParameters)
-    left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, adapters)))
-  // It restricts like `only`, so it comes before the soft preferences: they choose among what the client left.
+    left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, needs)))
+  // It restricts like `only`, so it comes before the soft preferences, which choose among the rest.
   if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
   if (left.length === 0) throw noneLeft(model.id, excludedBy)
-  if (!requireParameters) left = preferSupporting(left, sent, adapters)
-  // An output that is no text has no cap to send.
+  if (!requireParameters) left = preferSupporting(left, sent, needs)
+  // Only a text output has a cap to send.
   if (model.type !== 'chat') return left
-  // An endpoint whose output cannot be capped is held for at its maximum, so it comes in only where it is asked for or nothing better is.
-  return someOf(left, (endpoint) => canCapOutput(endpoint, adapters) || isNamed(endpoint, order))
+  // An endpoint whose output cannot be capped is held for at its maximum, so it is used only where it is asked for or
+  // nothing better is left.
+  // nothing better is.
+  return someOf(left, (endpoint) => canCapOutput(endpoint, needs) || isNamed(endpoint, order))
 }
 
-/** Endpoints that can carry `n`, the input and the output asked for; the last two only where some endpoint can. */
-function capableEndpoints({
-  model,
-  request,
-  able: isAble,
-  inputTokens,
-  maxTokens,
-  adapters,
-}: EndpointNeeds): readonly Endpoint[] {
+/**
+ * Endpoints that can carry `n`, the input and the requested output; the last two count only where some endpoint can.
+ */
+function capableEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
+  const { model, request, able: isAble, inputTokens, maxTokens } = needs
   const speaking = model.endpoints.filter(isAble)
   if (speaking.length === 0) throw new ApiError('model_not_found', `Model '${model.id}' not found or inactive`)
-  const able = request.n === 1 ? speaking : speaking.filter((endpoint) => supports(endpoint, 'n', adapters))
+  const able = request.n === 1 ? speaking : speaking.filter((endpoint) => supports(endpoint, 'n', needs))
   if (able.length === 0)
     throw new ApiError('invalid_input', `n: must be 1, no provider of model '${model.id}' supports more`)
   const fitting = someOf(
@@ -95,14 +102,14 @@ function someOf(endpoints: readonly Endpoint[], keeps: (endpoint: Endpoint) => b
   return kept.length > 0 ? kept : endpoints
 }
 
-/** Whether the endpoint takes an output cap, under either of its names. */
-export function canCapOutput(endpoint: Endpoint, adapters: AdapterParameters): boolean {
-  return supports(endpoint, 'max_tokens', adapters)
+/** Whether the endpoint takes an output cap under either of its names. */
+export function canCapOutput(endpoint: Endpoint, asked: AskedCalls): boolean {
+  return supports(endpoint, 'max_tokens', asked)
 }
 
-function supports(endpoint: Endpoint, parameter: string, adapters: AdapterParameters): boolean {
+function supports(endpoint: Endpoint, parameter: string, { adapters, calls }: AskedCalls): boolean {
   if (!isPriced(endpoint, parameter)) return false
-  const names = endpoint.supportedParameters ?? adapters.get(endpoint.provider.adapter)?.supportedParameters
+  const names = endpoint.supportedParameters ?? adapters.get(endpoint.provider.adapter)?.parameters[calls]
   return names === undefined || names.includes(parameter) || names.includes(SAME_ABILITY.get(parameter) ?? parameter)
 }
 
@@ -135,18 +142,15 @@ function within(price: Decimal, limit: string | undefined, places: number): bool
   return max === null || compare(price, shift(max, places)) <= 0
 }
 
-/**
- * Parameters that change what the answer is good for: where some endpoints support one that was sent, the others are
- * left out.
- */
+/** Parameters that change the use of the answer: where some endpoints support a sent one, the others are left out. */
 function preferSupporting(
   endpoints: readonly Endpoint[],
   sent: readonly string[],
-  adapters: AdapterParameters,
+  asked: AskedCalls,
 ): readonly Endpoint[] {
   let left = endpoints
   for (const name of SOFT_PARAMETERS) {
-    if (sent.includes(name)) left = someOf(left, (endpoint) => supports(endpoint, name, adapters))
+    if (sent.includes(name)) left = someOf(left, (endpoint) => supports(endpoint, name, asked))
   }
   return left
 }

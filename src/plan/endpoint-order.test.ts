@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../errors.ts'
 import { orderEndpoints, type OrderRequest } from './endpoint-order.ts'
-import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET } from './plan-fixture.ts'
+import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, refusal } from '../../test/harness/plan-fixture.ts'
 import { sentParameters } from './sent-parameters.ts'
 import { expectedChatCost } from './worst-price.ts'
+
+const NOTHING = { chat: [], embeddings: [], image: [], tts: [], transcription: [], rerank: [], video: [] }
 
 const cheap = endpoint('cheap', { sell: prices('1', '4') })
 const middle = endpoint('middle', { sell: prices('2', '8') })
@@ -32,22 +33,13 @@ function order(
     inputTokens,
     maxTokens,
     adapters: NO_ADAPTERS,
+    calls: 'chat',
     sort: null,
     health: QUIET,
     random: () => 0,
     ...wish,
   })
   return ordered.map(({ provider: { slug } }) => slug)
-}
-
-function refusal(run: () => unknown): ApiError {
-  try {
-    run()
-  } catch (thrown) {
-    if (thrown instanceof ApiError) return thrown
-    throw thrown
-  }
-  throw new Error('Nothing was refused.')
 }
 
 test('by default the first is drawn by 1/price² and the rest ascend by price', () => {
@@ -95,7 +87,7 @@ test('price sort compares the cost of this request', () => {
   assert.deepEqual(order({ endpoints, provider: { sort: 'price' }, inputTokens: 10, maxTokens: 10_000 }), ['out', 'in'])
 })
 
-test('price sort and the draw look at the plain prices: a dear cache write alone makes no provider dear', () => {
+test('price sort and the draw use the plain prices: a dear cache write makes no provider dear', () => {
   const endpoints = [
     endpoint('writes', { sell: prices('1', '4', { cache_write_1h: '9', audio_input: '50' }) }),
     endpoint('plain', { sell: prices('1.1', '4') }),
@@ -190,7 +182,7 @@ test('n > 1 goes only to endpoints that support it, else invalid_input', () => {
     refusal(() => order({ endpoints: [single], body: { n: 2 } })).message,
     "n: must be 1, no provider of model 'v/m' supports more",
   )
-  const adapters = new Map([['openai', { supportedParameters: ['max_tokens'] }]])
+  const adapters = new Map([['openai', { parameters: { ...NOTHING, chat: ['max_tokens'] } }]])
   assert.equal(refusal(() => order({ body: { n: 2 }, adapters })).errorName, 'invalid_input')
 })
 

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import type { ProviderPreferences, RoutedRequest } from '../kinds/routed-request.ts'
+import type { ProviderPreferences, RoutedRequest } from '../kinds/fields/routed-request.ts'
 import { compare, type Decimal } from '../money.ts'
 import { eligibleEndpoints, isNamed, type EndpointNeeds } from './endpoint-filter.ts'
 
@@ -8,7 +8,7 @@ const ATTEMPTS_MAX = 4
 
 /** Measured state of the endpoints; null where nothing is known. */
 export interface EndpointHealth {
-  /** No candidate now, unless nothing else is left. */
+  /** Not a candidate now, unless nothing else is left. */
   ejected(endpointId: string): boolean
   /** Its latest attempt failed less than 30 s ago. */
   unhealthy(endpointId: string): boolean
@@ -19,7 +19,7 @@ export interface EndpointHealth {
 }
 
 export interface OrderRequest extends EndpointNeeds {
-  /** What the request will probably cost at an endpoint, to compare them by. */
+  /** The probable cost of the request at an endpoint, for comparing endpoints. */
   readonly expectedCost: (endpoint: Endpoint) => Decimal
   /** The routing suffix of the model's name; it overrides the request's own sort. */
   readonly sort: ProviderPreferences['sort']
@@ -30,7 +30,7 @@ export interface OrderRequest extends EndpointNeeds {
 
 interface Priced {
   readonly endpoint: Endpoint
-  /** Expected of this request. */
+  /** The output tokens expected of this request. */
   readonly cost: Decimal
 }
 
@@ -38,7 +38,7 @@ interface Priced {
 export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   const { order, allowFallbacks } = wish.request.provider
   const eligible = inService(eligibleEndpoints(wish), wish.health)
-  // The usual case, and pricing is most of the work of ordering.
+  // The usual case; pricing is most of the work of ordering.
   if (eligible.length === 1) return eligible
   const priced = eligible.map((endpoint) => ({ endpoint, cost: wish.expectedCost(endpoint) }))
   const listed = priced
@@ -52,7 +52,7 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
 }
 
-/** The last candidate is never ejected: a try may fail, no try always does. */
+/** The last candidate is never ejected: a try may succeed, no try cannot. */
 function inService(endpoints: readonly Endpoint[], health: EndpointHealth): readonly Endpoint[] {
   if (endpoints.length === 1) return endpoints
   const left = endpoints.filter(({ id }) => !health.ejected(id))
@@ -85,7 +85,7 @@ function negative(value: number | null): number | null {
   return value === null ? null : -value
 }
 
-/** Ascending, unknown last, ties by cost. Each metric is read once: it moves while requests end. */
+/** Ascending, unknown last, ties by cost. Each metric is read once, because it changes while requests end. */
 function byMetric(candidates: readonly Priced[], metricOf: (candidate: Priced) => number | null): readonly Priced[] {
   return candidates
     .map((candidate) => ({ candidate, metric: metricOf(candidate) ?? Number.MAX_VALUE }))
@@ -93,7 +93,7 @@ function byMetric(candidates: readonly Priced[], metricOf: (candidate: Priced) =
     .map(({ candidate }) => candidate)
 }
 
-/** Healthy first: one of them drawn by 1/price², the rest by price; the unhealthy last. */
+/** Healthy endpoints first: one is drawn by 1/price², the others follow by price; the unhealthy come last. */
 function balanced(candidates: readonly Priced[], { health, request, random }: OrderRequest): readonly Priced[] {
   const byPrice = candidates.toSorted(byCost)
   const healthy = byPrice.filter(({ endpoint }) => !health.unhealthy(endpoint.id))
@@ -102,7 +102,7 @@ function balanced(candidates: readonly Priced[], { health, request, random }: Or
   return first === null ? unhealthy : [first, ...healthy.filter((candidate) => candidate !== first), ...unhealthy]
 }
 
-/** Requests of one session draw alike, so that they stay with one provider and meet its prompt cache. */
+/** Requests of one session draw alike, so that they stay with one provider and hit its prompt cache. */
 function fraction({ sessionId }: RoutedRequest, random: () => number): number {
   if (sessionId === null) return random()
   let hash = 0x811c9dc5
@@ -111,7 +111,7 @@ function fraction({ sessionId }: RoutedRequest, random: () => number): number {
   return (hash >>> 0) / 2 ** 32
 }
 
-/** `candidates` ascend by cost. Free ones share the draw among themselves: their weight is without bound. */
+/** `candidates` ascend by cost. Free ones share the draw among themselves, because their weight is infinite. */
 function drawn(candidates: readonly Priced[], at: number): Priced | null {
   const free = candidates.filter(({ cost }) => cost.digits === 0n)
   const pool = free.length > 0 ? free : candidates
@@ -125,7 +125,7 @@ function drawn(candidates: readonly Priced[], at: number): Priced | null {
 }
 
 /**
- * 1/price², relative to the cheapest, so that no price under- or overflows. A float is enough: it weighs a draw and no
+ * 1/price², relative to the cheapest, so that no price under- or overflows. A float is enough: it weighs a draw, not
  * money.
  */
 function weightOf(cost: Decimal, cheapest: Decimal): number {

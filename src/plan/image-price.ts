@@ -1,11 +1,11 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { namesQuality, pictureVariant } from '../catalog/picture-price.ts'
-import type { ImageRequest } from '../kinds/image-request.ts'
+import type { ImageRequest } from '../kinds/images/request.ts'
 
 /**
- * The request without what would change the provider's bill and nobody pays for. Size and quality have a price where
- * tokens pay for the picture, where the price is by size and quality, and where the row lists them: then one price is
- * meant for all.
+ * The request without options that would raise the provider's bill and that nobody pays for. Size and quality are
+ * priced where tokens pay for the picture, where the price is by size and quality, and where the row lists them: then
+ * one price is meant for all.
  */
 export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpoint): ImageRequest {
   const { priced, supportedParameters: listed, variants } = endpoint
@@ -29,7 +29,7 @@ export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpo
   }
 }
 
-/** OpenAI's own form has no word for a ratio: it is asked for as a size, and sizes differ in price. */
+/** OpenAI's protocol has no field for a ratio: a ratio is sent as a size, and sizes differ in price. */
 function saysRatioAsSize({ provider }: Endpoint): boolean {
   return (
     provider.adapter === 'openai' &&
@@ -38,7 +38,7 @@ function saysRatioAsSize({ provider }: Endpoint): boolean {
   )
 }
 
-/** The endpoint with the prices of the picture's size and quality for its own. */
+/** The endpoint with its prices replaced by those of the picture's size and quality. */
 export function pricedForImage(request: ImageRequest, model: Model, endpoint: Endpoint): Endpoint {
   if (endpoint.variants === undefined) return endpoint
   const { size, imageSize, aspectRatio, parameters } = pricedImage(request, model, endpoint)

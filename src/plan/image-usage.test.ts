@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ImageResult } from '../kinds/image-answer.ts'
-import { parseImages } from '../kinds/image-parse.ts'
-import { pictureOf } from '../kinds/image-bytes.ts'
+import type { ImageResult } from '../kinds/images/answer.ts'
+import { parseImages } from '../kinds/images/parse.ts'
+import { pictureOf } from '../kinds/images/bytes.ts'
 import { chargeMicro } from '../meters.ts'
 import { measuredImageUsage, worstImageUsage } from './image-usage.ts'
-import { endpoint, model, prices } from './plan-fixture.ts'
+import { endpoint, model, prices } from '../../test/harness/plan-fixture.ts'
 import { countedReport } from './usage-bounds.ts'
 
 const SOURCE = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')}`
@@ -89,7 +89,7 @@ test('whatever an honest provider reports costs no more than was held', () => {
   }
 })
 
-test('tokens that nobody reports are counted; tokens that cannot be are bounded and flagged', () => {
+test('unreported tokens are counted; tokens that cannot be counted are bounded and flagged', () => {
   const wish = request({ n: 2 })
   const counted = measuredImageUsage(wish, result(2, 2), IMAGE, PER_TOKEN, TOKENS)
   assert.deepEqual([counted.basis, counted.report.inputTokens, counted.report.outputTokens], ['counted', 8, 2_580])

@@ -1,23 +1,27 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
-import type { UsageReport } from '../kinds/chat-answer.ts'
-import type { ImageResult } from '../kinds/image-answer.ts'
-import type { ImageRequest } from '../kinds/image-request.ts'
-import type { Meter, PriceSheet, Usage } from '../meters.ts'
+import type { UsageReport } from '../kinds/chat/answer.ts'
+import type { ImageResult } from '../kinds/images/answer.ts'
+import type { ImageRequest } from '../kinds/images/request.ts'
+import { METER_TABLE, type Meter } from '../meter-table.ts'
+import { INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../meters.ts'
 import { compare } from '../money.ts'
 import type { TokenCounter } from './token-count.ts'
 import { contextOf } from './context-check.ts'
 import { countedReport, measureUsage, type MeasuredTokens } from './usage-bounds.ts'
 
-/** What a prompt is wrapped in. */
+/** Tokens that a provider wraps around a prompt. */
 const FRAME_TOKENS = 64
 /** Source images are read in high fidelity: OpenAI's dearest rule, above every other provider's. */
 const SOURCE_TOKENS = 6_500
-/** OpenAI's `medium` square; other providers are near it. Used where a price is per token and the provider named none. */
+/**
+ * OpenAI's `medium` square; other providers are close to it. Used where a price is per token and the provider reported
+ * none.
+ */
 const PICTURE_TOKENS = 1_290
-const INPUTS = ['input', 'cache_read', 'cache_write', 'cache_write_1h'] as const satisfies readonly Meter[]
-const OUTPUTS = ['output', 'reasoning'] as const satisfies readonly Meter[]
+const INPUTS = INPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
+const OUTPUTS = OUTPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
 
-/** Whether pictures of the endpoint are paid for by the token, alone or besides, by the client or by us. */
+/** Whether tokens pay for the endpoint's pictures, wholly or partly, in our price or in the provider's. */
 function isTokenPriced({ sell, buy }: Endpoint): boolean {
   return (
     [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) ||
@@ -25,22 +29,22 @@ function isTokenPriced({ sell, buy }: Endpoint): boolean {
   )
 }
 
-/** The most a request can use: each picture made by a call of its own, each with the longest answer there is. */
+/** The most that a request can use: each picture made by a separate call, each with the longest possible answer. */
 export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint): Usage {
   const { count, sources } = request
   const units = { image_output: count, image_input: sources.length * count, request: count }
   if (!isTokenPriced(endpoint)) return units
-  // A prompt is short, and the count of another family's tokenizer would be no bound.
+  // A prompt is short, and the count of another family's tokenizer would not be a bound.
   const input = Buffer.byteLength(request.prompt) + FRAME_TOKENS + sources.length * SOURCE_TOKENS
   return {
     ...units,
-    [dearest(endpoint.sell, INPUTS)]: input * count,
-    [dearest(endpoint.sell, OUTPUTS)]: maxTokensOf(model, endpoint) * count,
+    [dearest(endpoint.sell, 'input', INPUTS)]: input * count,
+    [dearest(endpoint.sell, 'output', OUTPUTS)]: maxTokensOf(model, endpoint) * count,
   }
 }
 
 /**
- * What the delivered pictures used, in the meters that their endpoint is priced by (reliability.md 3.5 rules 10 and
+ * The usage of the delivered pictures, in the meters that their endpoint has prices for (guarantees.md rules 10 and
  * 16).
  */
 export function measuredImageUsage(
@@ -52,7 +56,7 @@ export function measuredImageUsage(
 ): MeasuredTokens {
   const { images, calls } = result
   const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
-  // A price by the picture needs no tokens, and the log shows none (wire.md D-6.1).
+  // A price per picture needs no tokens, and the log shows none (wire.md D-6.1).
   const whole = (tokens: UsageReport): UsageReport => ({ ...tokens, usage: { ...tokens.usage, ...units } })
   if (!isTokenPriced(endpoint)) {
     const report: UsageReport = { ...countedReport(0, 0), usage: units }
@@ -87,6 +91,6 @@ function maxTokensOf(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
 }
 
-function dearest(sell: PriceSheet, meters: readonly [Meter, ...Meter[]]): Meter {
-  return meters.reduce((left, right) => (compare(sell[left], sell[right]) < 0 ? right : left))
+function dearest(sell: PriceSheet, plain: Meter, meters: readonly Meter[]): Meter {
+  return meters.reduce((left, right) => (compare(sell[left], sell[right]) < 0 ? right : left), plain)
 }

@@ -1,39 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Endpoint } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 import { planChat, type PlanRequest } from './chat-plan.ts'
-import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, snapshot } from './plan-fixture.ts'
+import { chat, endpoint, model, planWish, prices, refusal, snapshot } from '../../test/harness/plan-fixture.ts'
 import { pictureTokensMax } from './media-bound.ts'
 import { createTokenCounter, inputBound } from './token-count.ts'
 
-const ENDLESS = { availableMicro: 9_000_000_000_000_000n, keyRoomMicro: null }
 const tokens = createTokenCounter()
 
 function wish(request: ChatRequest, fields: Partial<PlanRequest> = {}): PlanRequest {
-  return {
-    request,
-    defaultModel: null,
-    allowedModels: null,
-    snapshot: snapshot([model('v/m')]),
-    funds: ENDLESS,
-    health: QUIET,
-    random: () => 0,
-    tokens,
-    adapters: NO_ADAPTERS,
-    ...fields,
-  }
-}
-
-function refusal(run: () => unknown): ApiError {
-  try {
-    run()
-  } catch (thrown) {
-    if (thrown instanceof ApiError) return thrown
-    throw thrown
-  }
-  throw new Error('Nothing was refused.')
+  return planWish(request, { tokens, ...fields })
 }
 
 const part = (value: Record<string, unknown>): ChatRequest =>
@@ -105,7 +82,7 @@ const DOCUMENTED: Readonly<Record<string, readonly [most: number, low: number, h
   'pixtral-12b-2409': [4_160, 4_160, 4_160],
 }
 
-test("what is documented of a picture is known by the model's whole name: its other forms have figures of their own", () => {
+test("the documented figures of a picture are found by the model's whole name: its other forms have other figures", () => {
   const { provider } = endpoint('alpha')
   for (const [upstreamModel, expected] of Object.entries(DOCUMENTED)) {
     const most = [undefined, 'low', 'high', 'original'].map((detail) =>

@@ -1,14 +1,14 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 import { contextOf } from './context-check.ts'
 import { mediaBound, type Unmeasured } from './media-bound.ts'
 import { searches } from './parameter-costs.ts'
 import type { PlanInput } from './plan.ts'
 import { textBound } from './token-count.ts'
 
-/** Tools that the provider runs by itself: it bills each call, and reads as input what they bring. */
+/** Tools that the provider runs: it bills each call, and the results count as input. */
 export interface HostedTools {
-  /** The most calls; the provider is told. */
+  /** The most calls; this number is sent to the provider. */
   readonly callsMax: number
 }
 
@@ -24,7 +24,7 @@ export class InputHold {
     this.#hosted = hosted
   }
 
-  /** By the bytes of the text, or by its count where that is the provider's own; never more than the context holds. */
+  /** The bytes of the text, or its token count where that is the provider's own; never more than the context. */
   tokens(model: Model, endpoint: Endpoint, counted: boolean): number {
     const context = contextOf(model, endpoint)
     const media = mediaBound(this.#request.messages, endpoint)
@@ -34,7 +34,7 @@ export class InputHold {
     return Math.min(context, text + media.tokens)
   }
 
-  /** Why the hold is as large as it is, for a refusal; null = it is for the text and the answer alone. */
+  /** Why the hold is so large, for a refusal; null = it covers only the text and the answer. */
   reason(routes: readonly { readonly model: Model; readonly endpoint: Endpoint }[]): string | null {
     const unmeasured = new Set<Unmeasured>()
     for (const { endpoint } of routes)

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { kopeckText, rubles, type Micro } from '../money.ts'
 
-/** What would help, and why so much is asked for. */
+/** The remedy, and the reason for the large amount. */
 interface Remedy {
   /** Fewer max_tokens would make the request cheaper. */
   readonly tokens: boolean
@@ -9,8 +9,8 @@ interface Remedy {
 }
 
 /**
- * The 402 of wire.md D-10.4. It keeps the exact amount, so that the relay can refuse by the key's limit where that is
- * the bound.
+ * The 402 of wire.md D-10.4, of the plan and of the ledger. It keeps the exact amount, so that the relay can name the
+ * key's limit where that is the bound.
  */
 export class InsufficientBalanceError extends ApiError {
   readonly requiredMicro: Micro
@@ -28,12 +28,4 @@ export class InsufficientBalanceError extends ApiError {
     this.requiredMicro = requiredMicro
     this.availableMicro = bounded
   }
-}
-
-export function insufficientBalance(
-  requiredMicro: Micro,
-  availableMicro: Micro,
-  kind: Remedy,
-): InsufficientBalanceError {
-  return new InsufficientBalanceError(requiredMicro, availableMicro, kind)
 }

@@ -1,20 +1,20 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import type { ChatMessage, ChatPart } from '../kinds/chat-request.ts'
+import type { ChatMessage, ChatPart } from '../kinds/chat/request.ts'
 
 interface PictureRule {
   readonly model: RegExp
-  /** Most tokens of one picture; `low` and `high` where one of that `detail` comes to less. */
+  /** The most tokens of one picture; `low` and `high` where that `detail` needs fewer. */
   readonly most: number
   readonly low?: number
   readonly high?: number
 }
 
-/** OpenAI, "Images and vision": a base and eight tiles, of a picture that is cut to 2,048 by 768 pixels. */
+/** OpenAI, "Images and vision": a base and eight tiles, for a picture reduced to 2,048 by 768 pixels. */
 function tiles(model: RegExp, base: number, tile: number): PictureRule {
   return { model, most: base + 8 * tile, low: base }
 }
 
-/** The same page: patches of 32 pixels, weighed by the model's factor and rounded up. */
+/** The same page: patches of 32 pixels, multiplied by the model's factor and rounded up. */
 function patches(
   model: RegExp,
   factor: number,
@@ -24,18 +24,18 @@ function patches(
   return { model, most: Math.ceil(most * factor), low: Math.ceil(low * factor), high: Math.ceil(high * factor) }
 }
 
-/** A side of at most 2,048 pixels. */
+/** At most 2,048 pixels a side. */
 const PATCHES_OF_2048 = 4_096
-/** Of a detail `high`. */
+/** At detail `high`. */
 const PATCHES_HIGH = 2_500
-/** Fits 512 by 512 pixels. */
+/** Fits into 512 by 512 pixels. */
 const PATCHES_OF_512 = 256
 
 /**
- * The most that one picture comes to, as its provider documents it, by the model's own name. The first row that fits
- * counts; a model that no row fits reads a picture for all that its context holds, as do those that no page of their
- * provider's tells a maximum of (OpenAI's codex and pro models of the fifth generation, open weights at any host). Of
- * `gpt-5-mini` and `gpt-5-nano` the page has told two factors, of which the larger is here.
+ * The most tokens of one picture in the provider's documentation, by the model's own name. The first matching row
+ * counts. Without a row, a picture counts as the model's whole context. That includes models whose provider documents
+ * no maximum (OpenAI's codex and pro models of the fifth generation, open weights at any host). For `gpt-5-mini` and
+ * `gpt-5-nano` the page has shown two factors; the larger is used here.
  */
 const PICTURES: readonly PictureRule[] = [
   // OpenAI, "Images and vision" (model sizing behavior, calculating costs) and "Image input token and cost calculator".
@@ -47,45 +47,50 @@ const PICTURES: readonly PictureRule[] = [
   patches(/^(gpt-4\.1|gpt-5)-nano/, 2.46, { most: PATCHES_OF_2048 }),
   patches(/^o4-mini/, 1.72, { most: PATCHES_OF_2048 }),
   patches(/^gpt-5\.2(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: PATCHES_OF_2048 }),
-  // Here `low` is not the least: it fits 2,048 pixels without the bound of `high`.
+  // Here `low` is not the smallest: it allows 2,048 pixels without the bound of `high`.
   patches(/^gpt-5\.4(-mini|-nano)?(-20\d\d-\d\d-\d\d)?$/, 1.2, {
     most: 10_000,
     low: PATCHES_OF_2048,
     high: PATCHES_HIGH,
   }),
   patches(/^gpt-5\.5(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 10_000, low: PATCHES_OF_512, high: PATCHES_HIGH }),
-  // Nothing is made smaller without a `detail`; above 30,000 patches a picture is refused.
+  // Without a `detail` nothing is reduced; a picture above 30,000 patches is refused.
   patches(/^gpt-(5\.6|6(\.\d)?)(-(sol|terra|luna|astra))?(-20\d\d-\d\d-\d\d)?$/, 1.2, {
     most: 30_000,
     low: PATCHES_OF_512,
     high: PATCHES_HIGH,
   }),
-  // Anthropic, "Images and vision": a token for 28 by 28 pixels, at most 1,568 of them, and 4,784 from Opus 4.7 and the fifth generation on.
+  // Anthropic, "Images and vision": a token for 28 by 28 pixels, at most 1,568 of them, and 4,784 from Opus 4.7 and the
+  // fifth generation on.
+  // fifth generation on.
   { model: /^(.*\.)?claude-(3\b|(opus|sonnet|haiku)-4([-.][0-6])?(?![-.]?\d{1,2}\b))/, most: 1_568 },
   { model: /^(.*\.)?claude-/, most: 4_784 },
-  // Google, "Media resolution": 1,120 tokens, 2,240 at the highest, which is never asked for.
+  // Google, "Media resolution": 1,120 tokens, and 2,240 at the highest resolution, which we never ask for.
   { model: /^gemini-3/, most: 2_240 },
-  // Google, "Image understanding": 258 tokens for each tile of 256 to 768 pixels of a picture that fits 3,072; at most 24 of a narrow one, and the whole.
+  // Google, "Image understanding": 258 tokens for each tile of 256 to 768 pixels of a picture that fits 3,072; at most
+  // 24 tiles for a narrow picture, and one for the whole.
+  // 24 of a narrow one, and the whole.
   { model: /^gemini-[12]/, most: 25 * 258 },
   // xAI, "Consumption and rate limits": from 256 to 1,792.
   { model: /^grok-/, most: 1_792 },
-  // Mistral, model cards: patches of 16 pixels of 1,024 by 1,024, or of 28 of 1,540 by 1,540, and one more for each row.
+  // Mistral, model cards: patches of 16 pixels of 1,024 by 1,024, or of 28 of 1,540 by 1,540, and one more for each
+  // row.
   { model: /^(pixtral|mistral-(small|medium|large)|ministral)/, most: 4_096 + 64 },
 ]
 /** The sandbox reads every picture alike. */
 const SANDBOX_PICTURE_TOKENS = 1_500
 const TEXT_FILE = /^data:text\/[^,]{0,200};base64,/i
-/** A reader of documents looks for the mark of one in so many first bytes. */
+/** A reader of documents looks for a format's signature in this many first bytes. */
 const MARK_BYTES = 1_100
 const DOCUMENT_NAME = /\.(?:pdf|docx?|pptx?|xlsx?|odt|ods|odp|epub|zip)$/i
 
-/** What of a prompt may fill the context, in words for people. */
+/** The parts of a prompt that may fill the context, in words for people. */
 export type Unmeasured = 'pictures' | 'documents' | 'sound' | 'video'
 
 export interface MediaBound {
-  /** The most tokens of all that can be told; the context bounds the rest. */
+  /** The most tokens of all media with a known bound; the context bounds the rest. */
   readonly tokens: number
-  /** What only the provider can tell: with any of it the prompt may fill the context. */
+  /** Media that only the provider can count: with any of them the prompt may fill the context. */
   readonly unmeasured: ReadonlySet<Unmeasured>
 }
 
@@ -95,14 +100,14 @@ function isText({ content, audio }: ChatMessage): boolean {
   return audio === undefined && !Array.isArray(content)
 }
 
-/** The most that pictures, documents, sound and video of a prompt can come to at an endpoint. */
+/** The most tokens that pictures, documents, sound and video of a prompt can have at an endpoint. */
 export function mediaBound(messages: readonly ChatMessage[], endpoint: Endpoint): MediaBound {
-  // Most prompts are text alone, and every plan asks.
+  // Most prompts are only text, and every plan asks.
   if (messages.every(isText)) return NOTHING
   let tokens = 0
   const unmeasured = new Set<Unmeasured>()
   for (const { content, audio } of messages) {
-    // An earlier answer that the provider has kept.
+    // An earlier answer that the provider has stored.
     if (audio !== undefined) unmeasured.add('sound')
     if (!Array.isArray(content)) continue
     for (const part of content) {
@@ -114,7 +119,7 @@ export function mediaBound(messages: readonly ChatMessage[], endpoint: Endpoint)
   return { tokens, unmeasured }
 }
 
-/** A provider's own number, that of the catalogue row before it, or the name of what has none. */
+/** The number of the catalogue row, otherwise the provider's, otherwise the name of the medium without a bound. */
 function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
   const { mediaTokens } = endpoint
   switch (part.type) {
@@ -126,7 +131,7 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
     case 'input_audio':
       return mediaTokens?.audio ?? 'sound'
     case 'file':
-      // Bytes of a text are a bound of their own, which a document's are not: it is packed, and holds pictures.
+      // The bytes of a text bound its tokens. Those of a document do not: it is compressed and contains pictures.
       if (isTextFile(part.file)) return part.file.file_data.length
       return mediaTokens?.file ?? 'documents'
     case 'video_url':
@@ -135,8 +140,8 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
 }
 
 /**
- * Whether every provider reads it as a text: what it is said to be is the client's word, and some go by its name or its
- * first bytes.
+ * Whether every provider reads the file as text. The declared type is the client's claim, and some providers go by the
+ * name or the first bytes.
  */
 function isTextFile({
   file_data: data,
@@ -155,7 +160,7 @@ function isTextFile({
   return !bytes.includes('%PDF') && !bytes.startsWith('PK') && !bytes.startsWith('\u00d0\u00cf\u0011\u00e0')
 }
 
-/** null = no document of the provider's says. */
+/** null = the provider documents no number. */
 export function pictureTokensMax(
   { upstreamModel, provider }: Pick<Endpoint, 'upstreamModel' | 'provider'>,
   detail: string | undefined,

@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatPart } from '../kinds/chat-request.ts'
+import type { ChatMessage, ChatPart } from '../kinds/chat/request.ts'
 
-/** OpenAI's rule: 85 for low detail, at most 85 + 8 tiles × 170 else. */
+/** OpenAI's rule: 85 tokens at low detail, otherwise at most 85 + 8 tiles × 170. */
 const IMAGE_LOW_TOKENS = 85
 const IMAGE_TOKENS = 1_445
 /** `original` detail is billed by patches, at most 10,000. */
@@ -16,8 +16,7 @@ const VIDEO_BYTES_PER_TOKEN = 400
 const VIDEO_URL_TOKENS = 20_000
 
 /**
- * Input tokens of images, audio, files and video by rough provider rules: their true number is known only to the
- * provider.
+ * Input tokens of images, audio, files and video by rough rules of providers: only the provider knows the true number.
  */
 export function mediaTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0
@@ -28,7 +27,7 @@ export function mediaTokens(messages: readonly ChatMessage[]): number {
   return tokens
 }
 
-/** Images in the messages, for providers that price each. */
+/** Images in the messages, for providers with a price per image. */
 export function imageCount(messages: readonly ChatMessage[]): number {
   let images = 0
   for (const { content } of messages) {
@@ -69,12 +68,12 @@ function audioTokens({ data, format }: { readonly data: string; readonly format:
 
 function fileTokens(data: string): number {
   if (/^https?:/i.test(data)) return FILE_URL_TOKENS
-  // A text file has a token in every three bytes; other documents are packed and hold pictures.
+  // A text file has about one token for every three bytes; other documents are compressed and contain pictures.
   if (/^data:text\//i.test(data)) return Math.ceil(decodedBytes(data) / 3)
   return FILE_TOKENS + Math.ceil(decodedBytes(data) / FILE_BYTES_PER_TOKEN)
 }
 
-/** Bytes behind base64 text, its `data:` head included: close enough for a rule of thumb. */
+/** The bytes behind base64 text, its `data:` head included: close enough for a rule of thumb. */
 function decodedBytes(base64: string): number {
   return (base64.length * 3) / 4
 }

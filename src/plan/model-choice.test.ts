@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../errors.ts'
 import { checkModalities, chooseModels, type ModelWish } from './model-choice.ts'
-import { chat, model, snapshot } from './plan-fixture.ts'
+import { chat, model, snapshot } from '../../test/harness/plan-fixture.ts'
 
 const catalog = snapshot(
   [
@@ -23,8 +23,7 @@ function wish(fields: Partial<ModelWish>): ModelWish {
     fallbackModels: [],
     defaultModel: null,
     allowedModels: null,
-    modelType: 'chat',
-    endpointName: 'chat/completions',
+    type: 'chat',
     ...fields,
   }
 }

@@ -1,24 +1,14 @@
 import type { Model, Snapshot } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import { REQUEST_TYPE_TABLE, REQUEST_TYPES, servesType, type RequestType } from '../model-types.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 
-/** A model to try, with the sort that its routing suffix asks for. */
+/** A model to try, with the sort of its routing suffix. */
 export interface ChosenModel {
   readonly model: Model
   /** null = the request names it without a suffix. */
   readonly sort: 'price' | 'throughput' | null
 }
-
-/** What a model's type can be called through, for the refusal of a wrong kind. */
-const ENDPOINTS_OF_TYPE = {
-  chat: 'chat/completions, responses, completions',
-  embeddings: 'embeddings',
-  image: 'images/generations',
-  tts: 'audio/speech',
-  transcription: 'audio/transcriptions, audio/translations',
-  rerank: 'rerank',
-  video: 'videos',
-} as const satisfies Record<Model['type'], string>
 
 const SUFFIXES = [
   { text: ':nitro', sort: 'throughput' },
@@ -33,16 +23,12 @@ export interface ModelWish {
   readonly defaultModel: string | null
   /** Canonical ids; null = all. */
   readonly allowedModels: ReadonlySet<string> | null
-  readonly modelType: Model['type']
-  /** Models of other types that serve the request too. */
-  readonly alsoServes?: (model: Model) => boolean
-  /** Without `/v1/`. */
-  readonly endpointName: string
+  readonly type: RequestType
 }
 
 /**
- * The models of a request in the order to try them, each once. One that is not known is passed over where another is;
- * any other refusal, and the first where none is known, is thrown.
+ * The models of a request in the order to try them, each once. An unknown model is skipped where another one is known.
+ * Any other refusal is thrown; so is the first one where no model is known.
  */
 export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly ChosenModel[] {
   const first = wish.model ?? (wish.fallbackModels.length > 0 ? null : wish.defaultModel)
@@ -61,13 +47,20 @@ export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly Chos
 }
 
 function checkChoice({ model }: ChosenModel, wish: ModelWish): void {
-  if (model.type !== wish.modelType && wish.alsoServes?.(model) !== true)
-    throw notSupported(model.id, wish.endpointName, ENDPOINTS_OF_TYPE[model.type])
+  const { modelType, endpointName } = REQUEST_TYPE_TABLE[wish.type]
+  if (!servesType(model, modelType)) throw notSupported(model.id, endpointName, endpointNames(model.type))
   if (wish.allowedModels !== null && !wish.allowedModels.has(model.id))
     throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
 }
 
-/** The name as a whole comes first: an id of the catalogue may itself end like a suffix. */
+/** The endpoints that serve a type of models. */
+function endpointNames(type: Model['type']): string {
+  return REQUEST_TYPES.map((name) => REQUEST_TYPE_TABLE[name])
+    .flatMap(({ modelType, endpointName }) => (modelType === type ? [endpointName] : []))
+    .join(', ')
+}
+
+/** The whole name comes first: an id of the catalogue may itself end like a suffix. */
 function findModel(name: string, snapshot: Snapshot): ChosenModel | null {
   const whole = modelNamed(name, snapshot)
   if (whole !== null) return { model: whole, sort: null }
@@ -79,13 +72,13 @@ function findModel(name: string, snapshot: Snapshot): ChosenModel | null {
   return null
 }
 
-/** A model without an endpoint cannot be sold, and is as good as unknown. */
+/** A model without an endpoint cannot be sold and counts as unknown. */
 function modelNamed(name: string, snapshot: Snapshot): Model | null {
   const model = snapshot.models.get(snapshot.aliases.get(name) ?? name)
   return model === undefined || !model.active || model.endpoints.length === 0 ? null : model
 }
 
-/** Throws `model_not_supported` where the messages hold what the model cannot read. */
+/** Throws `model_not_supported` where the messages contain a modality that the model cannot read. */
 export function checkModalities(model: Model, request: ChatRequest): void {
   for (const modality of request.inputModalities) {
     if (!model.inputModalities.includes(modality))

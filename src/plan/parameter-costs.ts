@@ -1,29 +1,32 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import { PARAMETER_NAMES, type ParameterName } from '../catalog/parameter-names.ts'
-import type { PriceKey } from '../catalog/price-keys.ts'
-import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat-request.ts'
-import type { VideoOrder } from '../kinds/video-request.ts'
+import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat/request.ts'
+import type { VideoOperation } from '../kinds/video/request.ts'
+import type { PriceKey } from '../meter-table.ts'
 
-/** A parameter that can put more on the provider's bill than the units that every request is held for. */
+/** A parameter that can add to the provider's bill beyond the units that every request is held for. */
 interface Fee {
-  /** What the provider bills for it. */
+  /** The item on the provider's bill. */
   readonly bills: string
-  /** The price that has to stand in the endpoint's row for it to be sent; null = no price can say it, and it never is. */
+  /**
+   * The price that the endpoint's row must have before the parameter is sent; null = no price can cover it, so it is
+   * never sent.
+   */
   readonly price: PriceKey | null
-  /** `listed` = only an endpoint whose row names it gets it, `carried` = one that lists nothing does too. */
+  /** `listed` = sent only to an endpoint whose row names it; `carried` = also to one that lists nothing. */
   readonly where: 'listed' | 'carried'
 }
 
 /**
- * What can be sent, and what it costs: `units` = nothing but the tokens, pictures, characters or seconds that are
+ * The cost of each parameter that can be sent: `units` = only the tokens, pictures, characters or seconds that are
  * counted and held for.
  */
 type Cost = 'units' | Fee
 
 /**
- * Every parameter that an adapter can send, by the name that endpoints list it under. What has a fee goes only to an
- * endpoint that lists and prices it, and is dropped elsewhere. A test walks the adapters, so that a new parameter finds
- * its line here first.
+ * Every parameter that an adapter can send, by the name that endpoints list it under. A parameter with a fee goes only
+ * to an endpoint that lists and prices it; elsewhere it is dropped. A test walks the adapters, so that a new parameter
+ * needs a row here first.
  */
 export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
   ...units(
@@ -57,9 +60,10 @@ export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
     'user',
     'developer',
   ),
-  // Each of them is held for, and counted.
+  // Each of them is held for and counted.
   ...units('n', 'duration', 'image', 'frame_images', 'input_references'),
-  // Of one price whatever they are, or the price by size and quality names them (`image-price.ts`, `resolution.ts`).
+  // These have one price for all values, or the price by size and quality names them (`image-price.ts`,
+  // `resolution.ts`).
   ...units(
     'size',
     'image_size',
@@ -87,6 +91,7 @@ export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
   ),
   service_tier: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
   web_search_options: { bills: 'each search', price: 'search', where: 'listed' },
+  search_context_size: { bills: 'each search, the more the more it reads', price: 'search', where: 'listed' },
   prediction: {
     bills: 'the predicted tokens that the answer does not have, as output',
     price: 'completion',
@@ -98,7 +103,7 @@ export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
   cache_control: { bills: 'what is written to the cache', price: 'input_cache_write', where: 'carried' },
 }
 
-/** What a modality of the answer has to be priced by; 0 says that its tokens pay for it. */
+/** The price that a modality of the answer needs; 0 = its tokens pay for it. */
 const MODALITY_PRICES: Readonly<Record<string, PriceKey | null>> = {
   text: null,
   audio: 'audio_output',
@@ -123,7 +128,7 @@ export function isPriced({ priced, supportedParameters }: Endpoint, parameter: s
   return supportedParameters === null ? cost.where === 'carried' : true
 }
 
-/** The request without what an endpoint would bill and nobody pays for; most requests are that already. */
+/** The request without parameters that an endpoint would bill and that nobody pays for; most requests have none. */
 export function pricedRequest(request: ChatRequest, endpoint: Endpoint): ChatRequest {
   const parameters = pricedParameters(request.parameters, endpoint)
   const messages = isMarked(request.messages)
@@ -134,19 +139,21 @@ export function pricedRequest(request: ChatRequest, endpoint: Endpoint): ChatReq
     : { ...request, parameters, messages }
 }
 
-/** The same of a video. */
-export function pricedVideo(order: VideoOrder, endpoint: Endpoint): VideoOrder {
-  return order.generateAudio === null || isPriced(endpoint, 'generate_audio')
-    ? order
-    : { ...order, generateAudio: null }
+/** The same for a video. */
+export function pricedVideo(operation: VideoOperation, endpoint: Endpoint): VideoOperation {
+  return operation.generateAudio === null || isPriced(endpoint, 'generate_audio')
+    ? operation
+    : { ...operation, generateAudio: null }
 }
 
-/** Whether the request's own words make the endpoint search the web, which is billed with every answer. */
+/** Whether the request makes the endpoint search the web, which is billed with every answer. */
 export function searches({ parameters }: ChatRequest, endpoint: Endpoint): boolean {
   return parameters['web_search_options'] !== undefined && isSent(endpoint, 'web_search_options')
 }
 
-/** The most output tokens that a prediction is billed for besides the answer's own: those that the answer does not have. */
+/**
+ * The most output tokens that a prediction is billed for in addition to the answer: those that the answer does not use.
+ */
 export function predictedTokens({ parameters }: ChatRequest, endpoint: Endpoint): number {
   const { prediction } = parameters
   return prediction === undefined || !isSent(endpoint, 'prediction') ? 0 : Buffer.byteLength(JSON.stringify(prediction))
@@ -164,9 +171,25 @@ function pricedParameters(parameters: ChatRequest['parameters'], endpoint: Endpo
   const kept = Array.isArray(modalities) ? modalities.filter((name: unknown) => isPricedModality(endpoint, name)) : []
   const isWhole = !Array.isArray(modalities) || kept.length === modalities.length
   const unpriced = Object.keys(parameters).filter((name) => !isPriced(endpoint, name))
-  if (unpriced.length === 0 && isWhole) return parameters
-  const entries = Object.entries(parameters).filter(([name]) => !unpriced.includes(name) && name !== 'modalities')
+  const search = parameters['web_search_options']
+  if (unpriced.length === 0 && isWhole && search === undefined) return parameters
+  const entries = Object.entries(parameters)
+    .filter(([name]) => !unpriced.includes(name) && name !== 'modalities')
+    .map(([name, value]) => [name, name === 'web_search_options' ? pricedSearch(value, endpoint) : value])
   return Object.fromEntries(kept.length === 0 ? entries : [...entries, ['modalities', kept]])
+}
+
+/**
+ * How a search is to be done, without what makes it dearer than the row's price of one: how much it reads, and what
+ * only one provider knows, such as a search in several steps.
+ */
+function pricedSearch(options: unknown, endpoint: Endpoint): Record<string, unknown> {
+  // Only objects pass the reader of requests.
+  const { user_location: place, search_context_size: level } = options as Readonly<Record<string, unknown>>
+  return {
+    ...(place === undefined ? {} : { user_location: place }),
+    ...(level === undefined || !isSent(endpoint, 'search_context_size') ? {} : { search_context_size: level }),
+  }
 }
 
 function isPricedModality({ priced }: Endpoint, name: unknown): boolean {
@@ -186,7 +209,7 @@ function pricedMessage(message: ChatMessage, endpoint: Endpoint): ChatMessage {
     : message
 }
 
-/** A mark for an hour is dearer than one for minutes, which stands for it where only that has a price. */
+/** A one-hour cache mark costs more than one for minutes; the price for minutes is used where it is the only one. */
 function pricedPart(part: ChatPart, endpoint: Endpoint): ChatPart {
   if (part.type !== 'text' && part.type !== 'image_url') return part
   const { cache_control: mark, ...plain } = part

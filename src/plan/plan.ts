@@ -4,23 +4,23 @@ import type { AdapterParameters } from './endpoint-filter.ts'
 import type { EndpointHealth } from './endpoint-order.ts'
 import type { TokenCounter } from './token-count.ts'
 
-/** What the plan of any kind looks at besides the request. */
+/** The facts that a plan of any kind needs besides the request. */
 export interface PlanInput {
   readonly defaultModel: string | null
   /** Canonical ids; null = all. */
   readonly allowedModels: ReadonlySet<string> | null
   readonly snapshot: Snapshot
-  /** Read just before; only an omitted max_tokens looks at them, everything else is decided by the hold. */
+  /** Read just before. Only an omitted max_tokens depends on it; everything else is decided by the hold. */
   readonly funds: { readonly availableMicro: Micro; readonly keyRoomMicro: Micro | null }
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'countTexts' | 'findLonger' | 'mostOfChat'>
-  /** Adapter name → what its protocol carries; an endpoint of an adapter that is not there carries all. */
+  /** By adapter name; a missing adapter carries all parameters. */
   readonly adapters: AdapterParameters
 }
 
-/** One way to serve a request, with the output cap it would be sent. */
+/** One way to serve a request, with the output cap to send. */
 export interface Candidate {
   readonly model: Model
   readonly endpoint: Endpoint
@@ -32,14 +32,14 @@ export interface Candidate {
 export interface Plan {
   readonly snapshot: Snapshot
   readonly candidates: readonly Candidate[]
-  /** Worst case at the dearest candidate. */
+  /** The worst case at the dearest candidate. */
   readonly holdMicro: Micro
-  /** Output cap every bound of usage is checked against; 0 where the kind has none. */
+  /** The output cap that every bound of usage is checked against; 0 where the kind has none. */
   readonly maxTokens: number
   /** True where maxTokens was computed (omitted or -1): shown as `X-Max-Tokens`. */
   readonly maxTokensComputed: boolean
-  /** The input bound: an exact count, or bytes standing for it. */
+  /** The input bound: an exact count, or bytes in its place. */
   readonly inputTokensBound: number
-  /** Why the hold is more than the text and the answer alone may cost, in a sentence for a refusal; null = it is not. */
+  /** Why the hold is more than the text and the answer can cost, in a sentence for a refusal; null = it is not more. */
   readonly holdReason?: () => string | null
 }

@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../kinds/chat-request.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 
-/** Labels and hints that change no answer: nobody means to lose a provider for them. */
+/** Labels and hints that do not change the answer: no client wants to lose a provider because of them. */
 const LABELS = [
   'user',
   'metadata',

@@ -4,8 +4,8 @@ import type { EndpointHealth } from './endpoint-order.ts'
 import type { ChosenModel } from './model-choice.ts'
 
 /**
- * The models that can serve, in order. A fallback model that cannot is left out; where none can, the first one's
- * refusal is the answer.
+ * The models that can serve the request, in order. A fallback model that cannot is left out; where none can, the first
+ * model's refusal is the answer.
  */
 export function servingRoutes<Route extends { readonly endpoints: readonly Endpoint[] }>(
   chosen: readonly ChosenModel[],
@@ -23,7 +23,7 @@ export function servingRoutes<Route extends { readonly endpoints: readonly Endpo
     }
   }
   if (routes.length === 0 && refusal !== null) throw refusal
-  // An ejected endpoint is no candidate (reliability.md 5) while another model of the request can answer.
+  // An ejected endpoint is not a candidate (guarantees.md 5) while another model of the request can answer.
   const isOut = ({ endpoints }: Route): boolean => endpoints.every(({ id }) => health.ejected(id))
   return routes.length === 1 ? routes : [...routes.filter((route) => !isOut(route)), ...routes.filter(isOut)]
 }

@@ -1,20 +1,22 @@
 import { createRequire } from 'node:module'
 import type { GptEncoding } from 'gpt-tokenizer/GptEncoding'
-import type { ChatRequest } from '../kinds/chat-request.ts'
-import { textsOf } from '../kinds/chat-texts.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
+import { textsOf } from '../kinds/chat/texts.ts'
 import { assert } from '../lib/assert.ts'
 import { mediaTokens } from './media-tokens.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Every BPE package is quadratic on one long word: 100 kB of `a` blocks the loop for 8 s whole and for 7 ms in slices. */
+/**
+ * Every BPE package is quadratic on one long word: 100 kB of `a` block the loop for 8 s whole and for 7 ms in slices.
+ */
 const SLICE_CHARS = 1_024
 /**
- * No body may stall the loop for 100 ms (reliability.md R11). The time itself is the measure, because no cheap look at
- * a text foretells it: prose and code take 0.14 µs a character, random letters and ideographs up to 9 µs.
+ * No body may stall the loop for 100 ms (guarantees.md R11). Only the elapsed time is a measure, because no cheap look
+ * at a text predicts it: prose and code take 0.14 µs a character, random letters and ideographs up to 9 µs.
  */
 const COUNT_MS_MAX = 60
-/** Counted whatever the time: 8 KiB of text are always counted whole. */
+/** Counted however long it takes: 8 KiB of text are always counted whole. */
 const SLICES_MIN = 8
 const UTF8_BYTES_PER_UNIT = 3
 const MESSAGE_TOKENS = 4
@@ -29,31 +31,31 @@ const TOOLS_TOKENS_MAX = 640
 const ENCODINGS = ['o200k_base', 'cl100k_base'] as const
 type Encoding = (typeof ENCODINGS)[number]
 
-/** Counts tokens with the model's own encoding where it is known, else with `o200k_base`. */
+/** Counts tokens with the model's own encoding where it is known, otherwise with `o200k_base`. */
 export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
   countChat(request: ChatRequest, tokenizer: string | null): number
   /**
-   * The most tokens of all but media, by the model's own encoding; null = it is not known, and the count of another is
-   * no bound: it may be a fifth.
+   * The most tokens of everything but media, by the model's own encoding. null = the encoding is not known: another
+   * one's count is no bound, it may be a fifth of the true one.
    */
   mostOfChat(request: ChatRequest, tokenizer: string | null): number | null
-  /** Tokens of texts that are read one by one; `exact` = the provider would count the same. */
+  /** Tokens of texts that are read one by one; `exact` = the provider's count would be the same. */
   countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
-  /** A text of more than `max` tokens, the longest first; null = none was found in the time that a count may take. */
+  /** A text of more than `max` tokens, the longest first; null = none was found within the time of a count. */
   findLonger(
     texts: readonly string[],
     max: number,
     tokenizer: string | null,
   ): { readonly index: number; readonly tokens: number } | null
-  /** Loads the default encoding: 0.3 s and 75 MB, which else the first request near a limit would wait for. */
+  /** Loads the default encoding (0.3 s and 75 MB), so that the first request near a limit does not wait for it. */
   warm(): void
 }
 
 /**
- * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled
- * by `random`: a client who could foretell the sample could hide most of a text from the count.
+ * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled by
+ * `random`: a client who could predict the sample could hide most of a text from the count.
  */
 export function createTokenCounter(
   random: () => number = Math.random,
@@ -66,7 +68,7 @@ export function createTokenCounter(
     const encoding = encodingOf(tokenizer) ?? 'o200k_base'
     const countTokens = loaded.get(encoding) ?? load(encoding)
     loaded.set(encoding, countTokens)
-    // Text such as `<|endoftext|>` is counted as the text it is, where the package would throw.
+    // Text such as `<|endoftext|>` counts as ordinary text; by default the package throws.
     return (slice) => countTokens(slice, { disallowedSpecial: new Set() })
   }
   const countText = (text: string, tokenizer: string | null): number =>
@@ -75,7 +77,9 @@ export function createTokenCounter(
     const encoding = encodingOf(tokenizer) ?? 'o200k_base'
     const known = counts.get(request)
     if (known?.encoding === encoding) return known.counted
-    const counted = countTexts(inputTexts(request), counterOf(tokenizer), sample)
+    // To write a schema of 10 MB as text is a part of the time.
+    const untilMs = monotonicMs() + COUNT_MS_MAX
+    const counted = countTexts(inputTexts(request), counterOf(tokenizer), sample, untilMs)
     counts.set(request, { encoding, counted })
     return counted
   }
@@ -87,7 +91,7 @@ export function createTokenCounter(
       if (encodingOf(tokenizer) === null) return null
       const { most } = countInput(request, tokenizer)
       const { tools, responseFormat } = request
-      // Each provider words tools and schemas its own way.
+      // Each provider writes tools and schemas in its own form.
       return tools === null && responseFormat === null
         ? most + frameTokens(request)
         : Math.ceil((most * 11) / 10) + frameTokensMax(request)
@@ -109,7 +113,7 @@ export function createTokenCounter(
   }
 }
 
-/** The texts that may have more than `max` tokens, for no byte makes more than one. */
+/** The texts that may have more than `max` tokens; a byte makes at most one token. */
 function longestFirst(
   texts: readonly string[],
   max: number,
@@ -120,7 +124,7 @@ function longestFirst(
     .toSorted((left, right) => right.text.length - left.text.length)
 }
 
-/** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is there. */
+/** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is loaded. */
 function load(encoding: Encoding): GptEncoding['countTokens'] {
   // The package exports one such object per encoding under this name; `require` itself is untyped.
   const loaded = require(`gpt-tokenizer/encoding/${encoding}`) as Pick<GptEncoding, 'countTokens'>
@@ -138,7 +142,7 @@ function inputTexts({ messages, tools, responseFormat }: ChatRequest): readonly 
   return texts
 }
 
-/** What stands around the texts: the frames of messages and tools. */
+/** Tokens around the texts: the frames of messages and tools. */
 function frameTokens({ messages, tools }: ChatRequest): number {
   const toolTokens = tools === null ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
   return MESSAGE_TOKENS * messages.length + REPLY_TOKENS + toolTokens
@@ -161,9 +165,9 @@ interface Sample {
 }
 
 interface Counted {
-  /** What was counted, scaled to the whole. */
+  /** The counted tokens, scaled to the whole. */
   readonly tokens: number
-  /** What was counted, and a token for each byte of the rest. */
+  /** The counted tokens, and a token for each byte of the rest. */
   readonly most: number
   readonly whole: boolean
 }
@@ -205,7 +209,7 @@ function slicesOf(texts: readonly string[]): Slice[] {
   return slices
 }
 
-/** The slice at `index`, whose place the last one takes: a shuffle made only as far as it is used. */
+/** The slice at `index`. The last slice takes its place: a shuffle that goes only as far as needed. */
 function takeSlice(slices: Slice[], index: number, last: number): Slice {
   const taken = slices[index]
   const moved = slices[last]
@@ -214,7 +218,7 @@ function takeSlice(slices: Slice[], index: number, last: number): Slice {
   return taken
 }
 
-/** Never between the halves of a surrogate pair, which would be counted as two broken characters. */
+/** Never between the halves of a surrogate pair, which would count as two broken characters. */
 function sliceEnd(text: string, start: number): number {
   const end = Math.min(start + SLICE_CHARS, text.length)
   const unit = text.charCodeAt(end)
@@ -222,14 +226,14 @@ function sliceEnd(text: string, start: number): number {
 }
 
 /**
- * More tokens than any byte-level tokenizer can make of all but media, without tokenising: one per byte and the frames
- * of messages and tools.
+ * An upper bound of the tokens of everything but media for any byte-level tokenizer, without tokenising: one per byte,
+ * and the frames of messages and tools.
  */
 export function textBound(request: ChatRequest): number {
   return request.textBytes + frameTokensMax(request)
 }
 
-/** The same with media by a rule of thumb: good enough to compare with a context, and no bound. */
+/** The same with media by a rule of thumb: good enough to compare with a context, but not a bound. */
 export function inputBound(request: ChatRequest): number {
   return textBound(request) + mediaTokens(request.messages)
 }

@@ -1,54 +1,43 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
-import type { RoutedRequest } from '../kinds/routed-request.ts'
+import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
 import { assert } from '../lib/assert.ts'
 import { chargeMicro, exactCost, type Usage } from '../meters.ts'
+import { REQUEST_TYPE_TABLE, type RequestType } from '../model-types.ts'
 import { orderEndpoints } from './endpoint-order.ts'
 import { chooseModels } from './model-choice.ts'
 import type { Candidate, Plan, PlanInput } from './plan.ts'
 import { servingRoutes } from './serving-routes.ts'
 
-/** A request whose price does not depend on how much the model will say. */
+/** A request whose price does not depend on the length of the answer. */
 export interface UnitPlanRequest extends PlanInput {
   readonly request: RoutedRequest
-  readonly modelType: Model['type']
-  /** Models of other types that serve the request too. */
-  readonly alsoServes?: (model: Model) => boolean
-  /** Without `/v1/`, for messages. */
-  readonly endpointName: string
-  /** Names of the parameters that the client sent and means. */
+  readonly type: RequestType
+  /** Names of the parameters that the client sent on purpose. */
   readonly sent: readonly string[]
   /** Throws an ApiError where the model cannot serve the request: its context, its voices, its sizes. */
   readonly check: (model: Model) => void
-  /** Whether an endpoint speaks the kind, and this request of it. */
+  /** Whether an endpoint serves the kind, and this request of it. */
   readonly able: (endpoint: Endpoint) => boolean
-  /** The endpoint with the prices that this request has there; absent = its own. */
+  /** The endpoint with its prices for this request; absent = the endpoint's own. */
   readonly priced?: (endpoint: Endpoint, model: Model) => Endpoint
-  /** The most the request can use at an endpoint. */
+  /** The most that the request can use at an endpoint. */
   readonly worstUsage: (model: Model, endpoint: Endpoint) => Usage
 }
 
-/**
- * Prices a request of units (wire.md 10, "Other kinds' reservation"): who may serve it, in order, and the most it may
- * cost.
- */
+/** Prices a request of units (wire.md 10.5): who may serve it, in order, and the most it may cost. */
 export function planUnits(input: UnitPlanRequest): Plan {
   const {
     request,
     snapshot,
     defaultModel,
     allowedModels,
-    modelType,
-    endpointName,
+    type,
     health,
     worstUsage,
     priced = (endpoint) => endpoint,
   } = input
   const { model, fallbackModels } = request
-  const { alsoServes = () => false } = input
-  const chosen = chooseModels(
-    { model, fallbackModels, defaultModel, allowedModels, modelType, alsoServes, endpointName },
-    snapshot,
-  )
+  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, type }, snapshot)
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
     const { sent, able, adapters, random } = input
@@ -65,6 +54,7 @@ export function planUnits(input: UnitPlanRequest): Plan {
         maxTokens: null,
         expectedCost,
         adapters,
+        calls: REQUEST_TYPE_TABLE[type].modelType,
         sort: choice.sort,
         health,
         random,
@@ -81,7 +71,7 @@ export function planUnits(input: UnitPlanRequest): Plan {
   return unitPlan(snapshot, candidates, worstUsage)
 }
 
-/** The same plan held for less; null when it costs no less. */
+/** The same plan with a smaller hold; null when it costs no less. */
 export function recountedUnits(plan: Plan, worstUsage: UnitPlanRequest['worstUsage']): Plan | null {
   const recounted = unitPlan(plan.snapshot, plan.candidates, worstUsage)
   return recounted.holdMicro < plan.holdMicro ? recounted : null

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { UsageReport } from '../kinds/chat-answer.ts'
+import type { UsageReport } from '../kinds/chat/answer.ts'
 import type { Usage } from '../meters.ts'
 import { countedReport, measureUsage, type UsageLimits } from './usage-bounds.ts'
 
@@ -77,7 +77,7 @@ test('counted usage has the two plain meters', () => {
   )
 })
 
-test('property: whatever a provider reports is its cost, and what is billed is whole, within the bounds and never more', () => {
+test('property: the whole report of a provider is its cost, and the billed part is whole, within the bounds and never more', () => {
   const units = fc.oneof(fc.nat(20_000), fc.constant(Number.MAX_SAFE_INTEGER))
   const usage = fc.record(
     { input: units, cache_read: units, cache_write: units, output: units, reasoning: units },

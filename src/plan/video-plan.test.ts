@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseVideo } from '../kinds/video-parse.ts'
-import { model } from './plan-fixture.ts'
-import { orderOf } from './video-plan.ts'
+import { parseVideo } from '../kinds/video/parse.ts'
+import { model } from '../../test/harness/plan-fixture.ts'
+import { operationOf } from './video-plan.ts'
 import type { Model } from '../catalog/catalog.ts'
-import type { VideoOrder } from '../kinds/video-request.ts'
+import type { VideoOperation } from '../kinds/video/request.ts'
 
-function order(fields: Record<string, unknown>, over: Partial<Model>): VideoOrder {
-  return orderOf(parseVideo({ model: 'v/m', prompt: 'x', ...fields }).wish, model('v/m', { type: 'video', ...over }))
+function operation(fields: Record<string, unknown>, over: Partial<Model>): VideoOperation {
+  return operationOf(
+    parseVideo({ model: 'v/m', prompt: 'x', ...fields }).wish,
+    model('v/m', { type: 'video', ...over }),
+  )
 }
 
 const SIZED: Partial<Model> = { supportedSizes: ['1280x720', '720x1280', '1920x1080'], supportedDurations: [4, 8] }
@@ -17,9 +20,9 @@ const WORDED: Partial<Model> = {
   supportedDurations: [5],
 }
 
-test('a size stands for resolution and ratio: the first that fits what was said', () => {
+test('a size stands for resolution and ratio: the first that fits the request', () => {
   const shape = (fields: Record<string, unknown>): unknown => {
-    const { size, resolution, aspectRatio, duration } = order(fields, SIZED)
+    const { size, resolution, aspectRatio, duration } = operation(fields, SIZED)
     return [size, resolution, aspectRatio, duration]
   }
   assert.deepEqual(shape({}), ['1280x720', null, null, 4])
@@ -28,9 +31,9 @@ test('a size stands for resolution and ratio: the first that fits what was said'
   assert.deepEqual(shape({ resolution: '1080p' }), ['1920x1080', '1080p', null, 4])
 })
 
-test('a model of resolutions and ratios has no size; its first of each stands for what was left out', () => {
+test('a model of resolutions and ratios has no size; its first of each is the default', () => {
   const shape = (fields: Record<string, unknown>): unknown => {
-    const { size, resolution, aspectRatio, duration } = order(fields, WORDED)
+    const { size, resolution, aspectRatio, duration } = operation(fields, WORDED)
     return [size, resolution, aspectRatio, duration]
   }
   assert.deepEqual(shape({}), [null, '720p', '16:9', 5])
@@ -38,6 +41,6 @@ test('a model of resolutions and ratios has no size; its first of each stands fo
 })
 
 test('a model without lists passes on what it was given', () => {
-  const { size, duration, resolution } = order({ size: '333x222', duration: 17 }, {})
+  const { size, duration, resolution } = operation({ size: '333x222', duration: 17 }, {})
   assert.deepEqual([size, duration, resolution], ['333x222', 17, null])
 })

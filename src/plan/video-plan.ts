@@ -1,19 +1,17 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { resolutionOf, variantOf } from '../catalog/resolution.ts'
 import { ApiError } from '../errors.ts'
-import { PROMPT_CHARACTERS_MAX } from '../kinds/image-request.ts'
-import { invalidInput, quoted } from '../kinds/json-fields.ts'
-import type { VideoOrder, VideoRequest, VideoWish } from '../kinds/video-request.ts'
+import { PROMPT_CHARACTERS_MAX } from '../kinds/images/request.ts'
+import { invalidInput, quoted } from '../kinds/fields/json-fields.ts'
+import type { VideoOperation, VideoRequest, VideoWish } from '../kinds/video/request.ts'
 import { charactersOf } from '../lib/characters.ts'
 import type { Usage } from '../meters.ts'
 import { chooseModels } from './model-choice.ts'
 import type { Plan, PlanInput } from './plan.ts'
 import { planUnits } from './unit-plan.ts'
 
-const ENDPOINT_NAME = 'videos'
-
 export interface VideoPlan extends Plan {
-  readonly order: VideoOrder
+  readonly operation: VideoOperation
 }
 
 /** Prices a video exactly: seconds at the price of its resolution, and the request (wire.md D-4.3). */
@@ -25,40 +23,41 @@ export function planVideo(request: VideoRequest, input: PlanInput, able: (endpoi
       fallbackModels: [],
       defaultModel,
       allowedModels,
-      modelType: 'video',
-      endpointName: ENDPOINT_NAME,
+      type: 'video',
     },
     snapshot,
   )
   if (chosen === undefined) throw new Error('A request that names a model has chosen one.')
-  const order = orderOf(request.wish, chosen.model)
+  const operation = operationOf(request.wish, chosen.model)
   const plan = planUnits({
     ...input,
     request,
-    modelType: 'video',
-    endpointName: ENDPOINT_NAME,
+    type: 'video',
     sent: sentParameters(request.wish),
     check: () => undefined,
     able,
-    priced: (endpoint) => pricedFor(endpoint, order),
-    worstUsage: () => videoUsage(order),
+    priced: (endpoint) => pricedFor(endpoint, operation),
+    worstUsage: () => videoUsage(operation),
   })
-  return Object.freeze({ ...plan, order })
+  return Object.freeze({ ...plan, operation })
 }
 
-export function videoUsage({ duration }: VideoOrder): Usage {
+export function videoUsage({ duration }: VideoOperation): Usage {
   return { request: 1, video_seconds: duration }
 }
 
-/** The endpoint with the prices of the video's resolution for its own. */
-function pricedFor(endpoint: Endpoint, order: VideoWish): Endpoint {
-  const variant = variantOf(endpoint, order)
+/** The endpoint with its prices replaced by those of the video's resolution. */
+function pricedFor(endpoint: Endpoint, wish: VideoWish): Endpoint {
+  const variant = variantOf(endpoint, wish)
   const prices = variant === null ? undefined : endpoint.variants?.get(variant)
   return prices === undefined || variant === null ? endpoint : { ...endpoint, ...prices, variant }
 }
 
-/** Settles what the request leaves open by what the model allows; throws what it does not (wire.md D-4.4). */
-export function orderOf(wish: VideoWish, model: Model): VideoOrder {
+/**
+ * Fills in what the request leaves open from the model's options; throws for values that the model does not allow
+ * (wire.md D-4.4).
+ */
+export function operationOf(wish: VideoWish, model: Model): VideoOperation {
   const { inputModalities } = model
   const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
   const length = charactersOf(wish.prompt)
@@ -77,7 +76,7 @@ export function orderOf(wish: VideoWish, model: Model): VideoOrder {
     ...wish,
     size,
     duration: durationOf(wish.duration, model),
-    // A size says both; where there is none, the model's first stands for what was left out.
+    // A size gives both. Without a size, the model's first resolution and ratio are the defaults.
     resolution: resolution ?? (size === null ? (model.supportedResolutions?.[0] ?? null) : null),
     aspectRatio: aspectRatio ?? (size === null ? (model.supportedAspectRatios?.[0] ?? null) : null),
   }
@@ -93,7 +92,7 @@ function sizeOf(wish: VideoWish, model: Model): string | null {
       (aspectRatio === null || hasRatio(size, aspectRatio)),
   )
   if (fitting !== undefined) return fitting
-  // A model that lists resolutions of their own takes them beside its sizes.
+  // A model that lists resolutions accepts them beside its sizes.
   if (model.supportedResolutions !== null || model.supportedAspectRatios !== null) return null
   throw invalidInput(
     resolution === null ? 'aspect_ratio' : 'resolution',

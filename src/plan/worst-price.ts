@@ -1,34 +1,33 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
-import type { ChatRequest } from '../kinds/chat-request.ts'
-import { exactCost, type Usage } from '../meters.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
+import { METER_TABLE } from '../meter-table.ts'
+import { exactCost, INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../meters.ts'
 import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../money.ts'
 import type { HostedTools } from './input-hold.ts'
 import { imageCount } from './media-tokens.ts'
 import { predictedTokens, searches } from './parameter-costs.ts'
 
-/** Output expected of a request that names none, for comparing prices. */
+/** The output expected of a request without a limit, for comparing prices. */
 const EXPECTED_OUTPUT_TOKENS = 512
 
 /**
- * Pictures of one answer that are held for: models answer with one, and when they are asked for many with about as many
- * as image protocols make at once.
+ * The pictures of one answer that are held for. Models answer with one; asked for many, they make about as many as
+ * image protocols make at once.
  */
 export const ANSWER_PICTURES_MAX = 10
 
 /**
- * The dearest prices that an answer of a request can meet at one endpoint: which meters its tokens will fall under is
- * known only afterwards.
+ * The dearest prices that an answer can meet at one endpoint. Only the answer shows which meters its tokens fall under.
  */
 export interface WorstPrice {
   readonly inputToken: Decimal
   readonly outputToken: Decimal
-  /** Per request, whatever its tokens. */
+  /** Per request, independent of its tokens. */
   readonly fixed: Decimal
 }
 
 /**
- * What a request uses whatever its answer says: no provider reports these units, so their price is charged by what was
- * asked.
+ * Units that a request uses independently of its answer. No provider reports them, so they are charged by the request.
  */
 export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
   const images = imageCount(request.messages) * inputs
@@ -46,13 +45,13 @@ export function worstPrice(
   hosted: HostedTools | null = null,
 ): WorstPrice {
   const { sell } = endpoint
-  const audioIn = request.inputModalities.has('audio')
+  const inputModalities: ReadonlySet<string> = request.inputModalities
   const modalities = request.parameters['modalities']
   const asks = (name: string): boolean => Array.isArray(modalities) && modalities.includes(name)
-  const inputs = [sell.input, sell.cache_read, sell.cache_write, sell.cache_write_1h]
-  const outputs = [sell.output, sell.reasoning]
   const outputToken = dearest(
-    asks('audio') || model.outputModalities.includes('audio') ? [...outputs, sell.audio_output] : outputs,
+    sell,
+    OUTPUT_METERS,
+    (modality) => asks(modality) || model.outputModalities.includes(modality),
   )
   const usage = fixedUsage(request, endpoint)
   const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
@@ -62,18 +61,26 @@ export function worstPrice(
   )
   const predicted = predictedTokens(request, endpoint)
   return {
-    inputToken: dearest(audioIn ? [...inputs, sell.audio_input] : inputs),
+    inputToken: dearest(sell, INPUT_METERS, (modality) => inputModalities.has(modality)),
     outputToken,
     fixed: predicted === 0 ? units : add(units, multiply(outputToken, whole(predicted))),
   }
 }
 
-function dearest(prices: readonly Decimal[]): Decimal {
-  return prices.reduce((left, right) => (compare(left, right) < 0 ? right : left))
+/**
+ * The dearest price that a token can fall under; a meter of a modality counts only where the request has the modality.
+ */
+function dearest(sell: PriceSheet, meters: typeof INPUT_METERS, has: (modality: string) => boolean): Decimal {
+  let most = sell[meters[0]]
+  for (const meter of meters) {
+    const { modality } = METER_TABLE[meter]
+    if ((modality === undefined || has(modality)) && compare(most, sell[meter]) < 0) most = sell[meter]
+  }
+  return most
 }
 
 /**
- * What the request will probably cost, by the plain prices: a dear cache write that most requests never meet must not
+ * The probable cost of the request by the plain prices: a dear cache write, which most requests never need, must not
  * decide between providers.
  */
 export function expectedChatCost(
@@ -105,7 +112,7 @@ export function worstMicro(price: WorstPrice, inputTokens: number, outputTokens:
 }
 
 /**
- * The most output tokens each of `n` answers may have within `availableMicro`; below 0 where not even the input is
+ * The most output tokens that each of `n` answers may have within `availableMicro`; below 0 where even the input is not
  * affordable, Infinity where output is free.
  */
 export function affordableTokens(price: WorstPrice, inputTokens: number, n: number, availableMicro: Micro): number {

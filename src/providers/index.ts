@@ -1,72 +1,55 @@
+import type { AdapterName } from '../catalog/adapters.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Adapter, AdapterTable } from './adapter.ts'
 import { createAiSdk } from './ai-sdk/ai-sdk.ts'
+import { AnswerBudget } from './answer-budget.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBedrock } from './bedrock/bedrock.ts'
 import { createCohere } from './cohere/cohere.ts'
 import { createDeepgram } from './deepgram/deepgram.ts'
 import { createElevenlabs } from './elevenlabs/elevenlabs.ts'
-import { FileFetch } from './file-fetch.ts'
 import { createGemini } from './gemini/gemini.ts'
-import { veo } from './gemini/veo.ts'
-import { imagesOverChat } from './images-over-chat.ts'
-import { createJobHttp } from './job-http.ts'
 import { createOllama } from './ollama/ollama.ts'
-import { openaiVideos } from './openai-videos.ts'
-import { createOpenai } from './openai.ts'
-import { replicateVideos } from './replicate/replicate.ts'
-import { createSandbox } from './sandbox.ts'
-import { sandboxVideos } from './sandbox-videos.ts'
-import { createTransport } from './transport.ts'
-import type { VideoUpstream } from './videos.ts'
+import { createOpenai } from './openai/openai.ts'
+import type { Adapter, AdapterPorts, AdapterTable } from './ports/adapter.ts'
+import { createReplicate } from './replicate/replicate.ts'
+import { createSandbox } from './sandbox/sandbox.ts'
+import { FileFetch } from './wire/file-fetch.ts'
+import { createJobHttp } from './wire/job-http.ts'
+import { createTransport } from './wire/transport.ts'
 
-/** Every wire protocol there is, by the name the catalogue gives it. */
-export function createAdapters({ clock }: { readonly clock: Clock }): {
+export interface Adapters {
   readonly adapters: AdapterTable
+  /** What all of them hold of whole answers. */
+  readonly answers: AnswerBudget
   close(): Promise<void>
-} {
-  const transport = createTransport({ clock })
-  const files = new FileFetch()
-  const jobs = createJobHttp({ clock })
-  const now = (): number => clock.now()
-  const adapters: readonly Adapter[] = [
-    createOpenai(transport, now, files),
-    createAnthropic(transport, now),
-    createGemini(transport, now, files),
-    createCohere(transport, now),
-    createBedrock(transport, now),
-    createOllama(transport, now),
-    createDeepgram(transport, now),
-    createElevenlabs(transport, now),
-    createAiSdk(transport, now, files),
-    // It has jobs alone.
-    { name: 'replicate', supportedParameters: [] },
-    createSandbox(clock),
-  ]
-  const close = async (): Promise<void> => {
-    await Promise.all([transport.close(), files.close(), jobs.close()])
-  }
-  const videos: Readonly<Record<string, VideoUpstream>> = {
-    openai: openaiVideos(jobs, now),
-    gemini: veo(jobs, now),
-    replicate: replicateVideos(jobs, now),
-    sandbox: sandboxVideos(clock),
-  }
+}
+
+/** Every adapter, by the name that the catalogue has for it. */
+const CREATE: Readonly<Record<AdapterName, (ports: AdapterPorts) => Adapter>> = {
+  openai: createOpenai,
+  anthropic: createAnthropic,
+  gemini: createGemini,
+  cohere: createCohere,
+  bedrock: createBedrock,
+  ollama: createOllama,
+  deepgram: createDeepgram,
+  elevenlabs: createElevenlabs,
+  replicate: createReplicate,
+  'ai-sdk': createAiSdk,
+  sandbox: createSandbox,
+}
+
+export function createAdapters({ clock }: { readonly clock: Clock }): Adapters {
+  const answers = new AnswerBudget()
+  const transport = createTransport({ clock, answers })
+  const files = new FileFetch({ answers })
+  const jobs = createJobHttp({ clock, answers })
+  const ports = { transport, files, jobs, clock, now: () => clock.now() }
   return {
-    adapters: new Map(
-      adapters.map((adapter) => [adapter.name, filming(drawing(adapter, files), videos[adapter.name])]),
-    ),
-    close,
+    adapters: new Map(Object.entries(CREATE).map(([name, create]) => [name, create(ports)])),
+    answers,
+    close: async () => {
+      await Promise.all([transport.close(), files.close(), jobs.close()])
+    },
   }
-}
-
-/** Any protocol of chat may bring pictures. */
-function drawing(adapter: Adapter, files: FileFetch): Adapter {
-  return adapter.chat === undefined ? adapter : { ...adapter, chatImages: imagesOverChat(adapter.chat, files) }
-}
-
-function filming(adapter: Adapter, videos: VideoUpstream | undefined): Adapter {
-  return videos === undefined
-    ? adapter
-    : { ...adapter, videos, unitParameters: { ...adapter.unitParameters, video: videos.supportedParameters } }
 }

@@ -1,7 +1,7 @@
 /**
- * What a log row comes to, reckoned from the written rules alone (docs/catalog.md, "What a charge comes to"): nothing
- * of the code that made the charge is used here, so that a mistake in it does not confirm itself. Exact fractions
- * throughout, rounded up once.
+ * The amount of a log row by the written rules (docs/catalog.md, "What a charge comes to"). It does not use the code
+ * that made the charge, so that a mistake there does not confirm itself. All fractions are exact, and the result is
+ * rounded up once.
  */
 
 /** A catalogue as it is stored: numbers are texts. */
@@ -20,22 +20,25 @@ interface PricedEndpoint {
   readonly sell?: Readonly<Record<string, unknown>> | undefined
 }
 
-export interface MeteredRow {
+export interface MeteredRow<M extends KnownMeter> {
   readonly model: string
   readonly endpointId: string | null
   readonly variant?: string
   readonly billingBasis: string
-  readonly usage: Readonly<Record<string, number | undefined>>
-  readonly reportedUsage?: Readonly<Record<string, number | undefined>>
+  readonly usage: Readonly<Partial<Record<M, number>>>
+  readonly reportedUsage?: Readonly<Partial<Record<M, number>>>
 }
 
+type Units = Readonly<Record<string, number | undefined>>
 type Fraction = readonly [above: bigint, below: bigint]
 
 /**
- * Of each meter: the key of its price, what one unit costs of a price of 1 RUB in µRUB, and whose price it takes
- * without one of its own.
+ * The key of its price, the cost of one unit at a price of 1 RUB in µRUB, and the meter whose price it takes without
+ * one.
  */
-const METERS: Readonly<Record<string, readonly [key: string, micro: Fraction, parent?: string]>> = {
+type Rule = readonly [key: string, micro: Fraction, parent?: string]
+
+const METERS = {
   input: ['prompt', [1n, 1n]],
   cache_read: ['input_cache_read', [1n, 1n], 'input'],
   cache_write: ['input_cache_write', [1n, 1n], 'input'],
@@ -51,7 +54,15 @@ const METERS: Readonly<Record<string, readonly [key: string, micro: Fraction, pa
   search: ['search', [1_000_000n, 1n]],
   video_seconds: ['video_second', [1_000_000n, 1n]],
   deciseconds: ['second', [1_000_000n, 10n]],
+} as const satisfies Readonly<Record<string, Rule>>
+/** The caller names the meters of its rows: a meter that is missing here does not compile. */
+type KnownMeter = keyof typeof METERS
+
+function ruleOf(meter: string): Rule | undefined {
+  const rules: Readonly<Record<string, Rule>> = METERS
+  return rules[meter]
 }
+
 const LINES: Readonly<Record<string, string>> = {
   '1k': '1080',
   '2k': '1440',
@@ -63,9 +74,9 @@ const LINES: Readonly<Record<string, string>> = {
 const PROVIDER_COST_MICRO_MAX = 100_000_000_000_000n
 
 /** null where the catalogue does not price it. */
-export function recheckedCharge(
+export function recheckedCharge<M extends KnownMeter>(
   { settings, models }: PricedCatalog,
-  row: MeteredRow,
+  row: MeteredRow<M>,
 ): { readonly costMicro: bigint; readonly providerCostMicro: bigint } | null {
   const endpoint = models
     .find(({ id }) => id === row.model)
@@ -75,7 +86,7 @@ export function recheckedCharge(
   if (rateText === undefined) return null
   const rate = fraction(rateText)
   const variant = row.variant ?? null
-  const buy = (usage: MeteredRow['usage']): bigint => roundedUp(times(sum(usage, endpoint.price, variant), rate))
+  const buy = (usage: Units): bigint => roundedUp(times(sum(usage, endpoint.price, variant), rate))
   const sell = (): bigint =>
     roundedUp(
       endpoint.sell === undefined
@@ -90,10 +101,10 @@ export function recheckedCharge(
 }
 
 /** Σ units × price, in µ of the price's currency. */
-function sum(usage: MeteredRow['usage'], prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
+function sum(usage: Units, prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
   let total: Fraction = [0n, 1n]
   for (const [meter, units = 0] of Object.entries(usage)) {
-    const known = METERS[meter]
+    const known = ruleOf(meter)
     if (known === undefined || units <= 0) continue
     const [above, below] = times(times([BigInt(units), 1n], known[1]), priceOf(meter, prices, variant))
     total = [total[0] * below + above * total[1], total[1] * below]
@@ -102,7 +113,7 @@ function sum(usage: MeteredRow['usage'], prices: Readonly<Record<string, unknown
 }
 
 function priceOf(meter: string, prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
-  const [key = '', , parent] = METERS[meter] ?? []
+  const [key = '', , parent] = ruleOf(meter) ?? []
   const own = prices[key]
   if (own === undefined || own === null) return parent === undefined ? [0n, 1n] : priceOf(parent, prices, variant)
   if (typeof own !== 'object') return fraction(String(own))

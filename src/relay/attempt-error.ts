@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { FailedAttemptNote } from '../ledger/generation-record.ts'
-import type { AttemptFailure, RedactedFailure } from '../providers/adapter.ts'
+import type { AttemptFailure, RedactedFailure } from '../providers/ports/attempt-failure.ts'
 
 /**
  * Statuses that mean "the request itself is wrong": another provider of the same model would say the same (wire.md
@@ -13,7 +13,9 @@ const KEY_FAULTS: ReadonlySet<number> = new Set([401, 402, 403, 429])
 const RETRY_AFTER_MAX_SECONDS = 60
 const RETRY_AFTER_DEFAULT_SECONDS = 5
 
-/** One failed attempt, with the display name of the provider that failed. `empty` is the relay's own verdict on a 200. */
+/**
+ * One failed attempt, with the display name of the provider that failed. `empty` is a 200 whose answer holds nothing.
+ */
 export interface FailedAttempt {
   readonly failure: RedactedFailure | 'empty'
   readonly providerName: string
@@ -29,7 +31,10 @@ export function mayFallBack(attempt: FailedAttempt): boolean {
   return attempt.failure === 'empty' || attempt.failure.reason === 'unsendable' || !isRequestFault(attempt.failure)
 }
 
-/** Whether another key of the same provider is worth a try. A 403 of the moderation is about the prompt, whoever asks. */
+/**
+ * Whether another key of the same provider is worth a try. A 403 of the moderation is about the prompt, not about the
+ * key.
+ */
 export function mayRotateKey(attempt: FailedAttempt): boolean {
   if (attempt.failure === 'empty' || isAboutPrompt(attempt.failure)) return false
   return (
@@ -51,7 +56,7 @@ function isAboutPrompt({ refusal }: AttemptFailure): boolean {
   return refusal === 'moderation' || refusal === 'context_length'
 }
 
-/** How long a busy provider asks to be left alone (reliability.md F29); 0 where it does not. */
+/** How long a busy provider asks us to wait (guarantees.md F29); 0 where it does not. */
 export function pauseSeconds(attempt: FailedAttempt): number {
   if (!isBusy(attempt) || attempt.failure === 'empty') return 0
   return Math.min(RETRY_AFTER_MAX_SECONDS, attempt.failure.retryAfterSeconds ?? 0)
@@ -67,8 +72,8 @@ function isBusy(attempt: FailedAttempt): boolean {
 }
 
 /**
- * The client's error after the last attempt: 503 when all were busy or unreachable, else by the last one. A provider
- * that has no words for the request decides only where it was alone: one that has them may take it later, as it is.
+ * The client's error after the last attempt: 503 when all were busy or unreachable, else the error of the last
+ * attempt. An attempt whose protocol cannot express the request counts only where no provider was asked.
  */
 export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
   const asked = attempts.filter(({ failure }) => failure === 'empty' || failure.reason !== 'unsendable')

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AttemptFailure } from '../providers/adapter.ts'
-import { withoutSecretsOf } from '../providers/upstream-error.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
+import { withoutSecretsOf } from '../providers/wire/upstream-error.ts'
 import { isUnhealthy, mayFallBack, mayRotateKey, pauseSeconds, type FailedAttempt } from './attempt-error.ts'
 import type { Trial } from './ejection.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
@@ -21,7 +21,7 @@ export interface AttemptQueuePorts {
 }
 
 /** One attempt, for traces. Times are of clock.monotonic(), ms. */
-export interface Passage {
+export interface AttemptSpan {
   readonly endpoint: Endpoint
   readonly startedMs: number
   endedMs: number | null
@@ -33,7 +33,7 @@ export class AttemptQueue {
   /** In the order they failed. */
   readonly failed: FailedAttempt[] = []
   /** All of them, in order. */
-  readonly passages: Passage[] = []
+  readonly spans: AttemptSpan[] = []
   readonly #ports: AttemptQueuePorts
   #queue: Candidate[]
   #candidate: Candidate
@@ -71,7 +71,7 @@ export class AttemptQueue {
     this.#attempts += 1
     const { endpoint } = this.#candidate
     this.#trial = this.#ports.health.begin(endpoint.id)
-    this.passages.push({ endpoint, startedMs: this.#ports.clock.monotonic(), endedMs: null, failure: null })
+    this.spans.push({ endpoint, startedMs: this.#ports.clock.monotonic(), endedMs: null, failure: null })
     this.#apiKey = this.#ports.keyPools.pick(endpoint.provider)
     return this.#apiKey
   }
@@ -83,7 +83,7 @@ export class AttemptQueue {
   }
 
   /**
-   * The attempt ended with an answer. `firstTokenMs`, of clock.monotonic(), for a stream alone; null for both = not
+   * The attempt ended with an answer. `firstTokenMs` (clock.monotonic()) is measured only for streams; null = not
    * measured.
    */
   succeed(firstTokenMs: number | null, outputTokens: number | null): void {
@@ -106,9 +106,9 @@ export class AttemptQueue {
       modelId: model.id,
     }
     this.failed.push(attempt)
-    this.#passed(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
+    this.#endSpan(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
     if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
-    // With another key to go on with, the fault was the key's alone.
+    // Where another key may still work, the fault was only of this key.
     if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
     else if (this.#trial !== null) {
       health.failed(this.#trial)
@@ -118,10 +118,11 @@ export class AttemptQueue {
     return attempt
   }
 
-  /** Moves on to what is worth a try after a failed attempt, within the retry budget; null when nothing is. */
+  /** Moves on to the next candidate or key after a failed attempt, within the retry budget; null = there is none. */
   next(attempt: FailedAttempt): Candidate | null {
     if (this.#attempts >= ATTEMPTS_MAX) return null
-    // Another provider of the model would refuse the request as well; another model of `models[]` may not (wire.md 3.2).
+    // Another provider of the model would refuse the request as well; another model of `models[]` may not (wire.md
+    // 3.2).
     if (!mayFallBack(attempt)) this.#queue = this.#queue.filter(({ model }) => model.id !== attempt.modelId)
     const rotates = this.#otherKeyHelps(attempt) && this.#keysTried < this.#candidate.endpoint.provider.apiKeys.length
     if (!rotates && this.#queue.length === 0) return null
@@ -136,14 +137,14 @@ export class AttemptQueue {
   release(): void {
     this.answers()
     this.#releaseTrial()
-    if (this.passages.at(-1)?.endedMs === null) this.#passed(null)
+    if (this.spans.at(-1)?.endedMs === null) this.#endSpan(null)
   }
 
-  #passed(failure: string | null): void {
-    const passage = this.passages.at(-1)
-    if (passage === undefined) return
-    passage.endedMs = this.#ports.clock.monotonic()
-    passage.failure = failure
+  #endSpan(failure: string | null): void {
+    const span = this.spans.at(-1)
+    if (span === undefined) return
+    span.endedMs = this.#ports.clock.monotonic()
+    span.failure = failure
   }
 
   #otherKeyHelps(attempt: FailedAttempt): boolean {

@@ -1,4 +1,4 @@
-/** When an endpoint is ejected (reliability.md 5), and for how long at least and at most. */
+/** When an endpoint is ejected (guarantees.md 5), and for how long at least and at most. */
 const CONSECUTIVE_MAX = 5
 const WINDOW_SECONDS = 30
 const WINDOW_ATTEMPTS_MIN = 20
@@ -48,7 +48,7 @@ export class Ejection {
     return { endpointId, startedMs: nowMs, leave: 'probe' }
   }
 
-  /** The attempt ended without a verdict on the endpoint. */
+  /** The attempt ended and says nothing about the endpoint. */
   released({ leave }: Trial): void {
     if (leave === 'probe') this.#probing = false
   }

@@ -25,7 +25,7 @@ export interface Percentiles {
 
 /** Measured state of one endpoint; null where nothing is known. */
 export interface HealthReport {
-  /** Moved last, ejected or asked to be left alone. */
+  /** Moved last, ejected or paused by its provider. */
   readonly unhealthy: boolean
   readonly uptime5m: number | null
   readonly uptime30m: number | null
@@ -42,7 +42,7 @@ interface State {
   readonly ejection: Ejection
   /** Latest failed attempt; null after a success. */
   failedAtMs: number | null
-  /** The provider itself asked to be left alone that long, by `Retry-After`. */
+  /** The provider itself asked for a pause of this length, by `Retry-After`. */
   pausedUntilMs: number
   kept: { readonly atMs: number; readonly measures: Measures } | null
 }
@@ -64,12 +64,12 @@ export class EndpointHealthBook {
     this.#clock = clock
   }
 
-  /** An attempt begins; how it went is told by exactly one of `succeeded`, `failed` and `released`. */
+  /** An attempt begins. Exactly one of `succeeded`, `failed` and `released` reports its end. */
   begin(endpointId: string): Trial {
     return this.#state(endpointId).ejection.begin(endpointId, this.#clock.monotonic())
   }
 
-  /** The attempt ended without a verdict on the endpoint. */
+  /** The attempt ended and says nothing about the endpoint. */
   released(trial: Trial): void {
     this.#state(trial.endpointId).ejection.released(trial)
   }
@@ -94,7 +94,7 @@ export class EndpointHealthBook {
     state.uptime.add(false, atMs)
   }
 
-  /** Leaves the endpoint alone for so long while there is another. */
+  /** Asks other endpoints for so long, while there are any. */
   pause(endpointId: string, seconds: number): void {
     const state = this.#state(endpointId)
     state.pausedUntilMs = Math.max(state.pausedUntilMs, this.#clock.monotonic() + seconds * 1_000)

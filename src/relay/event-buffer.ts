@@ -1,5 +1,3 @@
-import type { StreamCopy } from './shared-streams.ts'
-
 const STREAM_BYTES_MAX = 1_048_576
 const SEPARATOR = Buffer.from('\n\n')
 
@@ -23,7 +21,28 @@ export class BufferBudget {
   }
 }
 
-/** The numbered events of a resumable stream (wire.md D-7.8). Past its bound it overflows and can no longer be resumed. */
+/**
+ * The copy of one resumable stream that other nodes read. It never fails: what cannot be kept is not resumable there.
+ */
+export interface StreamCopy {
+  /** Numbered events, in order. */
+  append(bytes: Buffer): void
+  /** Its first events are not kept any more: nobody can resume it. */
+  drop(): void
+  /** Its hold has ended. `whole`: the last event is in it; else it broke off. Kept for `retentionMs` from now on. */
+  end(whole: boolean, retentionMs: number): void
+}
+
+/** Begins the copy of a stream, which its client may resume on another node. */
+export type CopyStream = (stream: {
+  readonly generationId: string
+  readonly accountId: string
+  readonly requestId: string
+}) => StreamCopy
+
+/**
+ * The numbered events of a resumable stream (wire.md D-7.8). Past its bound it overflows and can no longer be resumed.
+ */
 export class EventBuffer {
   readonly #budget: BufferBudget
   #events: Buffer[] = []
@@ -39,7 +58,7 @@ export class EventBuffer {
     this.#copy = copy
   }
 
-  /** Its last event is in it. A stream that broke off must not end as if it were (wire.md F2). */
+  /** Its last event is in it. A stream that broke off must not end as if it were (wire.md C2). */
   get whole(): boolean {
     return this.#whole
   }

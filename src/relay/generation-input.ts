@@ -1,8 +1,9 @@
+import type { Principal } from '../access/principal.ts'
 import type { ApiError } from '../errors.ts'
-import type { AnswerBody, CallClaim, Order } from './order.ts'
-import type { AdapterTable } from '../providers/adapter.ts'
+import type { AnswerBody, CallClaim, Operation } from './operation.ts'
+import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { FailedAttempt } from './attempt-error.ts'
-import type { AttemptQueuePorts, Passage } from './attempt-queue.ts'
+import type { AttemptQueuePorts, AttemptSpan } from './attempt-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { DrainCount } from './drain-count.ts'
 import type { EventBuffer } from './event-buffer.ts'
@@ -11,7 +12,6 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Micro } from '../money.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ProviderSlots } from './provider-slots.ts'
-import type { Reader } from './reader.ts'
 import type { UsageWatch } from './usage-watch.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 
@@ -28,27 +28,27 @@ export interface GenerationPorts extends AttemptQueuePorts {
   readonly tokens: TokenCounter
 }
 
-/** One admitted, held request. */
-export interface GenerationInput {
-  readonly generationId: string
-  readonly accountId: string
-  readonly keyId: string
+/** A parsed paid request with what the HTTP server and access know of it. */
+export interface PaidCall {
+  readonly principal: Principal
+  readonly operation: Operation
   readonly requestId: string
-  readonly order: Order
-  readonly plan: Plan
+  /** The client sent X-Request-Id itself: its stream is numbered and resumable. */
+  readonly requestIdGiven: boolean
   readonly startedMs: number
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
-  /** Ended with the charge. */
+  /** Ended with the charge; null = the request may be repeated as often as one likes, and is charged each time. */
   readonly claim: CallClaim | null
+}
+
+/** A paid request that was admitted: its price is held. */
+export interface GenerationInput extends PaidCall {
+  readonly generationId: string
+  readonly plan: Plan
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
-  /**
-   * Commits the response headers and answers the client's end; called at most once, for streams only. null = the client
-   * has left.
-   */
-  readonly open: () => Reader | null
 }
 
 /** How a generation ended. `error` is for the client when nothing had been sent yet; a broken stream carries it too. */
@@ -59,7 +59,7 @@ export interface GenerationResult {
   /** Attempts before the last that failed, or all of them; what the providers said of them may repeat the prompt. */
   readonly failed: readonly FailedAttempt[]
   /** Every attempt, for traces. */
-  readonly passages: readonly Passage[]
+  readonly spans: readonly AttemptSpan[]
   /** The complete answer of a request that is not answered as it arrives. */
   readonly body: AnswerBody | null
 }

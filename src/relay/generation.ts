@@ -1,60 +1,55 @@
 import { ApiError, asApiError } from '../errors.ts'
-import type { GenerationRecord, GenerationStatus } from '../ledger/generation-record.ts'
+import type { GenerationRecord } from '../ledger/generation-record.ts'
 import type { GuardedCharge } from '../ledger/ledger-store.ts'
-import type { ChargedUsage } from '../kinds/answer-format.ts'
-import type { ChunkIdentity } from '../kinds/chat-answer.ts'
-import { chargeMicro, providerCostMicro } from '../meters.ts'
+import type { ChargedUsage } from '../kinds/answer/writer.ts'
+import type { ChunkIdentity } from '../kinds/chat/answer.ts'
+import { chargeMicro, providerCostMicro, type Usage } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import type { Candidate } from '../plan/plan.ts'
-import { countedReport } from '../plan/usage-bounds.ts'
-import type { AttemptFailure } from '../providers/adapter.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 import { errorOfAttempts, failureNotes, isGivenUp, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
+import { ClientEnd, type ClientStream, type OpenStream } from './client-end.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
-import type { AnswerBody, Attempt, AttemptSink, ReportedUsage } from './order.ts'
+import { askedOf, mayBecome, type Asked, type GenerationState } from './generation-state.ts'
+import type { AnswerBody, Attempt, ReportedUsage } from './operation.ts'
+import {
+  countedOutcome,
+  emptyUsage,
+  freeOutcome,
+  lostUsage,
+  NOTHING_USED,
+  recordOf,
+  restMicro,
+  type Outcome,
+} from './outcome.ts'
 import { ProviderPlace, SATURATED } from './provider-slots.ts'
-import type { Reader } from './reader.ts'
-import { recordOf, restMicro, type Verdict } from './verdict.ts'
 
-const SILENCE_MS = 10_000
 const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
-/** Leading chunks without any text (roles, empty deltas) wait for the first real one, so that fallback stays possible. */
+/**
+ * Leading chunks without any text (roles, empty deltas) wait for the first real one, so that fallback stays possible.
+ */
 const HEAD_BYTES_MAX = 65_536
-const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
 
 /**
- * One paid answer. It owns the upstream reader, the hold and the client's end, so that a disconnect, a resume,
- * a drain and a cancel are ordinary operations on it and billing never depends on who is still listening.
+ * One paid answer: the upstream reader, the hold and the client's end. Billing never depends on who still listens.
  */
 export class Generation {
+  bagPlace = 0
   readonly input: GenerationInput
-  /** Resolves once, after the hold has ended; never rejects. */
-  readonly done: Promise<GenerationResult>
-  /** By its owner. */
-  cancelled = false
   readonly #ports: GenerationPorts
   readonly #tries: AttemptQueue
   readonly #place: ProviderPlace
-  #resolve!: (result: GenerationResult) => void
-  #state: 'running' | 'finishing' | 'done' = 'running'
-  /** The one under way, or the last; null before the first. */
-  #attempt: Attempt | null = null
-  /** It can still be cancelled. */
-  #asking = false
-  #upstreamAnswered = false
-  #head: Buffer[] = []
-  #headBytes = 0
-  #reader: Reader | null = null
-  #committed = false
-  #contentSent = false
-  #clientGone = false
-  #draining = false
-  #lastSentMs: number
-  #stopTimer: (() => void) | null = null
-  /** Set while the next attempt waits its moment. */
-  #stopWait: (() => void) | null = null
+  readonly #client: ClientEnd
+  readonly #result = Promise.withResolvers<GenerationResult>()
+  #state: GenerationState = { at: 'admitted' }
+  #cancelled = false
+  /** What the newest attempt has brought; null before the first. */
+  #asked: Asked | null = null
+  /** The client has left: within its grace period, or for ever while the provider goes on billing. */
+  #leave: { readonly as: 'grace' | 'drain'; readonly stop: () => void } | null = null
   /** What failed attempts cost us by their own word. */
   #insuredMicro: Micro = 0n
 
@@ -63,110 +58,104 @@ export class Generation {
     this.input = input
     this.#tries = new AttemptQueue(ports, input.plan.candidates)
     this.#place = new ProviderPlace(ports.slots)
-    this.#lastSentMs = ports.clock.monotonic()
-    this.done = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
+    this.#client = new ClientEnd(input.buffer, ports.clock)
+  }
+
+  /** Resolves once, after the hold has ended; never rejects. */
+  get done(): Promise<GenerationResult> {
+    return this.#result.promise
   }
 
   get finished(): boolean {
-    return this.#state === 'done'
+    return this.#state.at === 'done'
   }
 
-  /** Someone reads the stream, or may come to read it. */
-  get #shows(): boolean {
-    return this.#committed || this.input.buffer !== null
+  /** By its owner. */
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  /** Its end is not decided yet. */
+  get #isLive(): boolean {
+    return this.#state.at !== 'ending' && this.#state.at !== 'done'
+  }
+
+  get #draining(): boolean {
+    return this.#leave?.as === 'drain'
   }
 
   get #candidate(): Candidate {
     return this.#tries.candidate
   }
 
-  start(): void {
+  /** Asks the first provider. A generation that was cancelled or cut since its admission stays as it is. */
+  start(open: OpenStream): void {
+    if (!this.#isLive) return
+    if (this.#state.at !== 'admitted') throw new Error(`Generation ${this.input.generationId} was started twice.`)
+    this.#client.wait(open)
     this.#begin()
   }
 
-  /** A client takes over the stream; what came before `after` is not sent again. Only for buffered streams. */
-  attach(reader: Reader, after: number): void {
-    // What is read on is for the bill alone.
-    if (this.cancelled && this.#state === 'running') return reader.reset()
-    this.#stopTimer?.()
-    this.#stopTimer = null
-    const previous = this.#reader
-    this.#reader = reader
-    previous?.reset()
-    this.#clientGone = false
-    this.#releaseDrain()
-    this.#committed = true
-    const missed = this.input.buffer?.since(after) ?? Buffer.alloc(0)
-    if (this.#state === 'done') {
-      this.#reader = null
-      if (this.input.buffer?.whole === true) return reader.end(missed)
-      // It was cancelled: nobody may take what there is for a whole answer.
-      reader.write(missed)
-      return reader.reset()
-    }
-    if (missed.length > 0 && !reader.write(missed)) return
-    this.#attempt?.resume()
+  /** A client takes over the stream; events up to number `after` are not sent again. Only for buffered streams. */
+  attach(stream: ClientStream, after: number): void {
+    // A cancelled answer is read on for the bill only.
+    if (this.#cancelled && this.#isLive) return stream.reset()
+    this.#stopLeaving()
+    if (this.#state.at === 'done') return this.#client.replay(stream, after)
+    if (this.#client.attach(stream, after)) askedOf(this.#state)?.attempt.call.resume()
   }
 
   /** The client can take more. */
-  drained(reader: Reader): void {
-    if (reader === this.#reader) this.#attempt?.resume()
+  drained(stream: ClientStream): void {
+    if (this.#client.isReading(stream)) askedOf(this.#state)?.attempt.call.resume()
   }
 
-  /** The client's socket closed. A buffered stream waits `graceSeconds` for it to come back (wire.md D-7.8). */
-  detached(reader: Reader | null, graceSeconds: number): void {
+  /** The client's socket closed. A buffered stream waits for it to come back (wire.md D-7.8). */
+  detached(stream: ClientStream | null): void {
     // A timer runs from the first notice on: the grace of a buffered stream, or the drain.
-    if (this.#state !== 'running' || this.#stopTimer !== null || reader !== this.#reader) return
-    this.#reader = null
-    this.#clientGone = true
-    this.#attempt?.resume()
-    if (this.input.buffer !== null && !this.input.buffer.overflowed && graceSeconds > 0) {
-      this.#stopTimer = this.#ports.clock.after(graceSeconds * 1_000, () => this.#abandon())
-      return
-    }
-    this.#abandon()
+    if (!this.#isLive || this.#leave !== null || !this.#client.isReading(stream)) return
+    this.#client.leave()
+    askedOf(this.#state)?.attempt.call.resume()
+    const { buffer, plan } = this.input
+    const graceSeconds = plan.snapshot.settings.streamResume.grace
+    if (buffer === null || buffer.overflowed || graceSeconds <= 0) return this.#abandon()
+    this.#leave = { as: 'grace', stop: this.#ports.clock.after(graceSeconds * 1_000, () => this.#abandon()) }
   }
 
   /**
-   * Its owner wants no more of it, which is as if he had left for good. Resolves when it is settled, or at once where
-   * it is read on for the bill alone; never rejects.
+   * Its owner cancels it. Resolves when it is settled, or at once where it is only drained for the bill; never
+   * rejects.
    */
   cancel(): Promise<unknown> {
-    if (this.#state === 'running' && !this.cancelled) {
-      this.cancelled = true
-      this.#reader?.reset()
-      this.#reader = null
-      this.#clientGone = true
-      this.#attempt?.resume()
+    if (this.#isLive && !this.#cancelled) {
+      this.#cancelled = true
+      this.#client.dismiss()
+      askedOf(this.#state)?.attempt.call.resume()
       this.#abandon()
     }
     return this.#draining ? Promise.resolve() : this.done
   }
 
-  /** Shutdown: the stream ends with an error and costs nothing (reliability.md 3.5 rule 15). */
+  /** We end it: at a shutdown, or where its files cannot be stored. It costs nothing (guarantees.md rule 15). */
   cut(error: ApiError): void {
-    if (this.#state !== 'running') return
-    // What was sent of it is booked with its end.
-    const billed = this.#asking && !this.#contentSent ? this.#billedFor(this.#attempt) : null
-    if (billed !== null) this.#insuredMicro += providerCostMicro(billed.reported.usage, this.#candidate.endpoint.buy)
+    if (!this.#isLive) return
+    const asked = askedOf(this.#state)
+    // The part that was sent is booked with its end.
+    if (asked !== null && asked.heard !== 'content') this.#insure(lostUsage(asked, null))
     this.#stopAsking()
     void this.#finishFree(error)
   }
 
-  /** Sends the keep-alive comment after ten seconds without an event. */
+  /** Once in a second or so: a stream that is silent for long gets a keep-alive comment. */
   tick(nowMs: number): void {
-    if (
-      this.#state !== 'running' ||
-      this.#clientGone ||
-      this.input.order.delivery !== 'events' ||
-      nowMs - this.#lastSentMs < SILENCE_MS
-    )
-      return
-    this.#commit()
-    this.#lastSentMs = nowMs
-    this.#reader?.write(KEEP_ALIVE)
+    if (this.#state.at === 'admitted' || !this.#isLive || this.input.operation.delivery !== 'events') return
+    this.#client.keepAlive(nowMs)
+  }
+
+  #become(next: GenerationState): void {
+    if (!mayBecome(this.#state, next))
+      throw new Error(`Generation ${this.input.generationId} cannot go from ${this.#state.at} to ${next.at}.`)
+    this.#state = next
   }
 
   #identityOf(candidate: Candidate): ChunkIdentity {
@@ -179,6 +168,7 @@ export class Generation {
   }
 
   #begin(): void {
+    this.#become({ at: 'queued' })
     const apiKey = this.#tries.begin()
     this.#place.take(this.#candidate.endpoint.provider.slug, (granted) => {
       if (granted) this.#ask(apiKey)
@@ -191,165 +181,128 @@ export class Generation {
     const name = candidate.endpoint.provider.adapter
     const adapter = this.#ports.adapters.get(name)
     if (adapter === undefined) throw new Error(`The catalogue lets only known adapters through, got '${name}'.`)
-    const { order, plan, generationId, accountId } = this.input
+    const { operation, plan, generationId, principal } = this.input
     const { tokens, clock } = this.#ports
-    this.#asking = true
-    this.#attempt = order.begin(
-      {
-        adapter,
-        candidate,
-        apiKey,
-        plan,
-        generationId,
-        accountId,
-        identity: this.#identityOf(candidate),
-        tokens,
-        clock,
-      },
-      this.#sinkOf(this.#tries.attempts),
-    )
-  }
-
-  /** What a later attempt has overtaken is not heard any more. */
-  #sinkOf(attempt: number): AttemptSink {
-    const current = (): boolean => attempt === this.#tries.attempts && this.#state === 'running'
-    return {
+    const start = {
+      adapter,
+      candidate,
+      apiKey,
+      plan,
+      generationId,
+      accountId: principal.accountId,
+      identity: this.#identityOf(candidate),
+      tokens,
+      clock,
+    }
+    // The sink is not called before `begin` has returned.
+    const attempt = operation.begin(start, {
       headers: () => {
-        if (current()) this.#upstreamAnswered = true
+        if (this.#isAsking(asked) && asked.heard === 'nothing') asked.heard = 'headers'
       },
-      push: (bytes, says) => !current() || this.#stream(bytes, says),
+      push: (bytes) => !this.#isAsking(asked) || this.#stream(asked, bytes),
       end: () => {
-        if (current()) void this.#answered(attempt)
+        if (this.#isAsking(asked)) void this.#answered(asked)
       },
       fail: (failure) => {
-        if (current()) this.#attemptFailed(failure)
+        if (this.#isAsking(asked)) this.#attemptFailed(failure)
       },
-    }
+    })
+    const asked: Asked = { attempt, heard: 'nothing', head: [], headBytes: 0 }
+    this.#asked = asked
+    this.#become({ at: 'asking', asked })
   }
 
-  #stream(bytes: Buffer, says: boolean): boolean {
-    if (this.#contentSent) return bytes.length === 0 || this.#send(bytes)
-    this.#head.push(bytes)
-    this.#headBytes += bytes.length
-    if (!says && this.#headBytes < HEAD_BYTES_MAX) return true
-    return this.#sendHead()
+  /** An attempt is heard only while it is the one that is asked. */
+  #isAsking(asked: Asked): boolean {
+    return this.#state.at === 'asking' && this.#state.asked === asked
   }
 
-  #sendHead(): boolean {
-    this.#contentSent = true
+  #stream(asked: Asked, bytes: Buffer): boolean {
+    if (asked.heard === 'content') return bytes.length === 0 || this.#client.send(bytes)
+    asked.head.push(bytes)
+    asked.headBytes += bytes.length
+    if (!asked.attempt.says && asked.headBytes < HEAD_BYTES_MAX) return true
+    return this.#sendHead(asked)
+  }
+
+  #sendHead(asked: Asked): boolean {
+    asked.heard = 'content'
     this.#tries.answers()
-    const head = this.#head.length === 1 && this.#head[0] !== undefined ? this.#head[0] : Buffer.concat(this.#head)
-    this.#head = []
-    return head.length === 0 || this.#send(head)
-  }
-
-  #send(bytes: Buffer): boolean {
-    const numbered = this.input.buffer === null ? bytes : this.input.buffer.add(bytes)
-    if (this.#clientGone) return true
-    this.#commit()
-    this.#lastSentMs = this.#ports.clock.monotonic()
-    return this.#reader === null || this.#reader.write(numbered)
-  }
-
-  #commit(): void {
-    if (this.#committed) return
-    this.#committed = true
-    this.#reader = this.input.open()
-    if (this.#reader === null) this.#clientGone = true
+    const head = asked.head.length === 1 && asked.head[0] !== undefined ? asked.head[0] : Buffer.concat(asked.head)
+    asked.head = []
+    return head.length === 0 || this.#client.send(head)
   }
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
-    this.#asked()
+    // Where the provider had no place for it, nothing was asked.
+    const asked = askedOf(this.#state)
+    this.#place.release()
     const { endpoint } = this.#candidate
     const attempt = this.#tries.fail(failure)
-    if (this.#contentSent) return void this.#brokeMidStream(attempt, failure)
-    // Where nothing was sent, the attempt at hand is an earlier one.
-    const billed = failure === SATURATED ? null : this.#billedFor(this.#attempt)
-    if (billed !== null) this.#insuredMicro += providerCostMicro(billed.reported.usage, endpoint.buy)
-    if (this.#draining && billed === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro
+    if (asked?.heard === 'content') return void this.#brokeMidStream(asked, attempt, failure)
+    const lost = asked === null ? null : lostUsage(asked, failure)
+    this.#insure(lost)
+    if (this.#draining && lost === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro
     const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) {
-      void this.#finishFree(errorOfAttempts(this.#tries.failed), failure === 'empty' ? billed : null)
+      void this.#finishFree(errorOfAttempts(this.#tries.failed), emptyUsage(asked, failure))
       return
     }
-    this.#upstreamAnswered = false
-    this.#head = []
-    this.#headBytes = 0
-    // A provider that has just failed is given a moment (reliability.md 5); another one, or its next key, is asked at once.
+    // A provider that has just failed is given a moment (guarantees.md 5); another one, or its next key, is asked at
+    // once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()
-    this.#stopWait = this.#ports.clock.after(
-      RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN),
-      () => {
-        this.#stopWait = null
-        this.#begin()
-      },
-    )
+    const delayMs = RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN)
+    this.#become({ at: 'paused', stop: this.#ports.clock.after(delayMs, () => this.#begin()) })
   }
 
-  /**
-   * What a failed attempt may cost us (reliability.md 5): by the provider's own word, else what it had taken and sent
-   * once it had answered.
-   */
-  #billedFor(attempt: Attempt | null): ReportedUsage | null {
-    if (attempt === null) return null
-    return attempt.reported() ?? (this.#upstreamAnswered ? attempt.delivered() : null)
-  }
-
-  async #brokeMidStream(attempt: FailedAttempt, failure: AttemptFailure | 'empty'): Promise<void> {
+  async #brokeMidStream(asked: Asked, attempt: FailedAttempt, failure: AttemptFailure | 'empty'): Promise<void> {
     const error = midStreamError(attempt)
-    const left = this.#countedVerdict('cancelled')
+    const left = countedOutcome(asked.attempt, 'cancelled')
+    const { plan } = this.input
     if (this.#draining && isGivenUp(failure))
-      this.#insuredMicro += restMicro(this.input.plan.holdMicro, left, this.#candidate.endpoint)
-    // Who may still come back has not left: the answer broke, and that is free.
+      this.#insuredMicro += restMicro(plan.holdMicro, left, this.#candidate.endpoint)
+    // A client that may still come back has not left: the answer broke, and that is free.
     if (this.#draining) return this.#settle(left, (_usage) => undefined)
-    if (this.input.plan.snapshot.settings.midstreamError === 'free')
-      return this.#finishFree(error, this.#running().delivered())
-    const verdict: Verdict = { ...this.#countedVerdict('error'), error, finish: 'error', native: 'error' }
-    return this.#settle(verdict, (usage) => this.#endWithError(error, usage))
+    if (plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, asked.attempt.delivered())
+    const outcome: Outcome = { ...countedOutcome(asked.attempt, 'error'), error, finish: 'error', native: 'error' }
+    return this.#settle(outcome, (usage) => this.#client.fail(asked.attempt.errorTail(error, usage)))
   }
 
-  async #answered(number: number): Promise<void> {
-    const attempt = this.#running()
-    this.#asked()
+  async #answered(asked: Asked): Promise<void> {
+    const { attempt } = asked
+    this.#become({ at: 'answered', asked })
+    this.#place.release()
     if (attempt.isEmpty()) return this.#attemptFailed('empty')
-    if (attempt.prepare !== undefined && !(await this.#prepared(attempt, number))) return
-    const verdict = this.#completeVerdict(attempt)
-    const whole = this.input.order.delivery === 'whole'
-    const spoken = this.#clientGone || verdict.report.outputTokens === 0 ? null : verdict.report.outputTokens
+    if (attempt.prepare !== undefined && !(await this.#prepared(asked))) return
+    const outcome = this.#completeOutcome(attempt)
+    const whole = this.input.operation.delivery === 'whole'
+    const spoken = this.#client.isGone || outcome.report.outputTokens === 0 ? null : outcome.report.outputTokens
     this.#tries.succeed(whole ? null : attempt.firstTokenMs, spoken)
-    if (whole) return this.#settle(verdict, (usage) => attempt.body(usage))
-    if (!this.#contentSent && this.#head.length > 0) this.#sendHead()
-    return this.#settle(verdict, (usage) => {
-      this.#commit()
-      this.#endReader(attempt.tail(usage))
-    })
+    if (whole) return this.#settle(outcome, (usage) => attempt.body(usage))
+    if (asked.heard !== 'content' && asked.head.length > 0) this.#sendHead(asked)
+    return this.#settle(outcome, (usage) => this.#client.end(attempt.tail(usage)))
   }
 
   /** false: the attempt has failed after all, or the generation has ended meanwhile. */
-  async #prepared(attempt: Attempt, number: number): Promise<boolean> {
+  async #prepared(asked: Asked): Promise<boolean> {
     let failure: AttemptFailure | null = null
     let fault: ApiError | null = null
     try {
-      failure = (await attempt.prepare?.()) ?? null
+      failure = (await asked.attempt.prepare?.()) ?? null
     } catch (thrown) {
       fault = asApiError(thrown)
     }
-    if (number !== this.#tries.attempts || this.#state !== 'running') return false
-    if (fault !== null) void this.#finishFree(fault)
+    if (askedOf(this.#state) !== asked) return false
+    if (fault !== null) this.cut(fault)
     else if (failure !== null) this.#attemptFailed(failure)
     return fault === null && failure === null
   }
 
-  #running(): Attempt {
-    if (this.#attempt === null) throw new Error(`Generation ${this.input.generationId} has not begun.`)
-    return this.#attempt
-  }
-
-  #completeVerdict(attempt: Attempt): Verdict {
+  #completeOutcome(attempt: Attempt): Outcome {
     const { report, reported, flagged, basis } = attempt.measured()
     const { finish, native } = attempt
     return {
-      status: this.#clientGone ? 'cancelled' : 'completed',
+      status: this.#client.isGone ? 'cancelled' : 'completed',
       basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis,
       report,
       reported,
@@ -360,80 +313,77 @@ export class Generation {
     }
   }
 
-  #countedVerdict(status: GenerationStatus): Verdict {
-    return { status, ...this.#running().delivered(), basis: 'counted', error: null, finish: null, native: null }
-  }
-
-  /** The client left for good: stop or drain, as the provider bills (reliability.md 3.5 rules 2, 7, 8). */
+  /** The client will not come back: stop or drain, as the provider bills (guarantees.md rules 2, 7, 8). */
   #abandon(): void {
-    if (this.#state !== 'running' || this.#draining) return
-    this.#stopTimer?.()
+    if (!this.#isLive || this.#draining) return
+    this.#leave?.stop()
     // Nobody waits for an attempt that has not begun.
-    if (this.#attempt === null || this.#stopWait !== null || this.#place.waits || !this.#keepsBilling) {
+    if (askedOf(this.#state) === null || !this.#keepsBilling) {
       this.#cutAndCharge()
       return
     }
-    this.#draining = true
     this.#ports.drains.begin()
-    this.#stopTimer = this.#ports.clock.after(DRAIN_MS, () => this.#cutAndCharge())
+    this.#leave = { as: 'drain', stop: this.#ports.clock.after(DRAIN_MS, () => this.#cutAndCharge()) }
   }
 
   /** Whether the provider bills an answer that nobody reads on. */
   get #keepsBilling(): boolean {
-    return this.input.order.delivery === 'whole' || !this.#candidate.endpoint.provider.cancelStopsBilling
+    return this.input.operation.delivery === 'whole' || !this.#candidate.endpoint.provider.cancelStopsBilling
   }
 
   #cutAndCharge(): void {
-    if (this.#state !== 'running') return
-    const asked = this.#asking
-    this.#stopAsking()
-    const verdict = this.#upstreamAnswered ? this.#countedVerdict('cancelled') : null
-    if (asked && this.#keepsBilling)
-      this.#insuredMicro += restMicro(this.input.plan.holdMicro, verdict, this.#candidate.endpoint)
-    void (verdict === null ? this.#finishFree(null) : this.#settle(verdict, (_usage) => undefined))
+    if (!this.#isLive) return
+    const asked = askedOf(this.#state)
+    const stopped = this.#stopAsking()
+    const outcome = asked === null || asked.heard === 'nothing' ? null : countedOutcome(asked.attempt, 'cancelled')
+    if (stopped && this.#keepsBilling)
+      this.#insuredMicro += restMicro(this.input.plan.holdMicro, outcome, this.#candidate.endpoint)
+    void (outcome === null ? this.#finishFree(null) : this.#settle(outcome, (_usage) => undefined))
   }
 
-  #stopAsking(): void {
-    if (this.#asking) this.#attempt?.cancel()
-    this.#asked()
-  }
-
-  /** The upstream's part is over. */
-  #asked(): void {
-    this.#asking = false
+  /** Answers whether a provider was working on it. */
+  #stopAsking(): boolean {
+    const { at } = this.#state
+    if (this.#state.at === 'asking') this.#state.asked.attempt.call.cancel()
     this.#place.release()
+    return at === 'asking'
+  }
+
+  /** What a failed attempt costs us is the operator's loss. */
+  #insure(lost: Usage | null): void {
+    if (lost !== null) this.#insuredMicro += providerCostMicro(lost, this.#candidate.endpoint.buy)
   }
 
   /** Ends the hold with a charge, durably, and only then shows the end of the answer through `show`. */
-  async #settle(verdict: Verdict, show: (usage: ChargedUsage) => AnswerBody | undefined | void): Promise<void> {
-    this.#leaveRunning()
+  async #settle(outcome: Outcome, show: (usage: ChargedUsage) => AnswerBody | undefined | void): Promise<void> {
+    this.#decided()
     const { endpoint } = this.#candidate
-    const { usage } = verdict.report
-    const record = this.#record(verdict)
-    const { generationId, claim, order } = this.input
-    const billedMicro = providerCostMicro(verdict.reported.usage, endpoint.buy)
+    const { report } = outcome
+    const record = this.#record(outcome)
+    const { generationId, claim, operation } = this.input
+    const billedMicro = providerCostMicro(outcome.reported.usage, endpoint.buy)
     // A whole body is only made by `show`, so that it may be made for the store first.
     const kept = (chargedMicro: Micro): AnswerBody | null =>
-      order.delivery === 'whole' ? (show({ report: verdict.report, chargedMicro }) ?? null) : null
+      operation.delivery === 'whole' ? (show({ report, chargedMicro }) ?? null) : null
     const answer = (chargedMicro: Micro): Buffer | null => {
       const body = kept(chargedMicro)
-      return body === null ? null : (claim?.seal(body) ?? null)
+      return body === null ? null : (claim?.encrypt(body) ?? null)
     }
     try {
-      const outcome = await this.#ports.ledger.settle({
+      const settled = await this.#ports.ledger.settle({
         generationId,
-        costMicro: chargeMicro(usage, endpoint.sell),
+        costMicro: chargeMicro(report.usage, endpoint.sell),
         providerCostMicro: billedMicro,
         insuredMicro: this.#insuredMicro,
         record,
         ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
       })
-      if (outcome.status === 'not_open' && outcome.state === 'claim_lost') return await this.#lostClaim(billedMicro)
-      if (outcome.status === 'not_open')
-        throw new Error(`Settle of ${this.input.generationId} met a hold that is ${outcome.state}.`)
-      this.#ports.watch.settled(record, outcome.shortfallMicro)
-      const body = show({ report: verdict.report, chargedMicro: outcome.chargedMicro }) ?? null
-      this.#finish({ record, chargedMicro: outcome.chargedMicro, error: verdict.error, body })
+      if (settled.status === 'not_open' && settled.state === 'claim_lost') return await this.#lostClaim(billedMicro)
+      if (settled.status === 'not_open')
+        throw new Error(`Settle of ${this.input.generationId} met a hold that is ${settled.state}.`)
+      this.#ports.watch.settled(record, settled.shortfallMicro)
+      const body = show({ report, chargedMicro: settled.chargedMicro }) ?? null
+      this.#finish({ record, chargedMicro: settled.chargedMicro, error: outcome.error, body })
     } catch (thrown) {
       this.#failedToSettle(record, asApiError(thrown))
     }
@@ -444,7 +394,7 @@ export class Generation {
    * back.
    */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
-    if (this.#shows) this.#endWithError(error, null)
+    this.#showError(error, null)
     this.#finish({
       record: { ...record, status: 'error', errorType: error.errorType },
       chargedMicro: 0n,
@@ -454,57 +404,47 @@ export class Generation {
   }
 
   /**
-   * Ends the hold without a charge. What the provider bills us for it all the same is booked as insured; `guarded`, a
-   * part of that, is charged at its price where the account has used up what is free in this hour (reliability.md 3.5
-   * row 20).
+   * Ends the hold without a charge. The cost that the provider still bills us is booked as insured. `guarded`, a
+   * part of that cost, is charged at its price where the account has used up its free hour (guarantees.md rule 20).
    */
   #finishFree(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
-    this.#leaveRunning()
+    this.#decided()
     return this.#giveBack(error, guarded)
   }
 
-  /** This process was taken for dead, and another request has been let in under the same key: only that one is charged. */
+  /** Other processes took this one for dead, and another request now has the key: only that one is charged. */
   #lostClaim(billedMicro: Micro): Promise<void> {
-    if (!this.#contentSent) this.#insuredMicro += billedMicro
+    if (this.#asked?.heard !== 'content') this.#insuredMicro += billedMicro
     return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
   }
 
   async #giveBack(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
-    const delivered = this.#contentSent ? this.#running().delivered() : null
-    const free = countedReport(0, 0)
-    const verdict: Verdict = {
-      status: error === null ? 'cancelled' : 'error',
-      ...(delivered ?? { report: free, reported: free, flagged: false }),
-      basis: 'free',
-      error,
-      finish: error === null ? null : 'error',
-      native: null,
-    }
-    const record = this.#record(verdict)
-    const charge = guarded === null ? null : this.#guardedCharge(verdict, guarded)
+    const { endpoint } = this.#candidate
+    const delivered = this.#asked?.heard === 'content' ? this.#asked.attempt.delivered() : null
+    const outcome = freeOutcome(error, delivered)
+    const record = this.#record(outcome)
+    const charge = guarded === null ? null : this.#guardedCharge(outcome, guarded)
     let chargedMicro = 0n
     try {
-      const deliveredMicro =
-        delivered === null ? 0n : providerCostMicro(delivered.reported.usage, this.#candidate.endpoint.buy)
-      const outcome = await this.#ports.ledger.void({
+      const deliveredMicro = delivered === null ? 0n : providerCostMicro(delivered.reported.usage, endpoint.buy)
+      const voided = await this.#ports.ledger.void({
         generationId: this.input.generationId,
         insuredMicro: this.#insuredMicro + deliveredMicro,
         record,
         ...(charge === null ? {} : { guarded: charge }),
       })
-      if (outcome.status === 'charged') chargedMicro = outcome.chargedMicro
+      if (voided.status === 'charged') chargedMicro = voided.chargedMicro
     } catch (thrown) {
       this.#failedToSettle(record, asApiError(thrown))
       return
     }
     const charged = chargedMicro > 0n && charge !== null && guarded !== null
-    if (error !== null && this.#shows)
-      this.#endWithError(error, { report: charged ? guarded.report : free, chargedMicro })
+    if (error !== null) this.#showError(error, { report: charged ? guarded.report : NOTHING_USED, chargedMicro })
     this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
   }
 
   /** At the provider's price; null where that is nothing. */
-  #guardedCharge(verdict: Verdict, guarded: ReportedUsage): GuardedCharge | null {
+  #guardedCharge(outcome: Outcome, guarded: ReportedUsage): GuardedCharge | null {
     const { buy } = this.#candidate.endpoint
     const costMicro = chargeMicro(guarded.report.usage, buy)
     const { claim } = this.input
@@ -512,57 +452,45 @@ export class Generation {
     return {
       costMicro,
       providerCostMicro: providerCostMicro(guarded.reported.usage, buy),
-      record: this.#record({ ...verdict, ...guarded, basis: 'provider_cost' }),
+      record: this.#record({ ...outcome, ...guarded, basis: 'provider_cost' }),
       ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }),
     }
   }
 
-  #leaveRunning(): void {
-    if (this.#state !== 'running') throw new Error(`Generation ${this.input.generationId} ended twice.`)
-    this.#state = 'finishing'
-    this.#stopTimer?.()
-    this.#stopTimer = null
-    this.#stopWait?.()
-    this.#stopWait = null
-    this.#releaseDrain()
+  /** Its end is decided: nothing else may end it. */
+  #decided(): void {
+    if (this.#state.at === 'paused') this.#state.stop()
+    this.#become({ at: 'ending' })
+    this.#stopLeaving()
     this.#tries.release()
-    this.#asked()
+    this.#place.release()
   }
 
-  #releaseDrain(): void {
+  #stopLeaving(): void {
+    this.#leave?.stop()
     if (this.#draining) this.#ports.drains.end()
-    this.#draining = false
+    this.#leave = null
   }
 
   /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */
-  #endWithError(error: ApiError, usage: ChargedUsage | null): void {
-    const tail = this.#attempt?.errorTail(error, usage) ?? null
-    if (tail !== null) return this.#endReader(tail)
-    this.#reader?.reset()
-    this.#reader = null
+  #showError(error: ApiError, usage: ChargedUsage | null): void {
+    if (this.#client.isShown) this.#client.fail(this.#asked?.attempt.errorTail(error, usage) ?? null)
   }
 
-  #endReader(tail: Buffer): void {
-    const bytes = this.input.buffer === null ? tail : this.input.buffer.finish(tail)
-    this.#reader?.end(bytes)
-    this.#reader = null
+  #finish(result: Omit<GenerationResult, 'failed' | 'spans'>): void {
+    this.#become({ at: 'done' })
+    // A client that came back while a cancelled answer was being settled has nothing to wait for.
+    this.#client.break()
+    this.#result.resolve({ ...result, failed: this.#tries.failed, spans: this.#tries.spans })
   }
 
-  #finish(result: Omit<GenerationResult, 'failed' | 'passages'>): void {
-    this.#state = 'done'
-    // Who came back while a cancelled answer was being settled has nothing to wait for.
-    this.#reader?.reset()
-    this.#reader = null
-    this.#resolve({ ...result, failed: this.#tries.failed, passages: this.#tries.passages })
-  }
-
-  #record(verdict: Verdict): GenerationRecord {
-    return recordOf(this.input, verdict, {
+  #record(outcome: Outcome): GenerationRecord {
+    return recordOf(this.input, outcome, {
       candidate: this.#candidate,
-      upstreamId: this.#attempt?.upstreamId ?? null,
+      upstreamId: this.#asked?.attempt.upstreamId ?? null,
       attempts: this.#tries.attempts,
       failedAttempts: failureNotes(this.#tries.failed),
-      firstTokenMs: this.#attempt?.firstTokenMs ?? null,
+      firstTokenMs: this.#asked?.attempt.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })
   }

@@ -5,7 +5,7 @@ const ACCOUNT_MAX = 200
 const KEY_MAX = 100
 const SHARE_SLACK_MIN = 8
 
-/** Caps on paid requests running at once (reliability.md 5): a caller's own cap is a 429, the node's a 503. */
+/** Caps on paid requests running at once (guarantees.md 5): a caller's own cap is a 429, the node's a 503. */
 export class InFlight {
   readonly #random: () => number
   readonly #byCaller = new Map<string, number>()

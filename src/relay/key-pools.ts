@@ -1,6 +1,6 @@
 import type { Provider } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AttemptFailure } from '../providers/adapter.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 
 const BUSY_SECONDS = 10
 const REFUSED_SECONDS = 300
@@ -10,9 +10,11 @@ export class KeyPools {
   readonly #clock: Clock
   readonly #notice: (message: string) => void
   readonly #next = new Map<string, number>()
-  /** Credential → until when it rests, clock.monotonic(). Only keys of pools are here, so it stays as small as they are. */
+  /**
+   * Credential → until when it rests, clock.monotonic(). Only keys of pools are here, so it stays as small as they are.
+   */
   readonly #restsUntilMs = new Map<string, number>()
-  /** Credentials that are refused, each told of once until it works again. */
+  /** Credentials that were refused. Each is reported once until it works again. */
   readonly #refused = new Set<string>()
 
   constructor(clock: Clock, notice: (message: string) => void) {

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { AttemptFailure } from '../providers/adapter.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 
 const RUNNING_MAX = 500
 const WAITING_MAX = 100
@@ -27,7 +27,7 @@ interface Provider {
 }
 
 /**
- * Bounds what runs at one provider (reliability.md 5): a few more wait a moment for a place, the rest go elsewhere at
+ * Bounds what runs at one provider (guarantees.md 5): a few more wait a moment for a place, the rest go elsewhere at
  * once.
  */
 export class ProviderSlots {

@@ -24,7 +24,7 @@ function refused(said: string | null, status: number | null = 400): FailedAttemp
 
 const request = (content: unknown): unknown => ({ model: 'claude-sonnet-large', messages: [{ role: 'user', content }] })
 
-test('what a provider said is told with its status; the name of the model is no secret', () => {
+test('a provider’s message is shown with its status; the name of the model is no secret', () => {
   assert.equal(
     providerWords([refused('Incorrect API key provided: [redacted]', 401)], request(PROMPT)),
     'Acme 401: Incorrect API key provided: [redacted]',

@@ -3,15 +3,15 @@ import type { FailedAttempt } from './attempt-error.ts'
 const WORDS_CHARS_MAX = 200
 /** As many characters in a row that the request holds too are taken for its prompt. */
 const ECHO_CHARS = 12
-/** Of a longer request nothing is compared, and so nothing is told. */
+/** A longer request is not compared, and no text of its refusal is logged. */
 const COMPARED_CHARS_MAX = 262_144
 /** What providers quote rightly: the model's name is no secret. */
 const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
 
 /**
- * What providers said when they refused, for the operator's log: redacted already, and withheld where it repeats what
- * the customer sent, since prompts are never logged. `sent` is the request's parsed JSON; what came as a form is not
- * compared. Empty where nothing is left.
+ * The texts of refusals, for the operator's log: already redacted, and left out where they repeat the customer's
+ * request, since prompts are never logged. `sent` is the parsed JSON of the request; a form is not compared. Empty
+ * where nothing is left.
  */
 export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): string {
   const told = attempts.flatMap(({ failure, providerName }) =>
@@ -39,7 +39,7 @@ export function providerWords(attempts: readonly FailedAttempt[], sent: unknown)
 function textsOf(value: object): readonly string[] | null {
   const texts: string[] = []
   let chars = 0
-  // By a list of what is left and not by recursion: the depth is the client's.
+  // A list and no recursion: the client chooses the depth.
   const left: unknown[] = [value]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (typeof next === 'string') {

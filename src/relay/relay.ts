@@ -1,47 +1,31 @@
 import type { Principal } from '../access/principal.ts'
-import { insufficientBalanceError, limitExceededError } from '../access/spending-limit.ts'
+import { limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError, overloaded } from '../errors.ts'
 import { freeHourEndMs } from '../ledger/free-hour.ts'
 import type { HoldOutcome, HoldRequest } from '../ledger/ledger-store.ts'
+import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
 import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
 import type { Plan } from '../plan/plan.ts'
-import { BufferBudget, EventBuffer } from './event-buffer.ts'
+import { BufferBudget, EventBuffer, type CopyStream, type StreamCopy } from './event-buffer.ts'
 import { Generation } from './generation.ts'
-import type { GenerationInput, GenerationPorts } from './generation-input.ts'
+import type { GenerationPorts, PaidCall } from './generation-input.ts'
 import { InFlight } from './in-flight.ts'
-import type { CallClaim, Order } from './order.ts'
-import type { SharedStreams, StreamCopy } from './shared-streams.ts'
+import type { Operation } from './operation.ts'
 import { Streams } from './streams.ts'
 
 const HOLD_TRIES_MAX = 4
 const TICK_MS = 1_000
-
-/** A parsed paid request with what the edge and access know of it. */
-export interface PaidCall {
-  readonly principal: Principal
-  readonly order: Order
-  readonly requestId: string
-  /** The client sent X-Request-Id itself: its stream is numbered and resumable. */
-  readonly requestIdGiven: boolean
-  readonly startedMs: number
-  readonly arrivedAtMs: number
-  readonly appUrl: string | null
-  readonly appTitle: string | null
-  /** null = it may be repeated as often as one likes, and is charged each time. */
-  readonly claim: CallClaim | null
-  readonly open: GenerationInput['open']
-}
 
 /** A request whose work outlives it: what its hold is made from. */
 export interface JobCall {
   /** Absent = it gets a new one. */
   readonly id?: string
   readonly principal: Principal
-  readonly order: Pick<Order, 'type' | 'delivery' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
+  readonly operation: Pick<Operation, 'type' | 'delivery' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
   readonly requestId: string
   readonly arrivedAtMs: number
   /** The row of the job, created in the commit of its hold. */
@@ -54,14 +38,20 @@ export interface RelayPorts extends GenerationPorts {
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
+  /** What the node holds of whole answers. */
+  readonly answers: { readonly isFull: boolean }
   /** null = no other node could resume a stream. */
-  readonly sharedStreams: SharedStreams | null
+  readonly copyStream: CopyStream | null
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
 
 /** What a hold is made from. */
-type Held = Pick<JobCall, 'principal' | 'order' | 'requestId'>
+type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'>
+
+interface Admission extends BagItem {
+  readonly generation: Promise<Generation>
+}
 
 interface Funds {
   availableMicro: Micro
@@ -73,9 +63,9 @@ export class Relay {
   readonly streams: Streams
   readonly #ports: RelayPorts
   readonly inFlight: InFlight
-  readonly #running = new Set<Generation>()
+  readonly #running = new Bag<Generation>()
   /** Requests whose hold is being placed. */
-  readonly #admitting = new Set<Promise<unknown>>()
+  readonly #admitting = new Bag<Admission>()
   readonly #budget = new BufferBudget()
   #stopTick: (() => void) | null = null
   #closing = false
@@ -94,37 +84,27 @@ export class Relay {
   /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
-    const admitting = this.#admit(call)
-    const over = (): boolean => this.#admitting.delete(admitting)
-    this.#admitting.add(admitting)
-    void admitting.then(over, over)
-    return admitting
+    const admission: Admission = { bagPlace: 0, generation: this.#admit(call) }
+    this.#admitting.add(admission)
+    try {
+      return await admission.generation
+    } finally {
+      this.#admitting.delete(admission)
+    }
   }
 
   async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId } = call.principal
+    // Refused while it costs nothing: later it would wait with an answer that is paid for.
+    if (call.operation.delivery === 'whole' && this.#ports.answers.isFull)
+      throw overloaded(this.#ports.random(), 'answer_budget')
     this.inFlight.enter(accountId, keyId)
     try {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
-      const generation = new Generation(this.#ports, {
-        generationId,
-        accountId,
-        keyId,
-        requestId: call.requestId,
-        order: call.order,
-        plan,
-        startedMs: call.startedMs,
-        arrivedAtMs: call.arrivedAtMs,
-        appUrl: call.appUrl,
-        appTitle: call.appTitle,
-        claim: call.claim,
-        buffer:
-          call.order.delivery === 'events' && call.requestIdGiven
-            ? new EventBuffer(this.#budget, this.#copyOf(call, generationId))
-            : null,
-        open: call.open,
-      })
+      const isResumable = call.operation.delivery === 'events' && call.requestIdGiven
+      const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
+      const generation = new Generation(this.#ports, { ...call, generationId, plan, buffer })
       this.#track(generation)
       return generation
     } catch (thrown) {
@@ -133,7 +113,7 @@ export class Relay {
     }
   }
 
-  /** Prices a job and holds for it; answers its id. Whoever works on jobs finds it in the store. */
+  /** Prices a job and holds for it; answers its id. The runners of jobs find it in the store. */
   async admitJob(call: JobCall): Promise<string> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
@@ -147,11 +127,11 @@ export class Relay {
     }
   }
 
-  /** Waits for running answers up to `limitMs`, then cuts what is left, free of charge (reliability.md F10). */
+  /** Waits for running answers up to `limitMs`, then cuts the others, free of charge (guarantees.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
     // Those that have come in before run as well, once their holds are placed.
-    await Promise.allSettled(this.#admitting)
+    await Promise.allSettled([...this.#admitting].map(({ generation }) => generation))
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
     const deadline = new Promise<void>((resolve) => {
@@ -162,6 +142,7 @@ export class Relay {
     for (const generation of this.#running) generation.cut(shuttingDown())
     await all
     this.#stopTick?.()
+    this.streams.stop()
   }
 
   /** Ends the wait of `close`. */
@@ -170,17 +151,17 @@ export class Relay {
   }
 
   #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
-    return this.#ports.sharedStreams?.copy({ generationId, accountId: principal.accountId, requestId }) ?? null
+    return this.#ports.copyStream?.({ generationId, accountId: principal.accountId, requestId }) ?? null
   }
 
   #track(generation: Generation): void {
-    const { accountId, keyId, order, plan } = generation.input
+    const { principal, operation, plan } = generation.input
     this.#running.add(generation)
-    if (order.delivery === 'events') this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
+    if (operation.delivery === 'events') this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
     if (this.#stopTick === null) this.#scheduleTick()
     void generation.done.then(() => {
       this.#running.delete(generation)
-      this.inFlight.leave(accountId, keyId)
+      this.inFlight.leave(principal.accountId, principal.keyId)
     })
   }
 
@@ -208,12 +189,12 @@ export class Relay {
         amountMicro: plan.holdMicro,
         priceVersion: plan.snapshot.priceVersion,
         subject: {
-          type: call.order.type,
+          type: call.operation.type,
           model: plan.candidates[0]?.model.id ?? '',
           requestId: call.requestId,
-          streamed: call.order.delivery === 'events',
+          streamed: call.operation.delivery === 'events',
         },
-        ...(call.order.mayExceed === undefined ? {} : { mayExceed: call.order.mayExceed }),
+        ...(call.operation.mayExceed === undefined ? {} : { mayExceed: call.operation.mayExceed }),
         ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
       })
       if (outcome.status === 'held') return plan
@@ -229,8 +210,8 @@ export class Relay {
   }
 
   #plan(call: Held, funds: Funds): Plan {
-    const { principal, order } = call
-    return order.plan({
+    const { principal, operation } = call
+    return operation.plan({
       defaultModel: principal.defaultModel,
       allowedModels: principal.allowedModels,
       snapshot: this.#ports.catalog.current(),
@@ -246,9 +227,9 @@ export class Relay {
     if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
     if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
     const smaller =
-      call.order.fitsFunds && plan.holdMicro > 0n
+      call.operation.fitsFunds && plan.holdMicro > 0n
         ? this.#affordablePlan(call, funds, outcome)
-        : call.order.recounted(plan, this.#ports.tokens)
+        : call.operation.recounted(plan, this.#ports.tokens)
     return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
   }
 
@@ -270,7 +251,7 @@ export class Relay {
     remedy: { readonly tokens: boolean; readonly reason: string | null },
   ): ApiError {
     if (outcome.status === 'insufficient_balance')
-      return insufficientBalanceError(requiredMicro, outcome.availableMicro, remedy)
+      return new InsufficientBalanceError(requiredMicro, outcome.availableMicro, remedy)
     if (outcome.status === 'limit_exceeded')
       return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)

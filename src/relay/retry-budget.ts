@@ -14,7 +14,7 @@ interface Second {
 }
 
 /**
- * Keeps failing providers from being met with twice the load (reliability.md 5): attempts beyond the first stay within
+ * Keeps failing providers from being met with twice the load (guarantees.md 5): attempts beyond the first stay within
  * a fifth of the requests that are running, or of those of the last ten seconds. The second rule is for the moment a
  * provider dies: all that it was serving fails at once, and a fifth of what runs would turn most of that into errors.
  */

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 import { NODE_MAX, type InFlight } from './in-flight.ts'
 
 const SAMPLE_MS = 1_000
-/** Samples that a judgement looks at, so that one pause of the collector is none. */
+/** Samples for one decision, so that one pause of the garbage collector does not decide. */
 const SAMPLES = 5
 const SLOW_SAMPLES_MIN = 3
 const BASELINE_SAMPLES = 60
@@ -15,7 +15,7 @@ const MEMORY_FULL = 0.98
 const STEP = 0.1
 /** A node with fewer requests is slowed by something else, and refusing them would not help. */
 const RUNNING_MIN = 64
-/** The last fifth of the node is for accounts within their share. */
+/** The last fifth of the node is for accounts that use no more than their part. */
 const RESERVED_FROM = 0.8 * NODE_MAX
 
 /** How the process has fared since the last reading. */
@@ -37,9 +37,9 @@ export interface SheddingPorts {
 }
 
 /**
- * Refuses work while the node has too much of it (reliability.md 5). A loop that is only busy is well used: it refuses
- * lists, logs and accounts above their share. One that lags, or is short of memory, refuses every new paid request,
- * more of them from second to second until it keeps up.
+ * Refuses work while the node has too much of it (guarantees.md 5). A loop that is only busy is well used: it refuses
+ * lists, logs and accounts that use more than their part. One that lags, or is short of memory, refuses every new paid
+ * request, more of them from second to second until it keeps up.
  */
 export class Shedding {
   readonly #ports: SheddingPorts
@@ -53,7 +53,7 @@ export class Shedding {
     this.#ports = ports
   }
 
-  /** Probabilities of refusal: of accounts above their share, of everybody; and the newest reading. */
+  /** Probabilities of refusal: of accounts that use more than their part, of everybody; and the newest reading. */
   get levels(): { readonly busy: number; readonly lagging: number; readonly reading: LoadReading | null } {
     return {
       busy: this.#busy.level,

@@ -8,6 +8,8 @@ import type { Generation } from './generation.ts'
 export class Streams {
   readonly #clock: Clock
   readonly #byId = new Map<string, Generation>()
+  /** Each cancels a timer of a stream that is kept. */
+  readonly #kept = new Set<() => void>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -16,11 +18,11 @@ export class Streams {
   /** The newest stream of one account with that X-Request-Id, or the one with that generation id. */
   find(accountId: string, id: string): Generation | null {
     const byGeneration = this.#byId.get(id)
-    if (byGeneration !== undefined && byGeneration.input.accountId === accountId) return byGeneration
+    if (byGeneration !== undefined && byGeneration.input.principal.accountId === accountId) return byGeneration
     return this.#byId.get(requestKey(accountId, id)) ?? null
   }
 
-  /** As `find`, but only where every event from the first is still at hand. */
+  /** As `find`, but only where every event from the first on is still kept. */
   resumable(accountId: string, id: string): Generation | null {
     const generation = this.find(accountId, id)
     return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed
@@ -29,20 +31,34 @@ export class Streams {
   }
 
   add(generation: Generation, retentionSeconds: number): void {
-    const { generationId, accountId, requestId, buffer } = generation.input
+    const { generationId, principal, requestId, buffer } = generation.input
     this.#byId.set(generationId, generation)
-    if (buffer !== null) this.#byId.set(requestKey(accountId, requestId), generation)
+    if (buffer !== null) this.#byId.set(requestKey(principal.accountId, requestId), generation)
     void generation.done.then(() => {
       buffer?.ended(retentionSeconds * 1_000)
       if (buffer === null || buffer.overflowed) this.#forget(generation)
-      else this.#clock.after(retentionSeconds * 1_000, () => this.#forget(generation))
+      else this.#keep(generation, retentionSeconds * 1_000)
     })
   }
 
+  /** Streams that have ended are no longer kept. */
+  stop(): void {
+    for (const stop of this.#kept) stop()
+    this.#kept.clear()
+  }
+
+  #keep(generation: Generation, ms: number): void {
+    const stop = this.#clock.after(ms, () => {
+      this.#kept.delete(stop)
+      this.#forget(generation)
+    })
+    this.#kept.add(stop)
+  }
+
   #forget(generation: Generation): void {
-    const { generationId, accountId, requestId, buffer } = generation.input
+    const { generationId, principal, requestId, buffer } = generation.input
     this.#byId.delete(generationId)
-    const key = requestKey(accountId, requestId)
+    const key = requestKey(principal.accountId, requestId)
     if (this.#byId.get(key) === generation) this.#byId.delete(key)
     buffer?.release()
   }

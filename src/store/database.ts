@@ -15,14 +15,26 @@ export interface Sql {
 export interface TransactionOptions {
   /**
    * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time
-   * they need. `charge`: holds and their ends, which wait for no other work of this process.
+   * they need. `charge`: holds and their ends, which wait for no other work of this process. `note`: writes what
+   * nothing is decided by, such as the time of a use.
    */
-  readonly purpose?: 'snapshot' | 'migration' | 'charge'
+  readonly purpose?: 'snapshot' | 'migration' | 'charge' | 'note'
+}
+
+export interface ReadOptions {
+  /** Reads no amount that holds and settles change: those of the moment need not be written first. */
+  readonly withoutAmounts?: boolean
 }
 
 /** A SQL database, embedded or PostgreSQL. */
 export interface Database extends Sql {
   readonly dialect: 'sqlite' | 'postgres'
+  /**
+   * Grows with every write that is neither the ledger's nor a note, so that rows read since the last one are known to
+   * be as they are; null where other processes write too.
+   */
+  readonly coldWrites: number | null
+  all(text: string, values?: readonly SqlValue[], options?: ReadOptions): Promise<readonly Row[]>
   /** Commits when `work` resolves, rolls back when it rejects. Durable when it resolves. */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
   close(): Promise<void>

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../errors.ts'
-import { bookStatements } from './book-migration.ts'
-import { consoleStatements } from './console-migration.ts'
+import { bookStatements } from './audit/book-migration.ts'
+import { consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
-import { logStatements } from './log-migration.ts'
+import { logStatements } from './log/migration.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 interface Migration {
@@ -12,7 +12,7 @@ interface Migration {
   readonly name: string
   /**
    * The oldest program that works on this schema, by the newest version that it knows; absent = this one. A rolling
-   * restart needs the program before: what it uses is only taken away one release later.
+   * restart still runs the program before, so a column that it uses is removed one release later.
    */
   readonly least?: number
   readonly statements: (dialect: Database['dialect']) => readonly string[]
@@ -206,6 +206,7 @@ const MIGRATIONS: readonly Migration[] = [
           id TEXT PRIMARY KEY, order_id TEXT NOT NULL REFERENCES payment_order(id), account_id TEXT NOT NULL REFERENCES account(id),
           amount BIGINT NOT NULL CHECK (amount > 0), booked BIGINT NOT NULL CHECK (booked >= 0 AND booked <= amount), at BIGINT NOT NULL, seal TEXT NOT NULL)${clustered}`,
         'CREATE INDEX payment_refund_order ON payment_refund (order_id)',
+        `INSERT INTO row_count VALUES ('payment_refund', 0, '')`,
       ]
     },
   },
@@ -223,7 +224,7 @@ export const SEALING_SCHEMA = 10
 /** The newest schema that this program knows. */
 export const NEWEST_SCHEMA = MIGRATIONS.at(-1)?.version ?? 0
 
-/** The schema of the last release. What came after it has run nowhere but in development, and may still change. */
+/** The schema of the last release. Later migrations have only run in development and may still change. */
 const RELEASED = 8
 
 /** The name of the first migration that the last release does not know. */

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { OperatorError } from '../errors.ts'
-import { diskFault } from './disk-fault.ts'
+import { diskFault } from './sqlite/disk-fault.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
-/** By PostgreSQL's codes and those of sockets; what is not here is told in the driver's own words. */
+/** By the codes of PostgreSQL and of sockets; other failures keep the driver's own text. */
 const DATABASE_FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refuses connections: is PostgreSQL running there?',
   ENOTFOUND: 'has a host name that does not resolve',
@@ -47,7 +47,8 @@ export function folderFailure(thrown: unknown, dataDir: string): unknown {
 function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
   const all = causes(thrown)
   const said = all.filter((cause) => 'code' in cause || /time-?out|terminated/i.test(cause.message))
-  // The driver's own complaints, as of a password that is missing, have no code; what they made unavailable tells them from a bug.
+  // Complaints of the driver, such as a missing password, have no code; that the store became unavailable tells them
+  // from a bug.
   const last = said.at(-1) ?? (all[0] instanceof StoreUnavailableError ? all.at(-1) : undefined)
   if (last === undefined) return thrown
   const code = 'code' in last ? String(last.code) : ''

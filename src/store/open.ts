@@ -1,38 +1,37 @@
 import { join } from 'node:path'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
-import type { KeyWrap } from '../ledger/seal.ts'
+import type { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
-import { SqlAccounts } from './account-store.ts'
-import { SqlAudit } from './audit-store.ts'
-import { openBooks, type Books } from './book-store.ts'
-import { SqlCatalogs } from './catalog-store.ts'
-import { SqlCodes } from './code-store.ts'
-import { refuseUnsafeCommits } from './commit-check.ts'
+import { AccountStore } from './accounts/account-store.ts'
+import { AuditStore } from './audit/audit-store.ts'
+import { openBooks, type Books } from './audit/book-store.ts'
+import { CatalogStore } from './catalog/catalog-store.ts'
+import { CodeStore } from './accounts/code-store.ts'
 import type { Database } from './database.ts'
-import { DiskFiles } from './disk-files.ts'
-import { SqlEntries } from './entry-store.ts'
-import { SqlEvents } from './event-store.ts'
-import type { FileStore } from './file-store.ts'
-import { SqlGenerations } from './generation-store.ts'
-import { SqlIdempotency } from './idempotency-store.ts'
-import { SqlJobs } from './job-store.ts'
-import { SqlKeys } from './key-store.ts'
-import { SqlLog } from './log-store.ts'
-import { SqlLogUpkeep } from './log-upkeep.ts'
+import { EntryStore } from './ledger/entry-store.ts'
+import { EventStore } from './events/event-store.ts'
+import { FileStore } from './files/file-store.ts'
+import { GenerationStore } from './log/generation-store.ts'
+import { IdempotencyStore } from './idempotency/idempotency-store.ts'
+import { JobStore } from './jobs/job-store.ts'
+import { KeyStore } from './accounts/key-store.ts'
+import { LogStore } from './log/log-store.ts'
+import { LogUpkeep } from './log/upkeep.ts'
 import { migrate, SEALING_SCHEMA } from './migrations.ts'
 import { openFailure } from './open-failure.ts'
-import { SqlNodes } from './node-store.ts'
-import { SqlPayments } from './payment-store.ts'
-import { PostgresDatabase } from './postgres-database.ts'
-import { PostgresFiles } from './postgres-files.ts'
-import { PostgresLedger } from './postgres-ledger.ts'
-import { SqlSessions } from './session-store.ts'
-import { SqlSignIns } from './sign-in-store.ts'
-import { SqliteDatabase } from './sqlite-database.ts'
-import { SqliteLedger } from './sqlite-ledger.ts'
+import { NodeStore } from './nodes/node-store.ts'
+import { PaymentStore } from './accounts/payment-store.ts'
+import { PostgresDatabase, refuseUnsafeCommits } from './postgres/database.ts'
+import { ChunkBytes } from './postgres/chunk-bytes.ts'
+import { PostgresLedger } from './postgres/ledger.ts'
+import { SessionStore } from './people/session-store.ts'
+import { SignInStore } from './people/sign-in-store.ts'
+import { DiskBytes } from './sqlite/disk-bytes.ts'
+import { SqliteDatabase } from './sqlite/database.ts'
+import { SqliteLedger } from './sqlite/ledger.ts'
 import type { Store } from './store.ts'
-import { SqlStatements } from './statement-store.ts'
-import { SqlUsers } from './user-store.ts'
+import { StatementStore } from './ledger/statement-store.ts'
+import { UserStore } from './people/user-store.ts'
 
 export interface StoreOptions {
   /** Where the embedded store is. */
@@ -64,7 +63,13 @@ async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Seal
     const books = await prepared(database, keyWrap)
     const ledger = new SqliteLedger(database, books.seal)
     ledger.open()
-    return storeOf('embedded', database, books, ledger, new DiskFiles(database, join(dataDir, 'files'), clock))
+    return storeOf(
+      'embedded',
+      database,
+      books,
+      ledger,
+      new FileStore(database, new DiskBytes(join(dataDir, 'files')), clock),
+    )
   }
   const database = new PostgresDatabase(databaseUrl)
   const books = await prepared(database, keyWrap)
@@ -73,7 +78,7 @@ async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Seal
     database,
     books,
     new PostgresLedger(database, books.seal),
-    new PostgresFiles(database, clock),
+    new FileStore(database, new ChunkBytes(database, clock), clock),
   )
 }
 
@@ -109,26 +114,26 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
   return {
     kind,
     ledger,
-    accounts: new SqlAccounts(database, seal),
-    keys: new SqlKeys(database, seal),
-    entries: new SqlEntries(database, seal),
-    statements: new SqlStatements(database, seal),
-    generations: new SqlGenerations(database),
-    logUpkeep: new SqlLogUpkeep(database, seal),
-    catalogs: new SqlCatalogs(database),
-    events: new SqlEvents(database, seal),
-    users: new SqlUsers(database),
-    sessions: new SqlSessions(database),
-    signIns: new SqlSignIns(database),
-    codes: new SqlCodes(database, seal),
-    payments: new SqlPayments(database, seal),
-    log: new SqlLog(database, seal),
+    accounts: new AccountStore(database, seal),
+    keys: new KeyStore(database, seal),
+    entries: new EntryStore(database, seal),
+    statements: new StatementStore(database, seal),
+    generations: new GenerationStore(database),
+    logUpkeep: new LogUpkeep(database, seal),
+    catalogs: new CatalogStore(database, seal),
+    events: new EventStore(database, seal),
+    users: new UserStore(database),
+    sessions: new SessionStore(database),
+    signIns: new SignInStore(database),
+    codes: new CodeStore(database, seal),
+    payments: new PaymentStore(database, seal),
+    log: new LogStore(database, seal),
     files,
     books,
-    jobs: new SqlJobs(database),
-    idempotency: new SqlIdempotency(database),
-    audit: new SqlAudit(database, books),
-    nodes: kind === 'postgres' ? new SqlNodes(database) : null,
+    jobs: new JobStore(database, seal),
+    idempotency: new IdempotencyStore(database),
+    audit: new AuditStore(database, books),
+    nodes: kind === 'postgres' ? new NodeStore(database) : null,
     close: () => database.close(),
   }
 }

@@ -16,7 +16,7 @@ import type { LogFields, RequestStory } from '../http/request-log.ts'
 import type { Clock } from '../lib/clock.ts'
 import { attemptAttributes, operationOf, requestAttributes } from './span-attributes.ts'
 
-/** Asked for every second or two by machines; a trace of each tells nothing. */
+/** Machines ask for these every second or two; traces of them say nothing. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 /** W3C Trace Context, version 00. */
 const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
@@ -25,7 +25,7 @@ const NO_SPAN = '0'.repeat(16)
 const COMPLAINT_MS = 60_000
 const STOP_MS = 3_000
 
-/** Where traces go. */
+/** Where the traces go. */
 export interface TraceTarget {
   /** Of the collector, without `/v1/traces`. */
   readonly endpoint: string
@@ -38,7 +38,7 @@ export interface TraceTarget {
 export interface RequestTracesOptions {
   readonly target: TraceTarget
   readonly version: string
-  /** Names this process among the others. */
+  /** The name of this process among the others. */
   readonly instance: string
   readonly clock: Clock
   /** A sentence for the operator. */
@@ -46,9 +46,9 @@ export interface RequestTracesOptions {
 }
 
 /**
- * Traces over OTLP: a span for each request, by the HTTP conventions, and one in it for each attempt at a provider, by
- * the GenAI conventions. They are made of the request's one log line when it is over, so no prompt and no key can be in
- * them, and a request waits for nothing. A collector that does not answer costs spans, never requests.
+ * Traces over OTLP: a span for each request, by the HTTP conventions, with a child for each attempt at a provider, by
+ * the GenAI conventions. Spans are made from the request's one log line after its end, so they cannot contain a prompt
+ * or a key, and no request waits for them. A collector that does not answer loses spans, never requests.
  */
 export class RequestTraces {
   readonly #clock: Clock
@@ -61,7 +61,7 @@ export class RequestTraces {
     this.#clock = clock
     this.#complain = complaint(clock, notice)
     const silent = (): void => undefined
-    // The exporter tells of its failures through the logger of the whole process.
+    // The exporter reports its failures through the logger of the whole process.
     diag.setLogger(
       { error: this.#complain, warn: silent, info: silent, debug: silent, verbose: silent },
       DiagLogLevel.ERROR,
@@ -73,7 +73,7 @@ export class RequestTraces {
         'service.version': version,
         'service.instance.id': instance,
       }),
-      // Clients say which trace they belong to, and not whether the operator keeps it.
+      // Clients decide which trace they belong to, but not whether the operator keeps it.
       sampler: ratio === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(ratio),
       spanProcessors: [new BatchSpanProcessor({ exporter })],
     })
@@ -108,7 +108,7 @@ export class RequestTraces {
     span.end(wallMs + story.endedMs)
   }
 
-  /** Sends what is left, for at most three seconds. */
+  /** Sends the remaining spans, for at most three seconds. */
   async stop(): Promise<void> {
     const over = new Promise<boolean>((resolve) => void this.#clock.after(STOP_MS, () => resolve(false)))
     const sent = this.#provider.shutdown().then(
@@ -125,7 +125,7 @@ function parentOf(traceParent: string | null): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true })
 }
 
-/** Says it at most once a minute. */
+/** Reports it at most once a minute. */
 function complaint(clock: Clock, notice: (message: string) => void): () => void {
   let saidMs = Number.NEGATIVE_INFINITY
   return () => {

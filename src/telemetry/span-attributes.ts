@@ -1,19 +1,13 @@
 import type { Attributes } from '@opentelemetry/api'
+import { REQUEST_TYPE_TABLE } from '../model-types.ts'
 import type { AttemptSpan, LogFields } from '../http/request-log.ts'
 
-/** `gen_ai.operation.name` by route; the conventions name the first five, the others are ours. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-  '/v1/chat/completions': 'chat',
-  '/v1/responses': 'chat',
-  '/v1/completions': 'text_completion',
-  '/v1/embeddings': 'embeddings',
-  '/v1/images/generations': 'generate_content',
-  '/v1/images/edits': 'generate_content',
-  '/v1/audio/speech': 'speech',
-  '/v1/audio/transcriptions': 'transcription',
-  '/v1/audio/translations': 'translation',
-  '/v1/rerank': 'rerank',
-}
+/** `gen_ai.operation.name` by route. */
+const OPERATIONS: ReadonlyMap<string, string> = new Map(
+  Object.values(REQUEST_TYPE_TABLE).flatMap(({ paths, span }) =>
+    span === null ? [] : paths.map((path) => [path, span] as const),
+  ),
+)
 /** `gen_ai.provider.name` where the conventions have another name than our slug. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   gemini: 'gcp.gemini',
@@ -29,10 +23,10 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 }
 
 export function operationOf(route: string): string | null {
-  return OPERATIONS[route] ?? null
+  return OPERATIONS.get(route) ?? null
 }
 
-/** Of the client's call: HTTP conventions, and what only Tollgate knows. */
+/** Attributes of the client's call: the HTTP conventions and Tollgate's own facts. */
 export function requestAttributes(fields: LogFields): Attributes {
   return present({
     'http.request.method': fields['method'],
@@ -51,7 +45,10 @@ export function requestAttributes(fields: LogFields): Attributes {
   })
 }
 
-/** Of a call to a provider (OpenTelemetry GenAI conventions); tokens and the rest are told of the one that answered. */
+/**
+ * Attributes of a call to a provider (OpenTelemetry GenAI conventions); only the successful call has tokens and the
+ * like.
+ */
 export function attemptAttributes(
   { provider, model, address, failure }: AttemptSpan,
   operation: string,

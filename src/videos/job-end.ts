@@ -1,12 +1,12 @@
 import type { ApiError, ErrorType } from '../errors.ts'
 import type { Usage } from '../meters.ts'
 import { videoUsage } from '../plan/video-plan.ts'
-import type { JobMove, JobRow, JobState } from '../store/job-store.ts'
+import type { JobMove, JobRow, JobState } from '../store/jobs/job.ts'
 import type { JobPorts } from './job-ports.ts'
-import { openOrder } from './sealed-order.ts'
+import { decryptOperation } from './encrypted-operation.ts'
 import { candidateOf, completed, ended, insuredMicro, recordOf } from './video-job.ts'
 
-type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'seal'>
+type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'cipher'>
 
 /** Charges the job and completes it in one commit; false = another was faster. Its files are stored before. */
 export async function complete(ports: EndPorts, row: JobRow, files: number): Promise<boolean> {
@@ -56,10 +56,10 @@ function lastMove(row: JobRow, state: JobState): JobMove {
   return { id: row.id, version: row.version, state, keepsLease: false }
 }
 
-/** Of the settled order; it was priced by it, so that without it there is nothing to charge by. */
-function usageOf({ seal }: EndPorts, row: JobRow): Usage {
-  const order = openOrder(seal, row.id, row.request)
-  if (order === null)
+/** Of the settled operation; it was priced by it, so that without it there is nothing to charge by. */
+function usageOf({ cipher }: EndPorts, row: JobRow): Usage {
+  const operation = decryptOperation(cipher, row.id, row.request)
+  if (operation === null)
     throw new Error(`Job ${row.id} cannot be read: TOLLGATE_KEK no longer holds the key it was sealed with.`)
-  return videoUsage(order)
+  return videoUsage(operation)
 }

@@ -1,8 +1,8 @@
-import type { AttemptFailure } from '../providers/adapter.ts'
-import { withoutSecretsOf } from '../providers/upstream-error.ts'
-import type { VideoHandle, VideoSource, VideoUpstream } from '../providers/videos.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
+import { withoutSecretsOf } from '../providers/wire/upstream-error.ts'
+import type { VideoHandle, VideoSource, VideoState, VideoUpstream } from '../providers/ports/video-upstream.ts'
 import { errorOf } from '../relay/attempt-error.ts'
-import type { JobRow } from '../store/job-store.ts'
+import type { JobRow } from '../store/jobs/job.ts'
 import { complete, endFree, reasonOf } from './job-end.ts'
 import type { JobPorts } from './job-ports.ts'
 import { keyOf } from './job-submission.ts'
@@ -14,7 +14,7 @@ const GONE_MAX = 5
 const VIDEOS_MAX = 4
 
 /**
- * Asks the provider how the job is, and brings its videos in when they are there. Whatever breaks off is begun again by
+ * Asks the provider how the job is, and brings its videos in when they are there. What breaks off is begun again by
  * the next look.
  */
 export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
@@ -23,7 +23,15 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
   if (found === null) return moveOn(ports, row, null)
   const { videos, handle } = found
   const state = await videos.poll(handle)
-  if (signal.aborted) return
+  try {
+    if (!signal.aborted) await goOn(ports, row, found, state)
+  } finally {
+    if (state.status === 'done') state.release?.()
+  }
+}
+
+/** What follows from how the job is. */
+async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: Found, state: VideoState): Promise<void> {
   switch (state.status) {
     case 'running':
       await ports.jobs.move({
@@ -45,11 +53,12 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
   }
 }
 
-function upstreamOf(
-  { catalog, adapters }: JobPorts,
-  row: JobRow,
-  signal: AbortSignal,
-): { readonly videos: VideoUpstream; readonly handle: VideoHandle } | null {
+interface Found {
+  readonly videos: VideoUpstream
+  readonly handle: VideoHandle
+}
+
+function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortSignal): Found | null {
   const { providerSlug, upstreamModel } = candidateOf(row)
   const provider = catalog.current().providers.get(providerSlug)
   const videos = provider === undefined ? undefined : adapters.get(provider.adapter)?.videos

@@ -1,11 +1,11 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { AdapterTable } from '../providers/adapter.ts'
+import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AttemptQueuePorts } from '../relay/attempt-queue.ts'
-import type { FileStore } from '../store/file-store.ts'
-import type { JobStore } from '../store/job-store.ts'
-import type { Seal } from './sealed-order.ts'
+import type { FileStore } from '../store/files/file-store.ts'
+import type { JobStore } from '../store/jobs/job-store.ts'
+import type { Cipher } from '../lib/cipher.ts'
 
 /** What the work on jobs is done with. */
 export interface JobPorts extends AttemptQueuePorts {
@@ -15,7 +15,7 @@ export interface JobPorts extends AttemptQueuePorts {
   readonly catalog: Catalog
   readonly adapters: AdapterTable
   readonly clock: Clock
-  readonly seal: Seal
+  readonly cipher: Cipher
   /** One sentence for the operator. */
   readonly notice: (message: string) => void
 }

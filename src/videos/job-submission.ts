@@ -1,50 +1,56 @@
 import { createHash } from 'node:crypto'
 import type { Model, Provider } from '../catalog/catalog.ts'
-import type { VideoOrder } from '../kinds/video-request.ts'
+import { REFERENCE_CHARS_MAX, type VideoOperation } from '../kinds/video/request.ts'
 import { pricedVideo } from '../plan/parameter-costs.ts'
 import type { Candidate } from '../plan/plan.ts'
-import type { SubmissionOutcome } from '../providers/videos.ts'
-import { errorOfAttempts, failuresText } from '../relay/attempt-error.ts'
+import type { SubmissionOutcome } from '../providers/ports/video-upstream.ts'
+import { errorOfAttempts, failuresText, type FailedAttempt } from '../relay/attempt-error.ts'
 import { AttemptQueue } from '../relay/attempt-queue.ts'
-import type { JobRow, JobState } from '../store/job-store.ts'
+import type { JobRow, JobState } from '../store/jobs/job.ts'
 import { endFree, reasonOf } from './job-end.ts'
 import type { JobPorts } from './job-ports.ts'
-import { openOrder, sealOrder, withoutPictures } from './sealed-order.ts'
+import { decryptOperation, encryptOperation, withoutPictures } from './encrypted-operation.ts'
 import { accepted, candidateOf, parked, refused, sending } from './video-job.ts'
 
 const LATE_TRIES_MAX = 5
 
 /**
- * Brings a job to one provider: each submission is written down before it leaves, and what was written down is never
- * sent again. Only a provider that answers that it does not take the job is followed by the next one.
+ * Brings a job to one provider: each submission is recorded before it is sent, and a recorded one is never sent
+ * again. The next provider is asked only where this one answers that it does not take the job.
  */
 export class JobSubmission {
   readonly #ports: JobPorts
   readonly #signal: AbortSignal
-  readonly #order: VideoOrder
+  readonly #operation: VideoOperation
   readonly #queue: AttemptQueue
   #row: JobRow
 
-  private constructor(ports: JobPorts, row: JobRow, order: VideoOrder, queue: AttemptQueue, signal: AbortSignal) {
+  private constructor(
+    ports: JobPorts,
+    row: JobRow,
+    operation: VideoOperation,
+    queue: AttemptQueue,
+    signal: AbortSignal,
+  ) {
     this.#ports = ports
     this.#row = row
-    this.#order = order
+    this.#operation = operation
     this.#queue = queue
     this.#signal = signal
   }
 
   /** The job is ready: no submission of it is out. */
   static async run(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
-    const order = openOrder(ports.seal, row.id, row.request)
+    const operation = decryptOperation(ports.cipher, row.id, row.request)
     const candidates = candidatesOf(ports, row)
-    if (order === null || candidates.length === 0) {
+    if (operation === null || candidates.length === 0) {
       await endFree(ports, row, 'failed', {
         error: `All providers of model '${row.model}' are busy or unavailable. Try again later`,
         errorType: 'provider_unavailable',
       })
       return
     }
-    const submission = new JobSubmission(ports, row, order, new AttemptQueue(ports, candidates), signal)
+    const submission = new JobSubmission(ports, row, operation, new AttemptQueue(ports, candidates), signal)
     try {
       await submission.#run()
     } finally {
@@ -61,7 +67,7 @@ export class JobSubmission {
         return this.#accept(outcome)
       }
       const attempt = this.#queue.fail(outcome.failure)
-      if (outcome.status === 'unknown') return this.#park(failuresText([attempt]))
+      if (outcome.status === 'unknown') return this.#park(unknownText(attempt))
       const { endpoint } = this.#queue.candidate
       const next = this.#queue.next(attempt)
       if (next === null) {
@@ -83,7 +89,7 @@ export class JobSubmission {
     return videos.submit({
       endpoint,
       apiKey,
-      order: pricedVideo(this.#order, endpoint),
+      operation: pricedVideo(this.#operation, endpoint),
       jobId: this.#row.id,
       signal: this.#signal,
     })
@@ -94,15 +100,14 @@ export class JobSubmission {
     this.#ports.notice(parkedSentence(this.#row, how))
   }
 
-  /**
-   * The job is the provider's now. A lease that ran out meanwhile may have let another park it: what is known now is
-   * better.
-   */
+  /** The provider has the job. Another process may have parked it after the lease ran out: the newer result counts. */
   async #accept(outcome: Extract<SubmissionOutcome, { status: 'accepted' }>): Promise<void> {
-    const { jobs, clock, seal } = this.#ports
+    const { jobs, clock, cipher } = this.#ports
     const { attempts } = this.#row.details
-    const hasPictures = this.#order.frameImages.length + this.#order.inputReferences.length > 0
-    const request = hasPictures ? { request: sealOrder(seal, this.#row.id, withoutPictures(this.#order)) } : {}
+    const hasPictures = this.#operation.frameImages.length + this.#operation.inputReferences.length > 0
+    const request = hasPictures
+      ? { request: encryptOperation(cipher, this.#row.id, withoutPictures(this.#operation)) }
+      : {}
     for (let tries = 0; tries < LATE_TRIES_MAX; tries += 1) {
       const row = tries === 0 ? this.#row : await jobs.find(this.#row.id)
       if (row === null || row.status !== 'pending' || row.details.attempts !== attempts) break
@@ -127,6 +132,14 @@ export class JobSubmission {
     if (moved !== null) this.#row = moved
     return moved !== null
   }
+}
+
+/** Why nobody knows whether it arrived. */
+function unknownText(attempt: FailedAttempt): string {
+  const text = failuresText([attempt])
+  return attempt.failure !== 'empty' && attempt.failure.reason === 'too_large'
+    ? `${text}, its id of the job is longer than ${REFERENCE_CHARS_MAX} characters or its answer too long`
+    : text
 }
 
 export function parkedSentence(row: JobRow, how: string): string {

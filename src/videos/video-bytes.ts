@@ -1,4 +1,4 @@
-import type { VideoContent } from '../providers/videos.ts'
+import type { VideoContent } from '../providers/ports/video-upstream.ts'
 
 /** No honest video of a minute is larger. */
 const BYTES_MAX = 2 * 1_024 * 1_048_576
@@ -10,7 +10,9 @@ export class EmptyVideoError extends Error {
   override readonly name = 'EmptyVideoError'
 }
 
-/** The video with the type its own first bytes say. Throws where it is none, and while it is read where it is too large. */
+/**
+ * The video with the type its own first bytes say. Throws where it is none, and while it is read where it is too large.
+ */
 export async function videoBytes(
   content: VideoContent,
 ): Promise<{ readonly mediaType: string; readonly bytes: AsyncIterable<Buffer> }> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JobRow, JobState, JobStatus } from '../store/job-store.ts'
+import { NEW_DETAILS, type JobRow, type JobState, type JobStatus } from '../store/jobs/job.ts'
 import {
   accepted,
   completed,
@@ -43,6 +43,7 @@ function row(over: Partial<JobRow> = {}, details: Partial<JobRow['details']> = {
     completedAtMs: null,
     expiresAtMs: null,
     details: {
+      ...NEW_DETAILS,
       candidates: [
         {
           endpointId: 'a/m',
@@ -63,22 +64,6 @@ function row(over: Partial<JobRow> = {}, details: Partial<JobRow['details']> = {
           buyMicro: '6',
         },
       ],
-      current: 0,
-      refused: [],
-      attempts: 0,
-      keyPrint: null,
-      reference: null,
-      upstreamId: null,
-      polls: 0,
-      misses: 0,
-      acceptedAtMs: null,
-      files: 0,
-      costMicro: '0',
-      error: null,
-      errorType: null,
-      appUrl: null,
-      appTitle: null,
-      sessionId: null,
       ...details,
     },
     ...over,

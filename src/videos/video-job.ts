@@ -2,7 +2,7 @@ import type { ErrorType } from '../errors.ts'
 import { keptName, type GenerationRecord } from '../ledger/generation-record.ts'
 import { assert } from '../lib/assert.ts'
 import type { Usage } from '../meters.ts'
-import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../store/job-store.ts'
+import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../store/jobs/job.ts'
 
 /** Not finished by then, a job expires (wire.md D-4.2). */
 export const JOB_TTL_MS = 60 * 60_000

@@ -1,16 +1,16 @@
-import type { VideoOrder } from '../kinds/video-request.ts'
+import type { VideoOperation } from '../kinds/video/request.ts'
 import { rubles } from '../money.ts'
-import type { JobRow } from '../store/job-store.ts'
+import type { JobRow } from '../store/jobs/job.ts'
 
 export interface VideoView {
   readonly row: JobRow
   /** null where it can no longer be read. */
-  readonly order: VideoOrder | null
+  readonly operation: VideoOperation | null
   readonly nowMs: number
 }
 
 /** The record of a job (wire.md D-4.1). `error` is there only where there is one: strict clients refuse null. */
-export function videoRecord({ row, order, nowMs }: VideoView, publicUrl: string): Record<string, unknown> {
+export function videoRecord({ row, operation, nowMs }: VideoView, publicUrl: string): Record<string, unknown> {
   const { id, status, details } = row
   const completed = status === 'completed'
   const hasFiles = completed && details.files > 0 && row.expiresAtMs !== null && nowMs < row.expiresAtMs
@@ -22,9 +22,9 @@ export function videoRecord({ row, order, nowMs }: VideoView, publicUrl: string)
     status,
     polling_url: `/v1/videos?id=${id}`,
     model: row.model,
-    prompt: order?.prompt ?? '',
-    size: order?.size ?? order?.resolution ?? null,
-    duration: order?.duration ?? null,
+    prompt: operation?.prompt ?? '',
+    size: operation?.size ?? operation?.resolution ?? null,
+    duration: operation?.duration ?? null,
     progress: row.progress,
     created_at: seconds(row.createdAtMs),
     completed_at: row.completedAtMs === null ? null : seconds(row.completedAtMs),

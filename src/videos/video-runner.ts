@@ -1,4 +1,4 @@
-import type { JobRow } from '../store/job-store.ts'
+import type { JobRow } from '../store/jobs/job.ts'
 import { endFree } from './job-end.ts'
 import { pollJob } from './job-poll.ts'
 import type { JobPorts } from './job-ports.ts'
@@ -29,7 +29,7 @@ export class VideoRunner {
   readonly #ports: RunnerPorts
   /** Steps under way, by job. */
   readonly #steps = new Map<string, Promise<void>>()
-  /** Cut at once when the runner stops: what they do can be done again. */
+  /** Cut at once when the runner stops: this work can be repeated. */
   readonly #looks = new AbortController()
   readonly #submissions = new AbortController()
   #stopTimer: (() => void) | null = null
@@ -65,7 +65,7 @@ export class VideoRunner {
     })
   }
 
-  /** Lets submissions end, cuts everything else, and leaves the jobs to whoever is next. */
+  /** Lets submissions end, cuts everything else, and leaves the jobs to the next runner. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#stopTimer?.()
@@ -75,7 +75,7 @@ export class VideoRunner {
     const stopLimit = this.#ports.clock.after(SUBMISSION_END_MS, () => this.#submissions.abort())
     await Promise.all(this.#steps.values())
     stopLimit()
-    // A store that is down keeps the leases, which end by themselves.
+    // The leases stay in a store that is down, and expire.
     await this.#ports.jobs.release(this.#ports.node).catch(() => undefined)
   }
 
@@ -101,7 +101,7 @@ export class VideoRunner {
     const dueMs = await jobs.nextDueMs()
     if (dueMs === null) return singleProcess ? null : LOOK_MS
     const untilMs = dueMs - clock.now()
-    // What is due and was not taken is under way, here or elsewhere.
+    // A due job that was not taken is under way, here or on another node.
     if (untilMs <= 0 && taken === 0) return LOOK_MS
     return Math.min(singleProcess ? Math.max(untilMs, LOOK_MS_MIN) : LOOK_MS, Math.max(untilMs, LOOK_MS_MIN))
   }
@@ -124,7 +124,7 @@ export class VideoRunner {
       case 'ready':
         return JobSubmission.run(this.#ports, row, this.#submissions.signal)
       case 'sending':
-        // Whoever sent it has not lived to tell.
+        // The process that sent it has died.
         await this.#park(row)
         this.#ports.notice(parkedSentence(row, 'the process that sent it ended'))
         return

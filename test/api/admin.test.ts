@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { refusedInWords as refused } from '../harness/refused.ts'
 
 const MODEL = {
   id: 'acme/small',
@@ -9,24 +10,13 @@ const MODEL = {
   endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 10, completion: '20.5' } }],
 }
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
 })
 
 after(() => tollgate.stop())
-
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.code, status)
-  assert.equal(answer.body.error.metadata.error_type, errorType)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-  // A page says it in its reader's language.
-  const { check, problems, reason } = answer.body.error.metadata
-  if (errorType === 'invalid_input') assert.ok(typeof check === 'string' || problems.length > 0, answer.text)
-  if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
-}
 
 function chat(key: string, body: Record<string, unknown> = {}): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {
@@ -35,7 +25,7 @@ function chat(key: string, body: Record<string, unknown> = {}): Promise<Answer> 
   })
 }
 
-test('the admin plane refuses nobody 401, a wrong token 401 and an API key 403; /v1 refuses the admin token', async () => {
+test('an admin route answers 401 without a credential and for a wrong token, and 403 for an API key; /v1 refuses the admin token', async () => {
   const { key } = await tollgate.createAccount()
   refused(await tollgate.request('GET', '/admin/v1/accounts'), 401, 'unauthorized')
   refused(await tollgate.request('GET', '/admin/v1/accounts', { key: 'x'.repeat(48) }), 401, 'unauthorized')
@@ -123,7 +113,7 @@ test('unknown fields are refused by name, wrong values by field, unknown ids wit
   refused(await tollgate.admin('GET', '/admin/v1/accounts?offset=-1'), 400, 'invalid_input', /^offset: /)
 })
 
-test('ledger entries move the balance exactly once per reference and never below what is available', async () => {
+test('ledger entries move the balance exactly once per reference and never below the available amount', async () => {
   const { id } = await tollgate.createAccount({ balance: 0 })
   const post = (body: unknown): Promise<Answer> => tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, body)
   const topup = { kind: 'topup', amount: 100.000001, reason: 'paid', reference: `pay-${id}` }
@@ -315,7 +305,16 @@ test('a model and its provider come and go; 201 when new, 200 when changed, cred
   const forced = await priced({ force: true, sell: { prompt: 1, completion: 1 } })
   assert.deepEqual(
     [forced.status, forced.body.warnings],
-    [200, ['acme/small at sandbox/gpt-4o: sell.completion is 1 RUB, and the provider charges 1000 RUB']],
+    [
+      200,
+      [
+        {
+          warning: 'sells_below_cost',
+          params: { model: 'acme/small', endpoint: 'sandbox/gpt-4o', key: 'completion', sell: '1', cost: '1000' },
+          message: 'acme/small at sandbox/gpt-4o: sell.completion is 1 RUB, and the provider charges 1000 RUB',
+        },
+      ],
+    ],
   )
   assert.equal(
     (await tollgate.admin('PATCH', '/admin/v1/settings', { markup: 1 })).status,
@@ -407,7 +406,7 @@ test('settings change where they are given, and maintenance stops /v1 but not he
   assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).status, 200)
 })
 
-test('usage, the log, endpoint health and the audit report what was sold', async () => {
+test('usage, the log, endpoint health and the audit report the sales', async () => {
   const { id, key, keyId } = await tollgate.createAccount()
   const answer = await chat(key)
   const cost = answer.body.usage.cost

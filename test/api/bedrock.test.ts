@@ -4,7 +4,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { authorizationOf } from '../harness/aws-signature.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { converseEvent, converseException } from '../harness/event-stream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 const ACCESS_KEY_ID = 'AKIAIOSFODNN7EXAMPLE'
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
@@ -50,9 +50,9 @@ interface Seen {
 
 let upstream: Server
 let upstreamHost: string
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
-/** The next answer comes by what stands first in the path, or by the shape of the request. */
+/** The first part of the path, or the shape of the request, chooses the answer. */
 let replies: Map<string, Reply>
 let seen: Seen[]
 
@@ -82,7 +82,7 @@ before(async () => {
   upstreamHost = `127.0.0.1:${address.port}`
   const price =
     '{ currency: RUB, prompt: 3, input_cache_read: 1, input_cache_write: 4, input_cache_write_1h: 6, completion: 15 }'
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 markup: 1
 providers:
@@ -123,7 +123,7 @@ function ask(body: Record<string, unknown> = {}, providers: readonly string[] = 
 }
 
 for (const stream of [false, true]) {
-  test(`what is on the wire is what was signed (stream: ${stream})`, async () => {
+  test(`the bytes on the wire are the signed ones (stream: ${stream})`, async () => {
     const answer = await ask({ stream, messages: [{ role: 'user', content: `Привет ${PROMPT}` }] })
     assert.equal(answer.choices.get(0)?.text, 'Hello')
     const [request] = seen
@@ -210,7 +210,7 @@ test('a stream of broken frames is an error, never a wrong word', async () => {
   assert.equal(answer.choices.get(0)?.text ?? '', '')
 })
 
-test('a prompt that is too long is a 400 of its own; refused credentials are no fault of the client, and nothing of them is told', async () => {
+test('a prompt that is too long has a distinct 400; refused credentials are no fault of the client and are not shown', async () => {
   replies.set('first', {
     status: 400,
     headers: { 'x-amzn-errortype': 'ValidationException' },
@@ -240,7 +240,7 @@ test('a prompt that is too long is a 400 of its own; refused credentials are no 
   }
 })
 
-test('what the protocol cannot say is a 400 that reaches no provider', async () => {
+test('a request that the protocol cannot express is a 400 that reaches no provider', async () => {
   for (const stream of [false, true]) {
     const { status, error } = await ask({
       stream,

@@ -8,6 +8,7 @@ import {
   type ConsoleClient as Browser,
 } from '../harness/console-client.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { refused } from '../harness/refused.ts'
 
 let tollgate: Tollgate
 let admin: Browser
@@ -19,13 +20,7 @@ before(async () => {
 
 after(() => tollgate.stop())
 
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.metadata.error_type, errorType)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-}
-
-test('users are found, disabled and promoted, which ends their sessions; nobody locks the operator out', async () => {
+test('users are found, disabled and promoted, which ends their sessions; the last administrator stays', async () => {
   const { browser, userId, email, accountId } = await signedUp(tollgate, 'zoe@example.com')
   const found = (await admin.get('/admin/v1/users?query=ZOE')).body
   assert.deepEqual(

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { refusedInWords as refused } from '../harness/refused.ts'
 
 /** Strings that must come back as they were, and run nowhere. */
 const HOSTILE = [
@@ -13,29 +14,19 @@ const HOSTILE = [
   '=HYPERLINK("http://evil.example")',
 ]
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let browser: ConsoleClient
 let accountId: string
 let key: { readonly id: string; readonly key: string }
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   ;({ browser, accountId } = await signedUp(tollgate, 'customer@example.com'))
   await topUp(tollgate, accountId, 100)
   key = (await browser.post('keys', { name: 'backend' })).body
 })
 
 after(() => tollgate.stop())
-
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.metadata.error_type, errorType)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-  // A page says it in its reader's language.
-  const { field, check, reason } = answer.body.error.metadata
-  if (errorType === 'invalid_input') assert.deepEqual([typeof field, typeof check], ['string', 'string'], answer.text)
-  if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
-}
 
 function chat(
   options: {
@@ -401,7 +392,7 @@ test('hostile texts in names, titles and referers come back as data', async () =
   for (const text of HOSTILE) assert.ok(apps.includes(text), text)
 })
 
-test('two accounts never see or change what is the other’s', async () => {
+test('no account sees or changes anything of another', async () => {
   const answer = await chat()
   const stranger = await signedUp(tollgate)
   refused(await stranger.browser.get(`keys/${key.id}`), 404, 'not_found')

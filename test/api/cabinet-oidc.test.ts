@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
 import { startOidcIssuer, type IssuedClaims, type OidcIssuer } from '../harness/oidc-issuer.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { refused } from '../harness/refused.ts'
 
 let issuer: OidcIssuer
-let tollgate: Tollgate
+let tollgate: InProcessServer
 
 before(async () => {
   issuer = await startOidcIssuer('tollgate', 'client-secret')
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     env: {
       OIDC_ISSUER: issuer.url,
       OIDC_CLIENT_ID: 'tollgate',
@@ -56,11 +57,6 @@ async function linked(browser: ConsoleClient, claims: IssuedClaims, proof?: obje
   return (await comeBack(issuer.approve(location, claims), `${cookie}; ${browser.cookie}`)).headers['location'] ?? ''
 }
 
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [status, errorType], answer.text)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-}
-
 function comeBack(url: string, cookie: string): Promise<Answer> {
   const { pathname, search } = new URL(url)
   return tollgate.request('GET', pathname + search, { headers: { cookie } })
@@ -77,7 +73,7 @@ function browserOf(answer: Answer): ConsoleClient {
 
 const ANN = { sub: 'ann-1', email: 'Ann@Example.com', email_verified: true, name: 'Ann' }
 
-test('somebody new is signed up, and known again by issuer and subject alone', async () => {
+test('a new person is signed up, and recognised only by issuer and subject', async () => {
   assert.deepEqual((await new ConsoleClient(tollgate).get('session')).body.service.oidc, {
     name: 'Acme ID',
     start: '/cabinet/v1/oidc/start',
@@ -102,7 +98,7 @@ test('somebody new is signed up, and known again by issuer and subject alone', a
   )
 })
 
-test('a state, nonce, code or cookie that is not of this flow signs nobody in', async () => {
+test('a state, nonce, code or cookie of another flow signs no one in', async () => {
   const { location, cookie } = await begin()
   const back = new URL(issuer.approve(location, ANN))
   const changed = (name: string, value: string): string => {
@@ -125,7 +121,7 @@ test('a state, nonce, code or cookie that is not of this flow signs nobody in', 
   assert.equal(wrong.headers['location'], '/sign-in#error=access_denied')
 })
 
-test('an e-mail that has a user, or that nobody vouches for, gives no way in', async () => {
+test('an e-mail that belongs to a user or is not verified gives no way in', async () => {
   const { email } = await signedUp(tollgate)
   assert.equal(
     (await through({ sub: 'thief', email, email_verified: true })).headers['location'],
@@ -231,7 +227,7 @@ test('an identity is taken away with a proof, by the person or by an administrat
   assert.equal((await new ConsoleClient(tollgate).signIn('only@example.com')).status, 200)
 })
 
-test('who has neither password nor code proves themselves by a fresh sign-in; an old session adds no way in', async () => {
+test('a user without password and code proves their identity by a fresh sign-in; an old session adds no way in', async () => {
   const server = await startMovingServer('bundled: true\n', {
     env: {
       OIDC_ISSUER: issuer.url,
@@ -292,7 +288,7 @@ test('two-step sign-in is asked for after single sign-on too', async () => {
   assert.equal((await other.get('profile')).status, 200)
 })
 
-test('while sign-up is closed nobody new comes in', async () => {
+test('while sign-up is closed no new person comes in', async () => {
   await tollgate.admin('PATCH', '/admin/v1/settings', { signup: 'closed' })
   assert.equal(
     (await through({ sub: 'late', email: 'late@example.com', email_verified: true })).headers['location'],

@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test'
 import { signedUp, type ConsoleClient } from '../harness/console-client.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
 import { until } from '../harness/patience.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
+import { refused } from '../harness/refused.ts'
 
 const NOTIFICATIONS = '/cabinet/v1/payments/notifications/yookassa'
 const SECRET = 'test_secret-of-the-shop'
@@ -13,11 +14,11 @@ const TURN_MS = 10
 const WAIT_MS = 10_000
 
 let yookassa: YookassaImitation
-let tollgate: Tollgate
+let tollgate: InProcessServer
 
 before(async () => {
   yookassa = await startYookassa('100500', SECRET)
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     env: {
       YOOKASSA_SHOP_ID: '100500',
       YOOKASSA_SECRET_KEY: SECRET,
@@ -31,12 +32,6 @@ after(async () => {
   await tollgate.stop()
   await yookassa.close()
 })
-
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.metadata.error_type, errorType)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-}
 
 function notify(paymentId: string, body: Record<string, unknown> = {}): Promise<Answer> {
   return tollgate.request('POST', NOTIFICATIONS, {
@@ -172,7 +167,7 @@ test('forged and foreign notifications move nothing', async () => {
   for (let times = 0; times < 3; times += 1)
     assert.deepEqual((await notify('11111111-2222-3333-4444-666666666666')).body, { received: true, known: false })
   assert.equal(await balance(browser), 0)
-  // Each is told to the operator, once.
+  // The operator is told each, once.
   assert.deepEqual(await told('payment.unknown'), [
     '00000000-0000-0000-0000-000000000000',
     '11111111-2222-3333-4444-555555555555',
@@ -182,11 +177,11 @@ test('forged and foreign notifications move nothing', async () => {
   assert.deepEqual(await told('notification.unknown'), ['payment.succeeded', 'payout.succeeded'])
 })
 
-test('a refund takes what was paid out of the balance, once, in parts, and never more than was paid', async () => {
+test('a refund takes the paid amount out of the balance, once, also in parts, and never more than was paid', async () => {
   const { browser, accountId } = await signedUp(tollgate)
   const { id, paymentId } = await order(browser, 100)
   pay(paymentId)
-  // The notification of the payment was lost: what is given back was paid first.
+  // The notification of the payment was lost: a refund shows that it was paid.
   const refund = refunded(paymentId, '30.00')
   const answers = await Promise.all(Array.from({ length: 10 }, () => notifyRefund(refund)))
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
@@ -212,7 +207,7 @@ test('a refund takes what was paid out of the balance, once, in parts, and never
   assert.deepEqual([row.state, row.refunded, row.refund_missing], ['paid', 55.5, 0])
 })
 
-test('a refund of what is spent already takes what is there; the rest is told to the operator, and the balance is never below zero', async () => {
+test('a refund of spent money takes the available balance; the operator is told the rest, and the balance is never below zero', async () => {
   const { browser, accountId } = await signedUp(tollgate)
   const { id, paymentId } = await order(browser, 100)
   pay(paymentId)
@@ -239,7 +234,7 @@ test('a refund of what is spent already takes what is there; the rest is told to
   assert.deepEqual([row.refunded, row.refund_missing], [100, 60])
 })
 
-test('open orders are asked for, ever more rarely, so that a lost notification loses no money; what nobody can pay any more is given up', async () => {
+test('open orders are polled, ever more rarely, so that a lost notification loses no money; an order that can no longer be paid is given up', async () => {
   const server = await startMovingServer('bundled: true\n', {
     env: {
       YOOKASSA_SHOP_ID: '100500',
@@ -289,7 +284,7 @@ test('open orders are asked for, ever more rarely, so that a lost notification l
       ),
       [abandoned.id],
     )
-    // Money that comes all the same is booked.
+    // Money that comes later is still booked.
     pay(abandoned.paymentId)
     await server.request('POST', NOTIFICATIONS, {
       body: { type: 'notification', event: 'payment.succeeded', object: { id: abandoned.paymentId } },
@@ -313,7 +308,7 @@ for (const [what, change] of [
   ['succeeded but not paid', { paid: false }],
   ['no amount', { amount: {} }],
 ] as const) {
-  test(`a payment that is not what was ordered books nothing: ${what}`, async () => {
+  test(`a payment that differs from its order books nothing: ${what}`, async () => {
     const { browser } = await signedUp(tollgate)
     const { id, paymentId } = await order(browser, 100)
     pay(paymentId)
@@ -369,7 +364,7 @@ test('a provider that does not answer is a 503, to the customer and to its own n
   yookassa.broken = false
   assert.equal((await notify(paymentId)).status, 200)
   assert.equal(await balance(browser), 70)
-  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.errors(), new RegExp(SECRET))
+  assert.doesNotMatch(tollgate.logs().join('\n') + tollgate.bugs().join('\n'), new RegExp(SECRET))
 })
 
 test('orders are whole kopecks within bounds, of a method that is set up', async () => {
@@ -387,8 +382,8 @@ test('orders are whole kopecks within bounds, of a method that is set up', async
   }
 })
 
-test('the route exists only where YooKassa is set up, and takes notifications from its addresses alone', async () => {
-  const bare = await startTollgate()
+test('the route exists only where YooKassa is set up, and takes notifications only from its addresses', async () => {
+  const bare = await startInProcess()
   try {
     refused(await bare.request('POST', NOTIFICATIONS, { body: {} }), 404, 'endpoint_not_found')
     const { browser } = await signedUp(bare)
@@ -397,7 +392,7 @@ test('the route exists only where YooKassa is set up, and takes notifications fr
   } finally {
     await bare.stop()
   }
-  const published = await startTollgate({
+  const published = await startInProcess({
     env: {
       YOOKASSA_SHOP_ID: '100500',
       YOOKASSA_SECRET_KEY: SECRET,

@@ -1,43 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { administrator, ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { startTollgate, type Answer } from '../harness/server.ts'
+import { startInProcess, type Answer } from '../harness/in-process.ts'
+import { MINUTE_MS, HOUR_MS, server, codeAt, serveSignIn } from '../harness/sign-in-world.ts'
+import { refused } from '../harness/refused.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
+serveSignIn()
 
-let server: MovingServer
-
-before(async () => {
-  server = await startMovingServer('bundled: true\n', { env: { TRUSTED_PROXIES: '127.0.0.1/32' } })
-})
-
-after(() => server.stop())
-
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.metadata.error_type, errorType)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-}
-
-/** What an authenticator shows at the server's time. */
-function codeAt(secret: string, offsetMs = 0): string {
-  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: server.clock.now() + offsetMs })
-}
-
-async function withTotp(
-  browser: ConsoleClient,
-): Promise<{ readonly secret: string; readonly recovery: readonly string[] }> {
-  const { secret } = (await browser.post('totp', { password: PASSWORD })).body
-  const confirmed = await browser.post('totp/confirm', { code: codeAt(secret) })
-  assert.equal(confirmed.status, 200, confirmed.text)
-  server.clock.advance(MINUTE_MS)
-  return { secret, recovery: confirmed.body.recovery_codes }
-}
-
-test('anybody may ask who is signed in; nobody is, and every other route of the cabinet says 401', async () => {
+test('without a session the session route answers that no one is signed in, and every other route of the cabinet is 401', async () => {
   const state = await new ConsoleClient(server).get('session')
   assert.equal(state.status, 200)
   assert.deepEqual(
@@ -140,7 +111,7 @@ test('sign-up closes live by the setting', async () => {
   assert.equal((await server.admin('PATCH', '/admin/v1/settings', { signup: 'open' })).body.signup, 'open')
 })
 
-test('row 9: a changing request from another origin is refused, signed in or not, and never without JSON', async () => {
+test('requirement 9: a changing request from another origin is refused, signed in or not, and never without JSON', async () => {
   const { browser, email } = await signedUp(server)
   const hostile: readonly Record<string, string>[] = [
     { 'sec-fetch-site': 'cross-site' },
@@ -173,7 +144,7 @@ test('row 9: a changing request from another origin is refused, signed in or not
   assert.equal((await browser.get('session')).headers['access-control-allow-origin'], undefined)
 })
 
-test('row 8: a session id is new at each sign-in, ends at sign-out, is listed and revoked', async () => {
+test('requirement 8: a session id is new at each sign-in, ends at sign-out, is listed and revoked', async () => {
   const { browser, email } = await signedUp(server)
   const first = browser.cookie
   assert.equal((await browser.signIn(email)).body.status, 'signed_in')
@@ -195,7 +166,7 @@ test('row 8: a session id is new at each sign-in, ends at sign-out, is listed an
   refused(await replayed.get('profile'), 401, 'unauthorized')
 })
 
-test('row 8: a user is signed out after 12 hours alone and after 7 days; an administrator after 30 minutes and 12 hours', async () => {
+test('requirement 8: a user is signed out after 12 idle hours and after 7 days; an administrator after 30 idle minutes and after 12 hours', async () => {
   const { browser } = await signedUp(server)
   server.clock.advance(11 * HOUR_MS)
   assert.equal((await browser.get('profile')).status, 200)
@@ -218,7 +189,7 @@ test('row 8: a user is signed out after 12 hours alone and after 7 days; an admi
   refused(await admin.get('/admin/v1/accounts'), 401, 'unauthorized')
 })
 
-test('row 11: five failures of one person at one address in 15 minutes, unknown people alike; a success and other people are not stopped', async () => {
+test('requirement 11: five failures of one person at one address in 15 minutes, unknown people alike; a success and other people are not stopped', async () => {
   const { email } = await signedUp(server)
   for (const who of [email, 'unknown@example.com']) {
     for (let tries = 0; tries < 5; tries += 1)
@@ -238,7 +209,7 @@ test('row 11: five failures of one person at one address in 15 minutes, unknown 
   assert.equal((await new ConsoleClient(server).signIn(email)).status, 200)
 })
 
-test('row 11: thirty failures of an address in an hour, whoever is tried', async () => {
+test('requirement 11: an address may fail thirty times in an hour, over all users', async () => {
   server.clock.advance(2 * HOUR_MS)
   for (let tries = 0; tries < 30; tries += 1)
     refused(
@@ -287,42 +258,6 @@ test('a hundred wrong passwords from 25 networks in an hour shut out neither a b
   assert.equal((await signIn(home, '2001:db8:dddd:9::1')).body.status, 'signed_in')
 })
 
-test('row 12: a code is asked for, works once within a step of its time, and recovery codes work once each', async () => {
-  const { browser, email } = await signedUp(server)
-  refused(await browser.post('totp', { password: 'a wrong password' }), 400, 'invalid_input', /^password/)
-  const begun = await browser.post('totp', { password: PASSWORD })
-  assert.match(begun.body.uri, /^otpauth:\/\/totp\/Tollgate:.*secret=[A-Z2-7]{32}/)
-  refused(await browser.post('totp/confirm', { code: '000000' }), 400, 'invalid_input')
-  const { secret, recovery } = await withTotp(browser)
-  assert.ok((await server.admin('POST', '/admin/v1/kek/rotate')).body.rewrapped >= 1, 'seeds follow a new wrapping key')
-  assert.equal(new Set(recovery).size, 10)
-  for (const code of recovery) assert.match(code, /^[0-9a-f]{8}(-[0-9a-f]{8}){3}$/)
-  assert.deepEqual((await browser.get('profile')).body.totp, { enabled: true, recovery_codes_left: 10 })
-
-  const asked = await new ConsoleClient(server).signIn(email)
-  assert.deepEqual([asked.status, asked.body.status], [200, 'code_required'])
-  assert.equal(asked.headers['set-cookie'], undefined)
-  const withCode = (code: string, ticket = asked.body.ticket): Promise<Answer> =>
-    new ConsoleClient(server).post('sign-in/code', { ticket, code })
-  refused(await withCode('123'), 401, 'unauthorized')
-  refused(await withCode(codeAt(secret, -2 * MINUTE_MS)), 401, 'unauthorized')
-  const code = codeAt(secret)
-  assert.equal((await withCode(code)).body.status, 'signed_in')
-  refused(await withCode(code), 401, 'unauthorized', /used before/)
-  refused(await withCode(codeAt(secret), `${String(asked.body.ticket).slice(0, -4)}AAAA`), 401, 'unauthorized')
-  server.clock.advance(MINUTE_MS)
-  assert.equal(
-    (await new ConsoleClient(server).signIn(email, PASSWORD, codeAt(secret, -30_000))).body.status,
-    'signed_in',
-    'a step behind',
-  )
-  assert.equal((await withCode(String(recovery[0]))).body.status, 'signed_in')
-  refused(await withCode(String(recovery[0])), 401, 'unauthorized')
-  assert.equal((await browser.get('profile')).body.totp.recovery_codes_left, 9)
-  server.clock.advance(6 * MINUTE_MS)
-  refused(await withCode(codeAt(secret)), 401, 'unauthorized', /too long/)
-})
-
 test('a changed password and a changed second factor end every other session; sign-ins are listed', async () => {
   server.clock.advance(HOUR_MS)
   const { browser, email } = await signedUp(server)
@@ -369,125 +304,6 @@ test('a changed password and a changed second factor end every other session; si
   assert.equal(rest.next_cursor, null)
 })
 
-test('an administrator signs in by the same form; a link of theirs gives a user a new password and takes two-step sign-in off', async () => {
-  const admin = await administrator(server, 'boss@example.com')
-  assert.equal((await admin.get('session')).body.profile.role, 'admin')
-  assert.equal((await new ConsoleClient(server).signIn('boss@example.com')).status, 200)
-  const { browser, email, userId } = await signedUp(server)
-  await withTotp(browser)
-  const { link } = (await admin.post(`/admin/v1/users/${userId}/password-link`, { clear_totp: true })).body
-  const token = new URL(String(link)).searchParams.get('token')
-  assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, {
-    purpose: 'password',
-    email,
-    code_required: false,
-  })
-  const back = new ConsoleClient(server)
-  assert.equal((await back.post('setup', { token, password: 'eleven brave otters' })).status, 201)
-  refused(await browser.get('profile'), 401, 'unauthorized')
-  refused(await back.post('setup', { token, password: 'eleven brave otters' }), 403, 'access_denied')
-  assert.equal((await new ConsoleClient(server).signIn(email, 'eleven brave otters')).body.status, 'signed_in')
-})
-
-test("a password link opens nothing past two-step sign-in, an administrator's neither: without the code it changes nothing and stays good", async () => {
-  server.clock.advance(HOUR_MS)
-  const boss = await administrator(server, 'careful-boss@example.com')
-  const people = [
-    await signedUp(server),
-    { browser: boss, email: 'careful-boss@example.com', userId: (await boss.get('profile')).body.user_id },
-  ]
-  for (const { browser, email, userId } of people) {
-    const { secret, recovery } = await withTotp(browser)
-    const link = async (body: object = {}): Promise<string> =>
-      new URL(
-        String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, body)).body.link),
-      ).searchParams.get('token') ?? ''
-    const token = await link()
-    assert.deepEqual((await new ConsoleClient(server).post('setup/check', { token })).body, {
-      purpose: 'password',
-      email,
-      code_required: true,
-    })
-    const thief = new ConsoleClient(server)
-    refused(
-      await thief.post('setup', { token, password: 'eleven brave otters' }),
-      400,
-      'invalid_input',
-      /^code: is required/,
-    )
-    for (const path of ['/cabinet/v1/setup', '/setup']) {
-      refused(
-        await thief.request('POST', path, { token, email, password: 'eleven brave otters', code: '000000' }),
-        401,
-        'unauthorized',
-        /^code/,
-      )
-    }
-    refused(
-      await thief.request('POST', '/setup', { token, email, password: 'eleven brave otters' }),
-      400,
-      'invalid_input',
-      /^code: is required/,
-    )
-    assert.equal(thief.cookie, '')
-    assert.equal((await browser.get('profile')).status, 200, 'nothing has ended')
-    assert.equal(
-      (await new ConsoleClient(server).signIn(email)).body.status,
-      'code_required',
-      'the password is what it was',
-    )
-    const back = new ConsoleClient(server)
-    const made = await back.post('setup', { token, password: 'eleven brave otters', code: codeAt(secret) })
-    assert.deepEqual([made.status, made.body.profile.totp.enabled], [201, true], made.text)
-    refused(
-      await back.post('setup', { token, password: 'eleven brave otters', code: recovery[0] }),
-      403,
-      'access_denied',
-    )
-    // A recovery code does as well, and is used up by it.
-    assert.equal(
-      (await back.post('setup', { token: await link(), password: 'twelve brave otters', code: recovery[1] })).status,
-      201,
-    )
-    assert.equal((await back.get('profile')).body.totp.recovery_codes_left, 9)
-    // Lost with its recovery codes: an administrator's link takes it off.
-    const reset = await back.post('setup', { token: await link({ clear_totp: true }), password: 'eleven brave otters' })
-    assert.deepEqual([reset.status, reset.body.profile.totp.enabled], [201, false], reset.text)
-  }
-})
-
-test('codes of a password link are tries like any other: five wrong ones, and the next must wait', async () => {
-  server.clock.advance(HOUR_MS)
-  const { browser, userId } = await signedUp(server)
-  const { secret } = await withTotp(browser)
-  const token = new URL(
-    String((await server.admin('POST', `/admin/v1/users/${userId}/password-link`, {})).body.link),
-  ).searchParams.get('token')
-  const use = (code: string): Promise<Answer> =>
-    new ConsoleClient(server).post('setup', { token, password: 'eleven brave otters', code })
-  for (let tries = 0; tries < 5; tries += 1) refused(await use('000000'), 401, 'unauthorized')
-  refused(await use(codeAt(secret)), 429, 'rate_limit_exceeded')
-  server.clock.advance(15 * MINUTE_MS)
-  assert.equal((await use(codeAt(secret))).status, 201)
-})
-
-test("an administrator's session gets no password link for itself", async () => {
-  const admin = await administrator(server, 'lone@example.com')
-  const { user_id: id } = (await admin.get('profile')).body
-  refused(await admin.post(`/admin/v1/users/${id}/password-link`, { clear_totp: true }), 409, 'conflict')
-  refused(
-    await admin.post('/admin/v1/administrators', { email: 'Lone@Example.com' }),
-    409,
-    'conflict',
-    /Another administrator/,
-  )
-  assert.equal(
-    (await server.admin('POST', `/admin/v1/users/${id}/password-link`, {})).status,
-    200,
-    'the token of the operator does',
-  )
-})
-
 test('passwords, session ids, seeds and codes are nowhere in events', async () => {
   const { data } = (await server.admin('GET', '/admin/v1/events?limit=1000')).body
   assert.ok(data.some(({ action }: { action: string }) => action === 'sign_in'))
@@ -496,7 +312,7 @@ test('passwords, session ids, seeds and codes are nowhere in events', async () =
 })
 
 test('over https the cookie is __Host- and Secure, another name is not read, and administrators need two-step sign-in', async () => {
-  const secure = await startTollgate({ env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com' } })
+  const secure = await startInProcess({ env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com' } })
   try {
     const browser = new ConsoleClient(secure)
     const made = await browser.post('sign-up', { email: 'a@example.com', password: PASSWORD })
@@ -521,7 +337,7 @@ test('over https the cookie is __Host- and Secure, another name is not read, and
   }
 })
 
-test('row 10: of a crowd nobody waits for long: each is answered or told to come back, and unknown people take as long as known ones', async () => {
+test('requirement 10: no sign-in of a crowd waits for long: each is answered or refused with Retry-After, and unknown users take as long as known ones', async () => {
   server.clock.advance(2 * HOUR_MS)
   const { email } = await signedUp(server)
   const answers = await Promise.all(
@@ -531,7 +347,7 @@ test('row 10: of a crowd nobody waits for long: each is answered or told to come
   )
   for (const { status } of answers) assert.ok([200, 401, 503].includes(status), String(status))
   for (const answer of answers.filter(({ status }) => status === 503)) assert.equal(answer.headers['retry-after'], '2')
-  // The server is in this process: CPU time, whoever else is on the machine.
+  // The server is in this process: CPU time leaves other processes out.
   const took = async (who: string): Promise<number> => {
     const before = process.cpuUsage()
     await new ConsoleClient(server).signIn(who, 'a wrong password')

@@ -17,8 +17,8 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
 
 /**
- * Prompts, answers and secrets are in memory alone (reliability.md 4 rows 20 and 21, S2): after calls of every kind,
- * good and bad, nothing of them is in a log or a store.
+ * Prompts, answers and secrets are only in memory (guarantees.md requirements 20 and 21, S2): after calls of every
+ * kind, good and bad, nothing of them is in a log or a store.
  */
 const letters = (): string => randomBytes(9).toString('hex')
 const PROMPT = `canaryprompt${letters()}`
@@ -35,7 +35,7 @@ before(async () => {
 
 after(() => upstream.close())
 
-/** Answers, or fails, as the model's name says; a failure repeats what it was asked. */
+/** Answers, or fails, as the model's name says; a failure repeats the request. */
 function answerOf({ path, json, body }: SeenRequest, response: ServerResponse): void {
   const asked = (json ?? {}) as { model?: string; stream?: boolean }
   const send = (value: unknown, status = 200): unknown =>
@@ -68,7 +68,11 @@ function answerOf({ path, json, body }: SeenRequest, response: ServerResponse): 
   response.write(
     `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { role: 'assistant', content: ANSWER }, finish_reason: null }] })}\n\n`,
   )
-  if (asked.model === 'cut') return void setTimeout(() => response.destroy(), 20)
+  // The connection ends once the written bytes have left.
+  if (asked.model === 'cut') {
+    response.socket?.destroySoon()
+    return
+  }
   if (asked.model === 'garbage') return void response.end(`data: {"error": {"message": "${ANSWER} ${PROMPT}"}}\n\n`)
   response.end(
     `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })}\n\ndata: [DONE]\n\n`,

@@ -7,15 +7,12 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openCore } from '../../src/app/core.ts'
 import { readBundledRelease, type BundledRelease } from '../../src/catalog/bundled-release.ts'
-import { runCommand } from '../../src/cli/run-command.ts'
 import { readConfig } from '../../src/config.ts'
-import { parseWrappingKeys } from '../../src/ledger/seal.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { randomIds } from '../../src/lib/ids.ts'
+import { parseWrappingKeys } from '../../src/ledger/key-wrap.ts'
 import { patient, until as untilIn } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { KEK, runCli } from '../harness/cli-run.ts'
 
-const KEK = Buffer.alloc(32, 'k').toString('base64')
 const KEY = { OPENAI_API_KEY: 'sk-openai-canary-1234', TOLLGATE_KEK: KEK }
 const WRAPPING = parseWrappingKeys(KEK) ?? []
 const FETCH_MS = 10_000
@@ -89,26 +86,6 @@ async function modelsOf(tollgate: Tollgate): Promise<ReadonlyMap<string, { prici
   return new Map(body.data.map((model: { id: string; pricing: Record<string, string> }) => [model.id, model]))
 }
 
-async function run(
-  argv: readonly string[],
-  env: Record<string, string>,
-): Promise<{ code: number; out: string; err: string }> {
-  const out: string[] = []
-  const err: string[] = []
-  const code = await runCommand(argv, {
-    version: '1.2.3',
-    env,
-    clock: systemClock,
-    ids: randomIds(),
-    adapters: new Set(['openai', 'sandbox']),
-    stdout: (text) => out.push(text),
-    stderr: (text) => err.push(text),
-    start: async () => 0,
-    open: (config) => openCore({ config, env, wrappingKeys: WRAPPING }),
-  })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
-
 const until = (what: string, holds: () => Promise<boolean>): Promise<number> => untilIn(FETCH_MS, what, holds)
 
 /** Ids of the models beside the sandbox's, which are always there. */
@@ -121,7 +98,7 @@ async function usdRate(tollgate: Tollgate): Promise<unknown> {
   return (await tollgate.admin('GET', '/admin/v1/settings')).body.rates.USD
 }
 
-test('a fresh start lists the sandbox alone and says nothing of the rest', async () => {
+test('a fresh start lists only the sandbox and says nothing of the rest', async () => {
   const tollgate = await started()
   try {
     assert.deepEqual(withoutSandbox(await modelsOf(tollgate)), [])
@@ -157,7 +134,7 @@ models:
   await tollgate.kill('SIGTERM')
   // A command has another environment, and still finds what the server sold.
   const env = { TOLLGATE_DATA: tollgate.dataDir, TOLLGATE_KEK: KEK }
-  const exported = await run(['export'], env)
+  const exported = await runCli(['export'], env)
   assert.match(exported.out, /id: openai\/gpt-4o\n/)
   assert.doesNotMatch(exported.out, /gpt-4o-mini|canary/)
   const core = await openCore({ config: readConfig(env).config, env, wrappingKeys: WRAPPING })
@@ -183,12 +160,12 @@ test('without a rate the bundled models are left out, and start and check say so
   }
   const file = join(directory, 'check.yaml')
   writeFileSync(file, 'markup: 1.2\n')
-  const check = await run(['check', file], KEY)
+  const check = await runCli(['check', file], KEY)
   assert.equal(check.code, 0, check.err)
   assert.match(check.out, /^\d+ bundled models of OpenAI are left out: there is no rate for USD.*\nSettings and/)
-  assert.doesNotMatch((await run(['check', file], {})).out, /left out/)
+  assert.doesNotMatch((await runCli(['check', file], {})).out, /left out/)
   writeFileSync(file, 'rates: { source: cbr }\n')
-  assert.match((await run(['check', file], KEY)).out, /the Central Bank's rate of USD is not known yet/)
+  assert.match((await runCli(['check', file], KEY)).out, /the Central Bank's rate of USD is not known yet/)
 })
 
 test('check refuses a price without a currency, with file, line and path', async () => {
@@ -197,7 +174,7 @@ test('check refuses a price without a currency, with file, line and path', async
     file,
     'providers: { p: { adapter: openai } }\nmodels:\n  - id: v/m\n    type: chat\n    context_length: 1\n    endpoints:\n      - provider: p\n        model: m\n        price: { prompt: 1, completion: 1 }\n',
   )
-  const { code, err } = await run(['check', file], {})
+  const { code, err } = await runCli(['check', file], {})
   assert.equal(code, 2)
   assert.equal(
     err,
@@ -210,10 +187,10 @@ test('check warns of what sells below its cost, and refuses a price of one token
   const model = (prompt: string): string =>
     `rates: { USD: 100 }\nmarkup: 0.5\nproviders: { p: { adapter: openai } }\nmodels:\n  - id: openai/gpt-4o\n    type: chat\n    context_length: 1000\n    endpoints:\n      - { provider: p, model: m, price: { currency: USD, prompt: ${prompt}, completion: 10 } }\n`
   writeFileSync(file, model('2.5'))
-  const warned = await run(['check', file], {})
+  const warned = await runCli(['check', file], {})
   assert.deepEqual([warned.code, /^markup: 0\.5 sells every model/m.test(warned.out)], [0, true])
   writeFileSync(file, model('0.0000025'))
-  const refused = await run(['check', file], {})
+  const refused = await runCli(['check', file], {})
   assert.equal(refused.code, 2)
   assert.match(
     refused.err,
@@ -273,17 +250,17 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
         )
       }
       for (let time = 0; time < 2; time += 1) {
-        const shown = await run(['catalog', 'update'], command)
+        const shown = await runCli(['catalog', 'update'], command)
         assert.equal(shown.code, 0, shown.err)
         assert.deepEqual(
           shown.out.split('\n').toSorted(),
           [...expected, 'Nothing is changed yet: tollgate catalog update --yes applies it'].toSorted(),
         )
       }
-      const applied = await run(['catalog', 'update', '--yes'], command)
+      const applied = await runCli(['catalog', 'update', '--yes'], command)
       assert.equal(applied.code, 0, applied.err)
       assert.deepEqual(applied.out.split('\n').toSorted(), [...expected, 'Applied 3 changes'].toSorted())
-      assert.equal((await run(['catalog', 'update'], command)).out, 'No difference')
+      assert.equal((await runCli(['catalog', 'update'], command)).out, 'No difference')
       if (tollgate !== null) {
         const models = await modelsOf(tollgate)
         assert.deepEqual(

@@ -3,14 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { openCore } from '../../src/app/core.ts'
-import { runCommand } from '../../src/cli/run-command.ts'
-import { parseWrappingKeys } from '../../src/ledger/seal.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { randomIds } from '../../src/lib/ids.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { KEK, runCli, type Outcome } from '../harness/cli-run.ts'
 
-const KEK = Buffer.alloc(32, 'k').toString('base64')
 const CATALOGUE = `
 providers:
   acme: { adapter: openai, base_url: "https://api.acme.example/v1", api_key: "\${ACME_KEY}" }
@@ -21,12 +16,6 @@ models:
     endpoints:
       - { provider: acme, model: small, price: { currency: RUB, prompt: 10, completion: 20.5 } }
 `
-
-interface Outcome {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
 
 let tollgate: Tollgate
 let directory: string
@@ -42,26 +31,9 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-async function run(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const out: string[] = []
-  const err: string[] = []
-  const code = await runCommand(argv, {
-    version: '1.2.3',
-    env,
-    clock: systemClock,
-    ids: randomIds(),
-    adapters: new Set(['openai', 'sandbox']),
-    stdout: (text) => out.push(text),
-    stderr: (text) => err.push(text),
-    start: async () => 0,
-    open: (config) => openCore({ config, env, wrappingKeys: parseWrappingKeys(KEK) ?? [] }),
-  })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
-
 /** As an operator beside the running server, whose embedded store is locked. */
 function beside(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  return run(argv, {
+  return runCli(argv, {
     TOLLGATE_DATA: tollgate.dataDir,
     TOLLGATE_URL: tollgate.url,
     TOLLGATE_ADMIN_TOKEN: tollgate.adminToken,
@@ -69,9 +41,9 @@ function beside(argv: readonly string[], env: Record<string, string> = {}): Prom
   })
 }
 
-/** On a store of its own, without any server. */
+/** On a separate store, without any server. */
 function alone(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  return run(argv, { TOLLGATE_DATA: join(directory, 'data'), ...env })
+  return runCli(argv, { TOLLGATE_DATA: join(directory, 'data'), ...env })
 }
 
 async function json(argv: readonly string[]): Promise<Record<string, unknown>> {
@@ -96,16 +68,16 @@ test('--help works everywhere and answers 0', async () => {
     ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`),
     ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`),
   ]
-  const general = await run(['--help'])
+  const general = await runCli(['--help'])
   for (const command of commands) {
-    const help = await run([...command.split(' '), '--help'])
+    const help = await runCli([...command.split(' '), '--help'])
     assert.equal(help.code, 0)
     assert.match(help.out, new RegExp(`^Usage: tollgate ${command}`))
     assert.ok(general.out.includes(`tollgate ${command}`), command)
   }
   for (const family of ['account', 'key', 'admin', 'kek', 'catalog'])
-    assert.match((await run([family, '--help'])).out, new RegExp(`tollgate ${family} `))
-  assert.deepEqual(await run(['--version']), { code: 0, out: '1.2.3', err: '' })
+    assert.match((await runCli([family, '--help'])).out, new RegExp(`tollgate ${family} `))
+  assert.deepEqual(await runCli(['--version']), { code: 0, out: '1.2.3', err: '' })
 })
 
 for (const [argv, expected] of [
@@ -133,7 +105,7 @@ for (const [argv, expected] of [
   [['account', 'update', 'acc_1', '--rate-limit', 'fast'], /--rate-limit must be requests\/seconds/],
   [['key', 'update', 'key_1', '--disabled', 'maybe'], /--disabled must be true or false/],
 ] as const) {
-  test(`tollgate ${argv.join(' ')}: one line that says what was expected, exit 2`, async () => {
+  test(`tollgate ${argv.join(' ')}: one line names the expected words, exit 2`, async () => {
     const { code, out, err } = await beside(argv)
     assert.deepEqual([code, out], [2, ''])
     assert.match(err, expected)
@@ -142,7 +114,7 @@ for (const [argv, expected] of [
 }
 
 test('check tells of a misspelt setting', async () => {
-  const checked = await run(['check', join(directory, 'catalogue.yaml')], {
+  const checked = await runCli(['check', join(directory, 'catalogue.yaml')], {
     ACME_KEY: 'k',
     TOLLGATE_LOG_LEVLE: 'debug',
   })
@@ -255,7 +227,7 @@ test('a locked store and no token: one line that names both ways out', async () 
   const { code, err } = await beside(['audit'], { TOLLGATE_ADMIN_TOKEN: '' })
   assert.ok(code === 1 || code === 2)
   assert.match(err, /TOLLGATE_ADMIN_TOKEN/)
-  const held = await run(['migrate'], { TOLLGATE_DATA: tollgate.dataDir })
+  const held = await runCli(['migrate'], { TOLLGATE_DATA: tollgate.dataDir })
   assert.equal(held.code, 1)
   assert.match(held.err, /in use by another running Tollgate/)
 })

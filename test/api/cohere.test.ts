@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { lastRequest, onePart, unsendableTest } from '../harness/adapter-tests.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { recordedCase } from '../harness/recording.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
+import { serve } from '../harness/served.ts'
 import { at, documentsOf } from '../recordings/documents.ts'
 
 const UPSTREAM_KEY = 'upstream-canary-key'
@@ -14,17 +15,12 @@ const TOOLS = [
   { type: 'function', function: { name: 'get_weather' } },
 ]
 
-let replay: Replay
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  tollgate = await startTollgate({
-    catalog: `
+const world = serve(
+  startReplayUpstream,
+  ({ url }) => `
 markup: 1
 providers:
-  cohere: { name: Cohere, adapter: cohere, base_url: ${replay.url}/slot/cohere, api_key: ${UPSTREAM_KEY} }
+  cohere: { name: Cohere, adapter: cohere, base_url: ${url}/slot/cohere, api_key: ${UPSTREAM_KEY} }
 models:
   - id: cohere/command
     type: chat
@@ -35,31 +31,16 @@ models:
         model: command-a
         price: { currency: RUB, prompt: 3, input_cache_read: 1, completion: 15 }
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await replay.close()
-})
+)
 
 async function ask(name: string, body: Record<string, unknown>): Promise<FoldedAnswer> {
-  await replay.slot('cohere', [{ case: `cohere/chat/${name}` }])
-  return chat(tollgate.url, key, {
+  await world.upstream.slot('cohere', [{ case: `cohere/chat/${name}` }])
+  return chat(world.tollgate.url, world.key, {
     model: 'cohere/command',
     max_tokens: 2_000,
     messages: [{ role: 'user', content: PROMPT }],
     ...body,
   })
-}
-
-async function lastRequest(): Promise<{
-  readonly path: string
-  readonly json: unknown
-  readonly headers: Record<string, string>
-}> {
-  return Object((await replay.requests()).at(-1))
 }
 
 test('the provider gets its own headers and nothing but its own body', async () => {
@@ -73,7 +54,7 @@ test('the provider gets its own headers and nothing but its own body', async () 
     logit_bias: { 1: 1 },
     made_up: true,
   })
-  const { path, json, headers } = await lastRequest()
+  const { path, json, headers } = await lastRequest(world)
   assert.equal(path, '/v2/chat')
   assert.equal(headers['authorization'], `Bearer ${UPSTREAM_KEY}`)
   const parameters = { type: 'object', properties: {} }
@@ -132,32 +113,24 @@ test('a plan of tool calls reaches the client as a detail, streamed or not, and 
       { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
     ],
   })
-  assert.deepEqual(Object((await lastRequest()).json).messages.slice(1), [
+  assert.deepEqual(Object((await lastRequest(world)).json).messages.slice(1), [
     { role: 'assistant', tool_plan: planOf('v-cohere-null-args'), tool_calls: message.tool_calls },
     { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
   ])
 })
 
-test('what the protocol cannot say is a 400 that reaches no provider and costs nothing', async () => {
-  const sent = (await replay.requests()).length
-  const credits = await tollgate.request('GET', '/v1/credits', { key })
-  for (const stream of [false, true]) {
-    const { status, error } = await ask('v-cohere-null-args', {
-      stream,
-      messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }] }],
-    })
-    assert.deepEqual([status, error?.metadata['error_type']], [400, 'invalid_input'])
-    assert.match(error?.message ?? '', /messages\[0\]\.content\[0\]: this provider takes no part of type input_audio/)
-  }
-  assert.equal((await replay.requests()).length, sent)
-  assert.deepEqual((await tollgate.request('GET', '/v1/credits', { key })).body, credits.body)
-})
+unsendableTest(world, (body) => ask('v-cohere-null-args', body), [
+  [
+    onePart({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+    /messages\[0\]\.content\[0\]: this provider takes no part of type input_audio/,
+  ],
+])
 
 test('a stream that breaks off is an error and costs nothing', async () => {
   for (const opts of [{ cut: 'events:4', cutmode: 'fin' }, { cut: 'events:4' }] as const) {
-    const credits = await tollgate.request('GET', '/v1/credits', { key })
-    await replay.slot('cohere', [{ case: 'cohere/chat/stream-with-events-with-content', opts }])
-    const { error, choices } = await chat(tollgate.url, key, {
+    const credits = await world.tollgate.request('GET', '/v1/credits', { key: world.key })
+    await world.upstream.slot('cohere', [{ case: 'cohere/chat/stream-with-events-with-content', opts }])
+    const { error, choices } = await chat(world.tollgate.url, world.key, {
       model: 'cohere/command',
       max_tokens: 2_000,
       stream: true,
@@ -165,6 +138,6 @@ test('a stream that breaks off is an error and costs nothing', async () => {
     })
     assert.equal(error?.message, 'Provider disconnected mid-stream', JSON.stringify(opts))
     assert.equal(choices.get(0)?.finish, 'error')
-    assert.deepEqual((await tollgate.request('GET', '/v1/credits', { key })).body, credits.body)
+    assert.deepEqual((await world.tollgate.request('GET', '/v1/credits', { key: world.key })).body, credits.body)
   }
 })

@@ -7,7 +7,7 @@ await testRecordedChatCases({
   kind: 'completions',
   excused: {
     'writer/completions/writer-async-streaming-completions-legacy':
-      'its events hold a `value` alone and the stream ends without a terminal marker, so a whole answer cannot be told from a cut one (reliability.md F24); it is answered as a broken stream, free of charge',
+      'its events hold a `value` alone and the stream ends without a terminal marker, so a whole answer cannot be told from a cut one (guarantees.md F24); it is answered as a broken stream, free of charge',
   },
 })
 await testRecordedChatCases({

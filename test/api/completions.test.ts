@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 let upstream: ScriptedUpstream
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let account: { id: string; key: string }
 
 before(async () => {
   upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -143,19 +143,22 @@ test('the body is a text completion with exactly its keys', async () => {
 
 test('one of several prompts that fails ends the request free of charge', async () => {
   let count = 0
+  const failed = Promise.withResolvers<void>()
   upstream.answer((response) => {
     count += 1
-    if (count === 2) response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
-    else
-      setTimeout(
-        () =>
-          response
-            .writeHead(200, { 'content-type': 'application/json' })
-            .end(
-              '{"id":"c","choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}',
-            ),
-        200,
-      )
+    if (count === 2) {
+      response
+        .writeHead(400, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"no"}}', () => failed.resolve())
+      return
+    }
+    void failed.promise.then(() =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          '{"id":"c","choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}',
+        ),
+    )
   })
   const before = await balance()
   const answer = await complete({ model: 'test/wrapped', prompt: ['a', 'b', 'c'], max_tokens: 5 })

@@ -34,7 +34,7 @@ test('pages are served with a strict policy and no inline script', async () => {
   assert.doesNotMatch(hostile.text, /alert/)
 })
 
-test('the printed link makes the first administrator, once; the session opens the admin API from its own page alone', async () => {
+test('the printed link makes the first administrator, once; the session opens the admin API only from the console’s page', async () => {
   const printed = /\/setup\?token=([A-Za-z0-9_-]{43})/.exec(tollgate.logs().join('\n'))?.[1] ?? ''
   assert.notEqual(printed, '', 'the start prints the link')
   assert.equal((await setUp({ token: printed, email: 'root@example.com', password: 'short' })).status, 400)

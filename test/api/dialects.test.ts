@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
+import { serve } from '../harness/served.ts'
 
-let replay: Replay
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  tollgate = await startTollgate({
-    catalog: `
+const world = serve(
+  startReplayUpstream,
+  ({ url }) => `
 bundled: false
 markup: 1
 providers:
   azure:
     name: Azure
     adapter: openai
-    base_url: "${replay.url}/slot/azure/openai/deployments/gpt"
+    base_url: "${url}/slot/azure/openai/deployments/gpt"
     api_key: azure-key
     dialect: { auth_header: Api-Key, query: { api-version: "2024-10-21" } }
 models:
@@ -27,25 +22,18 @@ models:
     context_length: 1000000
     endpoints: [{ provider: azure, model: gpt, price: { currency: RUB, prompt: 1, completion: 1000 } }]
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await replay.close()
-})
+)
 
 test('Azure is a catalogue row: its header, its version in the address, its answer', async () => {
-  await replay.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
-  const answer = await chat(tollgate.url, key, {
+  await world.upstream.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
+  const answer = await chat(world.tollgate.url, world.key, {
     model: 'test/azure',
     messages: [{ role: 'user', content: 'hi' }],
     stream: true,
   })
   assert.equal(answer.status, 200, JSON.stringify(answer.error))
   assert.notEqual(answer.choices.get(0)?.text, '')
-  const [sent] = await replay.requests()
+  const [sent] = await world.upstream.requests()
   assert.equal(sent?.headers['api-key'], 'azure-key')
   assert.equal(sent?.headers['authorization'], undefined)
   assert.match(JSON.stringify(sent), /chat\/completions\?api-version=2024-10-21/)
@@ -56,11 +44,11 @@ test('reasoning that the client does not want to see is paid for and not shown, 
     ['groq/chat/tool-use-failed-error-2', false],
     ['alibaba/chat/v-alibaba-reasoning-stream', true],
   ] as const) {
-    const recorded = replay.cases.find((one) => one.name === name)
+    const recorded = world.upstream.cases.find((one) => one.name === name)
     assert.ok(recorded)
     for (const hidden of [{ include_reasoning: false }, { reasoning: { exclude: true } }, {}]) {
-      await replay.slot('azure', [{ case: name }])
-      const answer = await chat(tollgate.url, key, {
+      await world.upstream.slot('azure', [{ case: name }])
+      const answer = await chat(world.tollgate.url, world.key, {
         model: 'test/azure',
         messages: [{ role: 'user', content: 'hi '.repeat(2_000) }],
         max_tokens: 9_000,

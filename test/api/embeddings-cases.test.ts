@@ -10,7 +10,7 @@ import {
 } from '../harness/recorded-units.ts'
 import type { RecordedCase } from '../harness/recording.ts'
 import type { ReplayOptions } from '../harness/replay-wire.ts'
-import type { Answer } from '../harness/server.ts'
+import type { Answer } from '../harness/in-process.ts'
 
 const ROWS = {
   openai: 'adapter: openai',

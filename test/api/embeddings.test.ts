@@ -1,77 +1,26 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import type { Answer } from '../harness/in-process.ts'
+import {
+  VECTORS,
+  BASE64,
+  tollgate,
+  upstream,
+  other,
+  account,
+  embed,
+  answers,
+  listOf,
+  balance,
+  serveEmbeddings,
+} from '../harness/embeddings-world.ts'
+import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 
-const KEY = 'sk-upstream-canary-key-0123456789'
-const VECTORS = [
-  [0.5, -0.25, 0.125],
-  [1, 0, -1],
-]
-const BASE64 = VECTORS.map((vector) => Buffer.from(Float32Array.from(vector).buffer).toString('base64'))
-
-let tollgate: Tollgate
-let upstream: ScriptedUpstream
-let other: ScriptedUpstream
-let account: { id: string; key: string }
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  other = await startScriptedUpstream()
-  const model = (name: string, endpoints: string, fields = ''): string =>
-    `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
-  const price = 'price: { currency: RUB, prompt: 1000 }'
-  tollgate = await startTollgate({
-    catalog: `
-markup: 1
-rate_limit: { requests: 100000, window: 60 }
-providers:
-  one: { name: One, adapter: openai, base_url: ${upstream.url}/v1, api_key: ${KEY} }
-  two: { name: Two, adapter: openai, base_url: ${other.url}/v1, api_key: ${KEY} }
-  octets: { adapter: openai, base_url: ${upstream.url}/v1, api_key: ${KEY}, dialect: { vectors: int8 } }
-  cohere: { adapter: cohere, base_url: ${upstream.url}, api_key: ${KEY} }
-  mute: { adapter: anthropic, base_url: ${upstream.url}, api_key: ${KEY} }
-models:
-${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('mixed', `{ provider: one, model: e, ${price}, supported_parameters: [dimensions] }, { provider: two, model: e, price: { currency: RUB, prompt: 2000 } }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('octets', `{ provider: octets, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
-  })
-  account = await tollgate.createAccount()
-})
-
-after(async () => {
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
-  await tollgate.stop()
-  await upstream.close()
-  await other.close()
-  assert.equal(audit.body.violations, 0, audit.text)
-})
-
-function embed(body: unknown, key = account.key): Promise<Answer> {
-  return tollgate.request('POST', '/v1/embeddings', { key, body })
-}
-
-function answers(body: unknown, status = 200): (response: ServerResponse) => void {
-  return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-}
-
-function listOf(
-  vectors: readonly unknown[],
-  fields: Readonly<Record<string, unknown>> = { usage: { prompt_tokens: 4, total_tokens: 4 } },
-): unknown {
-  return {
-    object: 'list',
-    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-    model: 'e',
-    ...fields,
-  }
-}
-
-async function balance(): Promise<{ balance: number; reserved: number }> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body
-}
+serveEmbeddings()
 
 const LONG = 'word '.repeat(150)
-const REFUSALS: readonly (readonly [string, unknown, string, RegExp])[] = [
+
+const REFUSALS: readonly BadRequest[] = [
   ['no model', { input: 'x' }, 'missing_model', /^Parameter 'model' is required$/],
   ['an empty model', { model: '', input: 'x' }, 'missing_model', /^Parameter 'model' is required$/],
   ['a model that is no text', { model: 4, input: 'x' }, 'invalid_input', /^model: must be a string$/],
@@ -173,18 +122,7 @@ const REFUSALS: readonly (readonly [string, unknown, string, RegExp])[] = [
   ],
 ]
 
-for (const [what, body, type, message] of REFUSALS) {
-  test(`400 ${type}: ${what}`, async () => {
-    const sent = upstream.requests.length
-    const {
-      status,
-      body: { error },
-    } = await embed(body)
-    assert.deepEqual([status, error.code, error.metadata.error_type], [400, 400, type], JSON.stringify(error))
-    assert.match(error.message, message)
-    assert.equal(upstream.requests.length, sent, 'nothing is sent')
-  })
-}
+badRequestTests(REFUSALS, embed, () => upstream.requests.length)
 
 test('many small items may be longer than the context together', async () => {
   upstream.answer(answers(listOf(Array.from({ length: 300 }, () => BASE64[0]))))
@@ -255,144 +193,6 @@ test('the provider gets what it has words for, value by value', async () => {
     { model: 'e', input: 'a', user: 'u' },
     'an endpoint that lists its parameters gets no others',
   )
-})
-
-for (const [sent, given] of [
-  ['numbers', VECTORS],
-  ['base64', BASE64],
-] as const) {
-  for (const [format, wanted] of [
-    ['float', VECTORS],
-    ['base64', BASE64],
-  ] as const) {
-    test(`the provider answers in ${sent}, the client reads ${format}`, async () => {
-      upstream.answer(answers(listOf(given)))
-      const { body } = await embed({ model: 'test/plain', input: ['a', 'b'], encoding_format: format })
-      assert.deepEqual(
-        body.data,
-        wanted.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-      )
-    })
-  }
-}
-
-test('vectors of 8 bits: asked for by their name, and read as the numbers they are in either form', async () => {
-  const octets = [
-    [1, -2, 127, -128, 0],
-    [5, 4, 3, 2, 1],
-  ]
-  upstream.answer(
-    answers(listOf(octets.map((vector) => Buffer.from(Int8Array.from(vector).buffer).toString('base64')))),
-  )
-  const numbers = await embed({ model: 'test/octets', input: ['a', 'b'] })
-  assert.deepEqual(
-    numbers.body.data.map(({ embedding }: { embedding: number[] }) => embedding),
-    octets,
-    numbers.text,
-  )
-  assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: ['a', 'b'], encoding_format: 'base64_int8' })
-  const floats = await embed({ model: 'test/octets', input: ['a', 'b'], encoding_format: 'base64' })
-  assert.deepEqual(
-    floats.body.data.map(({ embedding }: { embedding: string }) => [
-      ...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer),
-    ]),
-    octets,
-  )
-  upstream.answer(answers(listOf(['no base64!', 'AQID'])))
-  assert.equal((await embed({ model: 'test/octets', input: ['a', 'b'] })).status, 502)
-})
-
-test('data stands in the order of the inputs, whatever the order of the answer', async () => {
-  const data = [
-    { index: 1, embedding: [1] },
-    { index: 0, embedding: [0] },
-  ]
-  upstream.answer(answers({ object: 'list', data, usage: { prompt_tokens: 2 } }))
-  assert.deepEqual(
-    (await embed({ model: 'test/plain', input: ['a', 'b'] })).body.data.map(
-      ({ embedding }: { embedding: number[] }) => embedding,
-    ),
-    [[0], [1]],
-  )
-})
-
-for (const [what, body] of [
-  ['fewer vectors than inputs', listOf(VECTORS.slice(0, 1))],
-  [
-    'an index that is not there',
-    {
-      data: [
-        { index: 0, embedding: [1] },
-        { index: 2, embedding: [1] },
-      ],
-    },
-  ],
-  [
-    'an index twice',
-    {
-      data: [
-        { index: 0, embedding: [1] },
-        { index: 0, embedding: [1] },
-      ],
-    },
-  ],
-  ['a vector that is none', listOf(['abc', 'abc'])],
-  ['a vector of texts', listOf([['a'], ['b']])],
-  ['no list', { object: 'list' }],
-  ['an error inside the 200', { error: { message: `secret of ${KEY}`, code: 500 } }],
-] as const) {
-  test(`${what} is no answer: 502, free, and in the log`, async () => {
-    upstream.answer(answers(body))
-    const before = await balance()
-    const answer = await embed({ model: 'test/plain', input: ['a', 'b'] })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [502, 'provider_error'])
-    assert.doesNotMatch(answer.text, /canary/)
-    assert.deepEqual(await balance(), before)
-    const {
-      body: {
-        logs: [log],
-      },
-    } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
-      key: account.key,
-    })
-    assert.deepEqual([log.type, log.status, log.total_cost, log.billing_basis], ['embeddings', 'error', 0, 'free'])
-  })
-}
-
-test('no vector at all is an empty response', async () => {
-  upstream.answer(answers(listOf([])))
-  const answer = await embed({ model: 'test/plain', input: 'a' })
-  assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [502, 'empty_response'])
-})
-
-test('one provider fails, the next one answers, one charge', async () => {
-  upstream.answer(answers({ error: { message: 'down' } }, 500))
-  other.answer(answers(listOf(VECTORS)))
-  const before = await balance()
-  const answer = await embed({ model: 'test/two', input: ['a', 'b'], provider: { order: ['one', 'two'] } })
-  assert.equal(answer.status, 200, answer.text)
-  assert.equal(answer.body.usage.cost, 0.004)
-  const after = await balance()
-  assert.deepEqual([Math.round((before.balance - after.balance) * 1e6), after.reserved], [4_000, 0])
-  const {
-    body: { logs, total },
-  } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key: account.key })
-  assert.deepEqual([total, logs[0].provider_name, logs[0].total_cost], [1, 'Two', 0.004])
-})
-
-test("a 400 of the provider's is the client's, with its words", async () => {
-  upstream.answer(
-    answers(
-      { error: { message: "-1 is less than the minimum of 1 - 'dimensions'", type: 'invalid_request_error' } },
-      400,
-    ),
-  )
-  const {
-    status,
-    body: { error },
-  } = await embed({ model: 'test/plain', input: 'a' })
-  assert.deepEqual([status, error.metadata], [400, { error_type: 'invalid_input', provider_name: 'One' }])
-  assert.match(error.message, /less than the minimum/)
 })
 
 test('usage: bounded where it cannot be, counted where it is missing, an explicit 0 stays 0', async () => {

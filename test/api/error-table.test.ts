@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 
 const hello = [{ role: 'user', content: 'Hello' }]
 
 before(async () => {
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 providers: { sandbox2: { name: Sandbox Two, adapter: sandbox } }
 models:
@@ -31,7 +31,7 @@ function script(line: string): Promise<Answer> {
 
 async function withKey(
   change: (account: { id: string; keyId: string }) => Promise<unknown>,
-  options: Parameters<Tollgate['createAccount']>[0] = {},
+  options: Parameters<InProcessServer['createAccount']>[0] = {},
 ): Promise<Answer> {
   const account = await tollgate.createAccount(options)
   await change(account)

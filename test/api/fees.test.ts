@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import type { Answer } from '../harness/in-process.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { serve } from '../harness/served.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 }
 
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
-    catalog: `
+const world = serve(
+  startScriptedUpstream,
+  ({ url }) => `
 bundled: false
 markup: 1
 providers:
-  scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: k }
-  google: { name: Google, adapter: gemini, base_url: ${upstream.url}, api_key: k }
+  scripted: { name: Scripted, adapter: openai, base_url: ${url}, api_key: k }
+  google: { name: Google, adapter: gemini, base_url: ${url}, api_key: k }
 models:
   - { id: t/plain, type: chat, context_length: 8000, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }
   - id: t/priced
@@ -31,23 +27,24 @@ models:
         model: m
         price: { currency: RUB, prompt: 1, completion: 1, search: 2, image_output: 3 }
         supported_parameters: [max_tokens, web_search_options, modalities, service_tier]
+  - id: t/levels
+    type: chat
+    context_length: 8000
+    endpoints:
+      - provider: scripted
+        model: m
+        price: { currency: RUB, prompt: 1, completion: 1, search: 2 }
+        supported_parameters: [max_tokens, web_search_options, search_context_size]
   - { id: t/draws, type: chat, context_length: 8000, output_modalities: [text, image], endpoints: [{ provider: google, model: gemini-draws, price: { currency: RUB, prompt: 1, completion: 1, image_output: 3 } }] }
   - id: t/sized
     type: image
     endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: { 1024x1024: 2, 1024x1024/high: 7, 1536x1024: 4 } } }]
   - { id: t/flat, type: image, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: 2 } }] }
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+)
 
 function answerJson(body: unknown): void {
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body))
   })
@@ -64,12 +61,9 @@ function answerWith(message: Record<string, unknown>): void {
   })
 }
 
-async function chat(
-  model: string,
-  body: Record<string, unknown> = {},
-): Promise<Awaited<ReturnType<Tollgate['request']>>> {
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
+async function chat(model: string, body: Record<string, unknown> = {}): Promise<Answer> {
+  const answer = await world.tollgate.request('POST', '/v1/chat/completions', {
+    key: world.key,
     body: { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], ...body },
   })
   assert.equal(answer.status, 200, answer.text)
@@ -85,7 +79,7 @@ const FEES = {
 test('what would be billed besides tokens is not sent where nothing pays for it', async () => {
   answerWith({})
   const { body } = await chat('t/plain', FEES)
-  const sent = upstream.requests.at(-1) ?? {}
+  const sent = world.upstream.requests.at(-1) ?? {}
   assert.deepEqual(
     [sent['service_tier'], sent['web_search_options'], sent['modalities']],
     [undefined, undefined, ['text']],
@@ -96,16 +90,16 @@ test('what would be billed besides tokens is not sent where nothing pays for it'
 test('a search that is asked for, listed and priced is sent, held for and charged; a tier of service never is', async () => {
   answerWith({})
   const { body } = await chat('t/priced', FEES)
-  const sent = upstream.requests.at(-1) ?? {}
+  const sent = world.upstream.requests.at(-1) ?? {}
   assert.deepEqual(
     [sent['service_tier'], sent['web_search_options'], sent['modalities']],
-    [undefined, FEES.web_search_options, FEES.modalities],
+    [undefined, {}, FEES.modalities],
   )
   assert.equal(body.usage.cost, 2.00003)
-  const { key: poor } = await tollgate.createAccount({ balance: 1 })
+  const { key: poor } = await world.tollgate.createAccount({ balance: 1 })
   assert.equal(
     (
-      await tollgate.request('POST', '/v1/chat/completions', {
+      await world.tollgate.request('POST', '/v1/chat/completions', {
         key: poor,
         body: { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES },
       })
@@ -114,10 +108,23 @@ test('a search that is asked for, listed and priced is sent, held for and charge
   )
 })
 
+test('what makes a search dearer than the price of one goes only where the row says that its price covers it', async () => {
+  answerWith({})
+  const place = { type: 'approximate', approximate: { country: 'RU' } }
+  const options = { search_context_size: 'high', search_type: 'pro', user_location: place }
+  const sent = async (model: string): Promise<unknown> => {
+    await chat(model, { web_search_options: options })
+    return world.upstream.requests.at(-1)?.['web_search_options']
+  }
+  assert.deepEqual(await sent('t/priced'), { user_location: place })
+  assert.deepEqual(await sent('t/levels'), { user_location: place, search_context_size: 'high' })
+  assert.deepEqual(await sent('t/plain'), undefined)
+})
+
 test('pictures of a chat answer are charged, streamed or not, by every protocol that can bring them', async () => {
   answerWith({ images: [PICTURE, PICTURE] })
   assert.equal((await chat('t/priced')).body.usage.cost, 6.00003)
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const chunk = (choice: Record<string, unknown>, more = {}): string =>
       `data: ${JSON.stringify({ id: 'u', choices: [{ index: 0, delta: {}, finish_reason: null, ...choice }], ...more })}\n\n`
@@ -149,8 +156,8 @@ test('a picture has the price of its size and quality; what no price names is no
     ['t/flat', { size: '1536x1024', quality: 'high' }, 2, {}],
   ]
   for (const [model, body, cost, shape] of costs) {
-    const answer = await tollgate.request('POST', '/v1/images/generations', {
-      key,
+    const answer = await world.tollgate.request('POST', '/v1/images/generations', {
+      key: world.key,
       body: { model, prompt: 'a cat', response_format: 'b64_json', ...body },
     })
     assert.deepEqual(
@@ -158,7 +165,7 @@ test('a picture has the price of its size and quality; what no price names is no
       [200, cost],
       `${model} ${JSON.stringify(body)} ${answer.text}`,
     )
-    const { size, quality } = upstream.requests.at(-1) ?? {}
+    const { size, quality } = world.upstream.requests.at(-1) ?? {}
     assert.deepEqual({ ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) }, shape)
   }
   // The replay of every charge is part of the server's end.

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { refused } from '../harness/refused.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
 })
 
 after(() => tollgate.stop())
-
-function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.metadata.error_type, errorType)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
-}
 
 function chat(key: string, body: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { sendJson, startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import type { ReplayOptions } from '../harness/replay-wire.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
 /** What each recorded answer becomes for a client. */
 const OUTCOMES: Readonly<
@@ -41,14 +41,14 @@ const MODELS: Readonly<Record<string, string>> = {
 
 let replay: Replay
 let files: ImageUpstream
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 
 before(async () => {
   replay = await startReplayUpstream()
   files = await startImageUpstream()
   const price = 'price: { currency: RUB, prompt: 1, completion: 1000, image_output: 3 }'
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 bundled: false
 markup: 1

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inflateSync } from 'node:zlib'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 
 const PRICE_RUB = 0.5
 
@@ -30,12 +30,12 @@ function readPng(bytes: Buffer): Png {
 }
 
 describe('pictures of the sandbox, on a fresh machine', () => {
-  let tollgate: Tollgate
+  let tollgate: InProcessServer
   let key: string
   let accountId: string
 
   before(async () => {
-    tollgate = await startTollgate({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
+    tollgate = await startInProcess({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
     const account = await tollgate.createAccount({ balance: 1_000 })
     key = account.key
     accountId = account.id
@@ -52,7 +52,7 @@ describe('pictures of the sandbox, on a fresh machine', () => {
     return { bytes: Buffer.from(await answer.arrayBuffer()), headers: answer.headers, status: answer.status }
   }
 
-  test('url mode: the bytes are stored here and served by the token alone, from both routes', async () => {
+  test('url mode: the bytes are stored here and served by token only, from both routes', async () => {
     for (const path of ['/v1/images/generations', '/v1/images']) {
       const answer = await draw({}, path)
       assert.equal(answer.status, 200, answer.text)

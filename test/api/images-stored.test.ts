@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { digestOf, generateKey, labelOf } from '../../src/access/api-key.ts'
 import { createApp, type AppLog } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { newWrappingKey } from '../../src/ledger/seal.ts'
+import { newWrappingKey } from '../../src/ledger/key-wrap.ts'
 import { randomIds } from '../../src/lib/ids.ts'
 import { sendJson, startImageUpstream } from '../harness/image-upstream.ts'
 import { movingClock } from '../harness/moving-clock.ts'
@@ -94,7 +94,7 @@ test('the public address of the service stands in the answer, and pictures outli
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('with fetch_urls a source image is fetched for a provider that takes bytes alone, from public addresses only', async () => {
+test('with fetch_urls a source image is fetched for a provider that takes only bytes, and only from public addresses', async () => {
   const upstream = await startImageUpstream()
   upstream.answer((request, response) =>
     request.method === 'GET'
@@ -111,7 +111,8 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
   })
   const { key } = await tollgate.createAccount()
   const port = new URL(upstream.url).port
-  // One sentence whatever stands there: what answers inside is not for a client to find out. The provider's own host is no exception.
+  // One sentence whatever stands there: what answers inside is not for a client to find out. The provider's own host is
+  // no exception.
   for (const image of [
     `${upstream.url}/x.png`,
     `http://localhost:${port}/x.png`,

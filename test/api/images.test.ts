@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { sendJson, startImageUpstream, type ImageUpstream, type SeenRequest } from '../harness/image-upstream.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { describe, test } from 'node:test'
+import { sendJson, type SeenRequest } from '../harness/image-upstream.ts'
+import {
+  PNG,
+  B64,
+  DATA,
+  upstream,
+  second,
+  tollgate,
+  key,
+  draw,
+  sent,
+  errorOf,
+  logRow,
+  generous,
+  serveImages,
+} from '../harness/images-world.ts'
 
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-)
-const B64 = PNG.toString('base64')
-const DATA = `data:image/png;base64,${B64}`
+serveImages()
+
 const USAGE = {
   total_tokens: 100,
   input_tokens: 50,
@@ -16,92 +26,8 @@ const USAGE = {
   input_tokens_details: { text_tokens: 10, image_tokens: 40 },
 }
 
-let upstream: ImageUpstream
-let second: ImageUpstream
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  upstream = await startImageUpstream()
-  second = await startImageUpstream()
-  const per = (model: string, provider = 'one'): string =>
-    `[{ provider: ${provider}, model: ${model}, price: { currency: RUB, image_output: { 1024x1024: 2, hd: 2 }, image: 0.1 } }]`
-  tollgate = await startTollgate({
-    catalog: `
-bundled: false
-markup: 1
-rate_limit: { requests: 100000, window: 60 }
-providers:
-  one: { name: One, adapter: openai, base_url: "${upstream.url}/v1", api_key: upstream-canary-key }
-  two: { name: Two, adapter: openai, base_url: "${second.url}/v1", api_key: k }
-  words: { name: Words, adapter: openai, base_url: "${upstream.url}/v1", api_key: k, dialect: { images: words } }
-  google: { name: Google, adapter: gemini, base_url: "${upstream.url}/v1beta", api_key: k }
-models:
-  - { id: v/any, type: image, endpoints: ${per('any-image')} }
-  - { id: v/gpt, type: image, max_completion_tokens: 4160, endpoints: [{ provider: one, model: gpt-image-1, price: { currency: RUB, prompt: 10, completion: 40 } }] }
-  - { id: v/both, type: image, max_completion_tokens: 4160, endpoints: [{ provider: one, model: gpt-image-1, price: { currency: RUB, prompt: 10, completion: 40, image_output: 1, request: 0.5 } }] }
-  - { id: v/dall-e-3, type: image, endpoints: ${per('dall-e-3')} }
-  - { id: v/words, type: image, endpoints: ${per('grok-imagine-image', 'words')} }
-  - { id: v/imagen, type: image, endpoints: ${per('imagen-4.0-generate-001', 'google')} }
-  - { id: v/gemini, type: image, max_completion_tokens: 8192, endpoints: [{ provider: google, model: gemini-2.5-flash-image, price: { currency: RUB, prompt: 30, completion: 3000 } }] }
-  - { id: v/chat, type: chat, context_length: 32768, max_completion_tokens: 8192, input_modalities: [text, image], output_modalities: [image, text], endpoints: [{ provider: one, model: speaks, price: { currency: RUB, prompt: 30, completion: 3000 } }] }
-  - { id: v/mute, type: chat, context_length: 32768, endpoints: [{ provider: one, model: mute, price: { currency: RUB, prompt: 1, completion: 1 } }] }
-  - { id: v/short, type: image, max_prompt_length: 10, supported_sizes: [1024x1024], endpoints: ${per('any-image')} }
-  - id: v/two
-    type: image
-    endpoints:
-      - { provider: one, model: a, price: { currency: RUB, image_output: 1 } }
-      - { provider: two, model: b, price: { currency: RUB, image_output: 3 } }
-`,
-  })
-  key = (await tollgate.createAccount({ balance: 10_000 })).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await Promise.all([upstream.close(), second.close()])
-})
-
-function draw(body: Record<string, unknown>): Promise<Answer> {
-  return tollgate.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'v/any', prompt: 'a cat', response_format: 'b64_json', ...body },
-  })
-}
-
-function sent(index = 0, from = upstream): Record<string, unknown> {
-  const json = from.seen.filter(({ method }) => method === 'POST')[index]?.json
-  assert.ok(typeof json === 'object' && json !== null)
-  return { ...json }
-}
-
-function errorOf(answer: Answer): unknown {
-  return [answer.status, answer.body.error?.metadata.error_type, answer.body.error?.message]
-}
-
 async function balance(): Promise<number> {
   return (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
-}
-
-async function logRow(answer: Answer): Promise<Record<string, unknown>> {
-  const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
-    key,
-  })
-  assert.equal(body.total, 1)
-  return body.logs[0]
-}
-
-/** As many pictures as are asked for. */
-function generous(usage?: unknown): (request: SeenRequest, response: Parameters<typeof sendJson>[0]) => void {
-  return ({ json }, response) => {
-    // Our own request; a form asks for one.
-    const { n = 1 } = (json ?? {}) as { n?: number }
-    sendJson(response, {
-      created: 1,
-      data: Array.from({ length: n }, () => ({ b64_json: B64 })),
-      ...(usage === undefined ? {} : { usage }),
-    })
-  }
 }
 
 describe("OpenAI's protocol", () => {
@@ -206,7 +132,7 @@ describe("OpenAI's protocol", () => {
     assert.equal((await logRow(answer))['status'], 'completed')
   })
 
-  test('some of those calls fail: what came is delivered and paid for', async () => {
+  test('some of those calls fail: the finished pictures are delivered and paid for', async () => {
     upstream.answer((request, response, count) =>
       count === 1 || count === 2
         ? sendJson(response, { error: { message: 'busy' } }, 500)
@@ -236,7 +162,7 @@ describe("OpenAI's protocol", () => {
     assert.deepEqual([answer.body.data.length, answer.body.usage.cost], [2, 4])
   })
 
-  test("undecodable pictures are nobody's: the next provider draws, and without one it is a free 502", async () => {
+  test('undecodable pictures are not delivered: the next provider is asked, and without one it is a free 502', async () => {
     const before = await balance()
     const empty = (request: SeenRequest, response: Parameters<typeof sendJson>[0]): void =>
       sendJson(
@@ -396,220 +322,8 @@ describe('files that an answer names', () => {
   })
 })
 
-describe("xAI's form", () => {
-  test('shape in words, pictures to start from as they were given', async () => {
-    upstream.answer(generous())
-    await draw({ model: 'v/words', size: '1280x720', image_config: { image_size: '2K' }, n: 3, quality: 'hd' })
-    assert.deepEqual(sent(), {
-      model: 'grok-imagine-image',
-      prompt: 'a cat',
-      aspect_ratio: '16:9',
-      resolution: '2k',
-      n: 3,
-      response_format: 'b64_json',
-    })
-    await draw({ model: 'v/words', image: 'https://example.com/a.png' })
-    assert.equal(upstream.seen[1]?.path, '/v1/images/edits')
-    assert.deepEqual(sent(1)['image'], { url: 'https://example.com/a.png', type: 'image_url' })
-    await draw({ model: 'v/words', image: 'https://example.com/a.png', input_references: [DATA] })
-    assert.deepEqual(sent(2)['images'], [
-      { url: 'https://example.com/a.png', type: 'image_url' },
-      { url: DATA, type: 'image_url' },
-    ])
-    assert.equal((await draw({ model: 'v/words', image_config: { aspect_ratio: '21:9' } })).status, 400)
-    assert.equal(upstream.seen.length, 3)
-  })
-})
-
-describe("Google's pictures", () => {
-  test('Imagen: four at a time, in its own words', async () => {
-    upstream.answer(({ json }, response) => {
-      // Our own request.
-      const { parameters } = json as { parameters: { sampleCount: number } }
-      sendJson(response, {
-        predictions: Array.from({ length: parameters.sampleCount }, () => ({
-          mimeType: 'image/png',
-          bytesBase64Encoded: B64,
-        })),
-      })
-    })
-    const answer = await draw({
-      model: 'v/imagen',
-      n: 6,
-      size: '1536x1024',
-      seed: 4,
-      output_format: 'jpeg',
-      output_compression: 70,
-      image_config: { image_size: '2K' },
-    })
-    assert.equal(answer.body.data.length, 6)
-    assert.equal(upstream.seen[0]?.path, '/v1beta/models/imagen-4.0-generate-001:predict')
-    assert.equal(upstream.seen[0]?.headers['x-goog-api-key'], 'k')
-    const counts = [0, 1].map((index) => sent(index)['parameters'])
-    assert.deepEqual(sent()['instances'], [{ prompt: 'a cat' }])
-    assert.deepEqual(
-      counts,
-      [4, 2].map((sampleCount) => ({
-        sampleCount,
-        aspectRatio: '4:3',
-        sampleImageSize: '2K',
-        seed: 4,
-        addWatermark: false,
-        outputOptions: { mimeType: 'image/jpeg', compressionQuality: 70 },
-      })),
-    )
-    assert.equal(answer.body.usage.cost, 12)
-    assert.deepEqual(errorOf(await draw({ model: 'v/imagen', image: DATA })), [
-      400,
-      'invalid_input',
-      'image: this model starts from no image',
-    ])
-    assert.deepEqual(errorOf(await draw({ model: 'v/imagen', image_config: { aspect_ratio: '21:9' } })), [
-      400,
-      'invalid_input',
-      'image_config.aspect_ratio: this provider makes 1:1, 3:4, 4:3, 9:16, 16:9',
-    ])
-  })
-
-  test('Imagen: some kept back are not paid for; all kept back is the refusal of the prompt', async () => {
-    upstream.answer((_request, response) =>
-      sendJson(response, {
-        predictions: [{ raiFilteredReason: 'against the rules' }, { mimeType: 'image/png', bytesBase64Encoded: B64 }],
-      }),
-    )
-    assert.equal((await draw({ model: 'v/imagen', n: 2 })).body.usage.cost, 2)
-    upstream.answer((_request, response) =>
-      sendJson(response, { predictions: [{ raiFilteredReason: 'against the rules' }] }),
-    )
-    assert.deepEqual(errorOf(await draw({ model: 'v/imagen', n: 2 })), [400, 'content_filtered', 'against the rules'])
-  })
-
-  test('Gemini: one call a picture, tokens summed and charged', async () => {
-    upstream.answer((_request, response) =>
-      sendJson(response, {
-        candidates: [
-          {
-            content: { role: 'model', parts: [{ text: 'here' }, { inlineData: { mimeType: 'image/png', data: B64 } }] },
-            finishReason: 'STOP',
-          },
-        ],
-        usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1_290, totalTokenCount: 1_299 },
-      }),
-    )
-    const answer = await draw({
-      model: 'v/gemini',
-      n: 2,
-      image: DATA,
-      input_references: ['https://example.com/b.png'],
-      image_config: { aspect_ratio: '21:9', image_size: '4K' },
-    })
-    assert.equal(answer.status, 200, answer.text)
-    assert.equal(upstream.seen.length, 2)
-    const body = sent()
-    assert.deepEqual(body['generationConfig'], {
-      responseModalities: ['IMAGE', 'TEXT'],
-      imageConfig: { aspectRatio: '21:9', imageSize: '4K' },
-    })
-    assert.deepEqual(body['contents'], [
-      {
-        role: 'user',
-        parts: [
-          { text: 'a cat' },
-          { inlineData: { mimeType: 'image/png', data: B64 } },
-          { fileData: { mimeType: 'image/png', fileUri: 'https://example.com/b.png' } },
-        ],
-      },
-    ])
-    assert.deepEqual(
-      [answer.body.usage.input_tokens, answer.body.usage.output_tokens, answer.body.usage.images],
-      [18, 2_580, 2],
-    )
-    assert.equal(answer.body.usage.cost, (18 * 30 + 2_580 * 3_000) / 1_000_000)
-  })
-
-  test('Gemini: an answer without a picture is free, and a refusal says so', async () => {
-    upstream.answer((_request, response) =>
-      sendJson(response, {
-        candidates: [{ content: { parts: [{ text: 'I would rather not.' }] }, finishReason: 'STOP' }],
-        usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 5, totalTokenCount: 14 },
-      }),
-    )
-    assert.deepEqual(errorOf(await draw({ model: 'v/gemini' })), [
-      502,
-      'empty_response',
-      'Empty response from provider',
-    ])
-    upstream.answer((_request, response) =>
-      sendJson(response, {
-        candidates: [{ finishReason: 'IMAGE_SAFETY' }],
-        usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 },
-      }),
-    )
-    const refused = await draw({ model: 'v/gemini' })
-    assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [400, 'content_filtered'])
-  })
-})
-
-describe('chat models that answer with pictures', () => {
-  const said = (images: unknown): unknown => ({
-    id: 'c',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Here.', images }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 10, completion_tokens: 1_300, total_tokens: 1_310 },
-  })
-
-  test('each picture is a chat of its own', async () => {
-    upstream.answer((_request, response) => sendJson(response, said([{ type: 'image_url', image_url: { url: DATA } }])))
-    const answer = await draw({ model: 'v/chat', n: 2, size: '720x1280', image: 'https://example.com/a.png', seed: 3 })
-    assert.equal(answer.status, 200, answer.text)
-    assert.equal(upstream.seen[0]?.path, '/v1/chat/completions')
-    assert.deepEqual(sent(), {
-      model: 'speaks',
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'a cat' },
-            { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
-          ],
-        },
-      ],
-      modalities: ['image', 'text'],
-      image_config: { aspect_ratio: '9:16' },
-      seed: 3,
-    })
-    assert.deepEqual(
-      [answer.body.data.length, answer.body.usage.prompt_tokens, answer.body.usage.completion_tokens],
-      [2, 20, 2_600],
-    )
-    assert.equal(answer.body.usage.cost, (20 * 30 + 2_600 * 3_000) / 1_000_000)
-    const row = await logRow(answer)
-    assert.deepEqual([row['type'], row['model_name']], ['image', 'v/chat'])
-  })
-
-  test('one that only speaks is no model of pictures, in the answer and in the list', async () => {
-    const answer = await draw({ model: 'v/mute' })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [400, 'model_not_supported'])
-    upstream.answer((_request, response) => sendJson(response, said([])))
-    assert.equal((await draw({ model: 'v/chat' })).status, 502)
-    const { body } = await tollgate.request('GET', '/v1/images/models', { key })
-    const ids = body.data.map(({ id }: { id: string }) => id)
-    assert.ok(ids.includes('v/chat') && !ids.includes('v/mute'))
-    const record = (id: string): Record<string, unknown> => body.data.find((one: { id: string }) => one.id === id)
-    const endpoints = record('v/chat')['supported_endpoints']
-    assert.ok(
-      Array.isArray(endpoints) && endpoints.includes('chat/completions') && endpoints.includes('images/generations'),
-    )
-    assert.deepEqual(record('v/any')['supported_endpoints'], ['images/generations'])
-    const speaking = await tollgate.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model: 'v/any', messages: [{ role: 'user', content: 'x' }] },
-    })
-    assert.deepEqual([speaking.status, speaking.body.error.metadata.error_type], [400, 'model_not_supported'])
-  })
-})
-
 describe('what the model cannot serve', () => {
-  test('a prompt over its length, a size it does not make, a name nobody has', async () => {
+  test('a prompt that is too long, an unsupported size and an unknown model are refused', async () => {
     assert.deepEqual(errorOf(await draw({ model: 'v/short', prompt: 'x'.repeat(11) })), [
       400,
       'prompt_too_long',

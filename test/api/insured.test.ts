@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/** What a failed attempt may cost the operator is booked to `insured`, never to the customer (reliability.md 5). */
+/** What a failed attempt may cost the operator is booked to `insured`, never to the customer (guarantees.md 5). */
 
 let first: ScriptedUpstream
 let second: ScriptedUpstream
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 
 before(async () => {
   first = await startScriptedUpstream()
   second = await startScriptedUpstream()
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 markup: 2
 providers:

@@ -6,11 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
-import { COMPILED, startTollgate, type Tollgate } from '../harness/server.ts'
+import { MAIN, COMPILED, startTollgate, type Tollgate } from '../harness/server.ts'
 import { sendJson, startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
 
-/** The key that wraps what must not lie readable in the store (reliability.md 4 row 15). */
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** The key that wraps what must not lie readable in the store (guarantees.md requirement 15). */
 const CREDENTIALS = ['first-credential-of-one', 'credential-of-two']
 const newKek = (): string => randomBytes(32).toString('base64')
 
@@ -105,7 +104,7 @@ test('a wrong KEK stops the start with one line, before there is a credential an
   await third.stop()
 })
 
-test('credentials are nowhere in the store, and what was swapped, cut or changed does not open', async () => {
+test('credentials are nowhere in the store as text, and a swapped, cut or changed value does not open', async () => {
   const dataDir = newDirectory()
   const kek = newKek()
   const tollgate = await start(dataDir, kek, { catalog: catalog() })
@@ -114,12 +113,12 @@ test('credentials are nowhere in the store, and what was swapped, cut or changed
   for (const secret of [...CREDENTIALS, kek]) assert.equal(readFileSync(path).includes(secret), false)
   const database = new DatabaseSync(path)
   const [row] = database.prepare('SELECT version, credentials FROM catalog_version ORDER BY version DESC LIMIT 1').all()
-  // The store writes it as JSON of sealed texts.
+  // The store writes it as JSON of encrypted texts.
   const good = JSON.parse(Buffer.from(row?.['credentials'] as Uint8Array).toString('utf8')) as Record<string, string>
-  const put = (sealed: Record<string, string>): void =>
+  const put = (encrypted: Record<string, string>): void =>
     void database
       .prepare('UPDATE catalog_version SET credentials = ? WHERE version = ?')
-      .run(Buffer.from(JSON.stringify(sealed)), row?.['version'] as number)
+      .run(Buffer.from(JSON.stringify(encrypted)), row?.['version'] as number)
   const one = good['one'] ?? ''
   const changed = Buffer.from(one, 'base64')
   changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1
@@ -186,6 +185,6 @@ test('rotation while requests run: not one fails, and then the old key opens not
     body: { model: 'test/one', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] },
     headers: { 'idempotency-key': 'k' },
   })
-  assert.equal(again.text, kept.text, 'a kept answer was sealed anew')
+  assert.equal(again.text, kept.text, 'a kept answer was encrypted anew')
   await after.stop()
 })

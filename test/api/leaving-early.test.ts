@@ -72,7 +72,7 @@ async function askAndLeave(key: string, count: number, path: string, body: unkno
   }
 }
 
-test('rule 8: of 50 whole answers that nobody waits for each is read to its end and charged', async () => {
+test('rule 8: each of 50 whole answers whose client left is read to its end and charged', async () => {
   const account = await server.createAccount({ balance: 10_000 })
   await askAndLeave(account.key, REQUESTS, '/v1/chat/completions', chat)
   // They keep their places: the key has as many fewer to ask with.
@@ -143,7 +143,7 @@ async function readThoughtful(
 const THOUGHTFUL_END =
   'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":8,"completion_tokens":400}}\n\ndata: [DONE]\n\n'
 
-test('rule 8: cancelling a stream just before its end saves nothing at a provider that bills all the same', async () => {
+test('rule 8: cancelling a stream just before its end saves nothing where the provider bills cancelled answers', async () => {
   const account = await server.createAccount({ balance: 10_000 })
   const { upstream: answer } = await readThoughtful(account.key, 'late-cancel')
   const cancelled = await server.request('DELETE', '/v1/streams?id=late-cancel', { key: account.key })
@@ -156,7 +156,34 @@ test('rule 8: cancelling a stream just before its end saves nothing at a provide
   )
 })
 
-test("rule 8: what was cut off after two minutes is charged as what came, and the rest of the most that it may cost is the operator's loss", async () => {
+test('C2: a stream that is cancelled before its first byte breaks off, though its provider goes on to the end', async () => {
+  const account = await server.createAccount({ balance: 10_000 })
+  const before = waiting.length
+  const body = { model: 'test/thinks', max_tokens: 500, stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+  const read = request(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json', 'x-request-id': 'silent' },
+  })
+    .then(async (client) => client.body.text())
+    .then(
+      (text) => `ended: ${text}`,
+      () => 'broke off',
+    )
+  await until(20_000, 'the request upstream', () => waiting.length === before + 1)
+  const [answer] = waiting.splice(-1)
+  const cancelled = await server.request('DELETE', '/v1/streams?id=silent', { key: account.key })
+  assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled'])
+  answer?.writeHead(200, { 'content-type': 'text/event-stream' })
+  answer?.end(
+    `data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"42"},"finish_reason":null}]}\n\n${THOUGHTFUL_END}`,
+  )
+  assert.equal(await read, 'broke off')
+  const [row = {}] = await rowsOf(account.id, 1)
+  assert.deepEqual([row['status'], row['billing_basis'], row['total_cost']], ['cancelled', 'drained', 408])
+})
+
+test("rule 8: an answer cut off after two minutes is charged for its tokens so far; the rest of its worst-case price is the operator's loss", async () => {
   const account = await server.createAccount({ balance: 10_000 })
   const { upstream: answer } = await readThoughtful(account.key, 'long-thought')
   const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(20)
 
@@ -15,7 +15,7 @@ interface Sent {
 }
 
 let upstream: Server
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 let lines: readonly unknown[] = []
 let sent: Sent[] = []
@@ -34,7 +34,7 @@ before(async () => {
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
   // A server that listens on a port has the address of one.
   const { port } = upstream.address() as AddressInfo
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 markup: 1
 providers:
@@ -136,7 +136,7 @@ test('an error line in the middle, or no last line, is an error and costs nothin
   }
 })
 
-test('an error before the first word has a status of its own', async () => {
+test('an error before the first word has its status', async () => {
   const { status, error } = await ask([{ error: 'model not loaded' }], { stream: true })
   assert.deepEqual([status, error?.metadata['error_type']], [502, 'provider_error'])
 })

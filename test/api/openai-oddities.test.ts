@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { chat } from '../harness/chat-fold.ts'
 import { patient } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { serve } from '../harness/served.ts'
 
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
-    catalog: `
+const world = serve(
+  startScriptedUpstream,
+  ({ url }) => `
 markup: 1
 providers:
-  odd: { name: Odd, adapter: openai, base_url: "${upstream.url}", api_key: k }
-  badly: { name: Badly, adapter: openai, base_url: "${upstream.url}", api_key: "no\\nheader" }
+  odd: { name: Odd, adapter: openai, base_url: "${url}", api_key: k }
+  badly: { name: Badly, adapter: openai, base_url: "${url}", api_key: "no\\nheader" }
 models:
   - id: test/odd
     type: chat
@@ -29,17 +24,15 @@ models:
     context_length: 100000
     endpoints: [{ provider: badly, model: m, price: { currency: RUB, prompt: 1, completion: 1000 } }]
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+)
 
 function ask(stream = true, model = 'test/odd'): ReturnType<typeof chat> {
-  return chat(tollgate.url, key, { model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 50_000, stream })
+  return chat(world.tollgate.url, world.key, {
+    model,
+    messages: [{ role: 'user', content: 'hi' }],
+    max_tokens: 50_000,
+    stream,
+  })
 }
 
 function event(choice: Record<string, unknown>, rest: Record<string, unknown> = {}): string {
@@ -54,7 +47,7 @@ const END = `${event({ delta: {}, finish_reason: 'stop' })}data: {"id":"c1","cho
 
 test('padding of another length in each chunk neither breaks the text nor reaches the client', async () => {
   const words = Array.from({ length: 50 }, (_value, index) => ` w${index} "q" \\ é`)
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       delta({ role: 'assistant', content: '' }) +
@@ -69,7 +62,7 @@ test('padding of another length in each chunk neither breaks the text nor reache
 
 test("a text that holds the bytes of a chunk's end stays a text", async () => {
   const content = '"},"finish_reason":null}],"obfuscation":"abc"}'
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       delta({ content: 'a' }, { obfuscation: 'xy' }) +
@@ -82,7 +75,7 @@ test("a text that holds the bytes of a chunk's end stays a text", async () => {
 })
 
 test('text written in escapes is counted as text: six bytes of \\u0416 are one letter', async () => {
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const escaped = delta({ content: 'PLACE' }).replace('PLACE', '\\u0416'.repeat(100))
     response.end(
@@ -93,7 +86,7 @@ test('text written in escapes is counted as text: six bytes of \\u0416 are one l
     )
   })
   const counted = await ask()
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       delta({ content: 'plain' }) +
@@ -108,7 +101,7 @@ test('text written in escapes is counted as text: six bytes of \\u0416 are one l
 })
 
 test('the answer ends with [DONE], though the provider keeps the connection open', async () => {
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(delta({ content: 'whole' }) + END)
   })
@@ -119,8 +112,8 @@ test('the answer ends with [DONE], though the provider keeps the connection open
   assert.ok(performance.now() - startedMs < patient(2_000))
 })
 
-test("what follows [DONE] is nobody's", async () => {
-  upstream.answer((response) => {
+test('bytes after [DONE] are ignored', async () => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       `${delta({ content: 'whole' })}${END}${delta({ content: ' more' })}data: {"error":{"message":"late"}}\n\n`,
@@ -134,12 +127,12 @@ test("what follows [DONE] is nobody's", async () => {
 test('a compressed stream arrives whole and in order, in whatever pieces', async () => {
   const words = Array.from({ length: 20_000 }, (_value, index) => ` word${index}`)
   const packed = gzipSync(words.map((content) => delta({ content })).join('') + END)
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
     void (async () => {
       for (let from = 0; from < packed.length; from += 1_000) {
         response.write(packed.subarray(from, from + 1_000))
-        await delay(0)
+        await turn()
       }
       response.end()
     })()
@@ -147,13 +140,13 @@ test('a compressed stream arrives whole and in order, in whatever pieces', async
   assert.equal((await ask()).choices.get(0)?.text, words.join(''))
 })
 
-test('a broken compressed body and an encoding nobody asked for are failures of the provider', async () => {
-  upstream.answer((response) => {
+test('a broken compressed body and an unrequested encoding are failures of the provider', async () => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
     response.end('this is not gzip')
   })
   assert.equal((await ask(false)).error?.code, 502)
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'zebra' })
     response.end('{}')
   })
@@ -161,7 +154,7 @@ test('a broken compressed body and an encoding nobody asked for are failures of 
 })
 
 test('parallel tool calls without index or id stay apart', async () => {
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const calls = [
       { function: { name: 'first', arguments: '{"a":1}' } },
@@ -182,19 +175,19 @@ test('parallel tool calls without index or id stay apart', async () => {
 
 test('what a provider calls its answer is kept as far as a name goes, and is text that every database takes', async () => {
   const named = async (id: string, native: string): Promise<Readonly<Record<string, unknown>>> => {
-    upstream.answer((response) =>
+    world.upstream.answer((response) =>
       response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(
           `{"id":"${id}","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"${native}"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
         ),
     )
-    const answer = await tollgate.request('POST', '/v1/chat/completions', {
-      key,
+    const answer = await world.tollgate.request('POST', '/v1/chat/completions', {
+      key: world.key,
       body: { model: 'test/odd', messages: [{ role: 'user', content: 'hi' }] },
     })
     assert.equal(answer.status, 200, answer.text)
-    const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+    const { body } = await world.tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key: world.key })
     return body.data
   }
   const long = await named('i'.repeat(1_000_000), 'n'.repeat(500_000))
@@ -210,5 +203,5 @@ test('a request that cannot even be sent is a failure of the provider, free of c
 })
 
 test('the audit is clean after all of it', async () => {
-  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+  assert.equal((await world.tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
 })

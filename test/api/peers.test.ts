@@ -3,21 +3,22 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { generateKey, isWellFormed } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/lib/ids.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { patient, until } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf } from '../harness/video-jobs.ts'
+import { loggedRow } from '../harness/log-row.ts'
 
 /**
- * What went wrong at other gateways (reliability.md 1.1, S5), each by its name. docs/reliability.md says where the
+ * What went wrong at other gateways (guarantees.md S5), each by its name. docs/reliability.md says where the
  * others are tested.
  */
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 let accountId: string
 
 before(async () => {
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
@@ -123,7 +124,7 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
       assert.ok(performance.now() - startedMs < patient(2_000), `${path}${text} was slow`)
     }
   }
-  // A wildcard finds what is spelled with one.
+  // A wildcard finds only names that hold one.
   for (const query of ['%', '%%%', '_', 'tes_', '%test'])
     assert.equal(
       (await tollgate.admin('GET', `/admin/v1/accounts?query=${encodeURIComponent(query)}`)).body.total,
@@ -222,7 +223,7 @@ test('new-api#4168, PR 4199: a stream that failed is not charged by an estimate 
   const prompt = 'word '.repeat(2_000)
   for (const line of ['status=500', 'cut=0', 'cut=3', 'error=2', 'empty=1']) {
     for (const stream of [true, false]) {
-      // Whoever fails for more than 20 RUB in an hour is charged what it cost (reliability.md 3.5 row 20).
+      // An account whose failures cost more than 20 RUB in an hour is charged for them (guarantees.md rule 20).
       const { key: own } = await tollgate.createAccount({ balance: 1_000 })
       const before = await balanceOf(tollgate, own)
       await chat(line, { stream, messages: [{ role: 'user', content: `${prompt}\nsandbox: ${line}` }] }, own)
@@ -274,18 +275,13 @@ async function leave(
   return String(answer.headers['x-generation-id'])
 }
 
-async function logged(
+function logged(
   id: string,
 ): Promise<{ readonly total_cost: number; readonly output_tokens: number; readonly status: string }> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key })
-    if (body.total === 1) return body.logs[0]
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-  return assert.fail(`no log row of ${id}`)
+  return loggedRow(tollgate, key, id)
 }
 
-test('LiteLLM#13245, #14457, PR 30630, PR 33736: who leaves in the middle pays for what came, and not for more', async () => {
+test('LiteLLM#13245, #14457, PR 30630, PR 33736: a client that leaves in the middle pays for the tokens so far, and no more', async () => {
   const row = await logged(await leave('words=500 gap_ms=5', (text) => text.split('\n\n').length > 20))
   assert.equal(row.status, 'cancelled')
   assert.ok(row.total_cost > 0 && row.output_tokens >= 15 && row.output_tokens < 300, JSON.stringify(row))
@@ -307,7 +303,7 @@ test('LiteLLM PR 36008: of a burst of clients that leave at once each answer is 
   for (const row of body.logs) assert.ok(row.status === 'cancelled' && row.total_cost > 0, JSON.stringify(row))
 })
 
-test('sub2api#4408: who leaves before the provider has answered pays nothing', async () => {
+test('sub2api#4408: a client that leaves before the provider has answered pays nothing', async () => {
   const before = await balanceOf(tollgate, key)
   const left = new AbortController()
   const gone = request(`${tollgate.url}/v1/chat/completions`, {

@@ -9,6 +9,7 @@ import { wavFile } from '../harness/audio-files.ts'
 import { NodeBench } from '../harness/node-bench.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { until } from '../harness/patience.ts'
 
 /**
  * The charges of every kind made again from the log, over changes of prices and rates, and compared with a provider's
@@ -69,7 +70,9 @@ function proof(
     if (tollgate === null) return
     key = (await tollgate.createAccount({ balance: 1_000 })).key
     await everyKind(tollgate, key)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    // A later millisecond than that of any charge so far.
+    const charged = Date.now()
+    await until(1_000, 'time has passed', () => Date.now() > charged + 1)
     between = new Date().toISOString()
     // First the rate, then a price: two versions.
     assert.equal((await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: '97.531' } })).status, 200)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 /** Links to stored files name the scheme that the client used: a trusted proxy says it, anyone else is not believed. */
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 
 before(async () => {
-  tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
+  tollgate = await startInProcess({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
   key = (await tollgate.createAccount()).key
 })
 
@@ -34,7 +34,7 @@ test('without a proxy between, the header is not believed', async () => {
   assert.match(await pictureUrl({ 'x-forwarded-proto': 'https' }), /^http:\/\//)
 })
 
-test('over TLS sessions have the Secure cookie of this host alone, and answers forbid plain http; each request by its own scheme', async () => {
+test('over TLS sessions have a Secure cookie of only this host, and answers forbid plain http; each request counts by its scheme', async () => {
   const credentials = { email: 'one@example.com', password: 'a long passphrase of mine' }
   const enter = async (
     path: string,

@@ -9,7 +9,7 @@ import { until } from '../harness/patience.ts'
 const MINUTE_MS = 60_000
 const WAIT_MS = 5_000
 
-/** The Central Bank: what it publishes, and how often it was asked. */
+/** The Central Bank: its rates, and how often they were fetched. */
 const bank = { usd: '100,0000', works: true, asked: 0 }
 let listener: Server
 let server: MovingServer
@@ -48,7 +48,7 @@ async function events(): Promise<readonly string[]> {
   return data.map(({ action, actor }: { action: string; actor: string }) => `${actor} ${action}`).toReversed()
 }
 
-/** Lets the time until the next try pass, and the try end. */
+/** Lets the time until the next try pass. */
 async function tried(): Promise<void> {
   const before = bank.asked
   await until(WAIT_MS, 'the Bank is asked', () => {
@@ -63,7 +63,7 @@ test('a dead feed and a rate that jumped are an event when they begin and end, a
   assert.deepEqual([await warnings(), await events()], [[], []])
 
   bank.works = false
-  server.clock.advance(6 * 60 * MINUTE_MS)
+  await tried()
   await until(WAIT_MS, 'it is told', async () => (await warnings()).length === 1)
   const [dead] = await warnings()
   assert.deepEqual([dead?.['kind'], dead?.['reason']], ['rates_failed', 'it answered 503'])
@@ -85,9 +85,9 @@ test('a dead feed and a rate that jumped are an event when they begin and end, a
   assert.equal((await server.admin('GET', '/admin/v1/settings')).body.rates.USD, 120)
   assert.deepEqual(await events(), ['cbr rates.failed', 'cbr rates.refused', 'cbr rates.mended'])
 
-  // What the operator sets by hand is nobody's to fetch, so there is nothing to warn of.
+  // A rate that the operator sets is never fetched, so there is nothing to warn of.
   bank.usd = '190,0000'
-  server.clock.advance(6 * 60 * MINUTE_MS)
+  await tried()
   await until(WAIT_MS, 'it is told', async () => (await warnings()).length === 1)
   await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 185 } })
   assert.deepEqual(await warnings(), [])

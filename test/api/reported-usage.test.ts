@@ -1,35 +1,27 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { before, describe, test } from 'node:test'
+import type { InProcessServer } from '../harness/in-process.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { serve } from '../harness/served.ts'
 
 /**
- * What a provider reports is what it bills us; the customer pays for it as far as it can be. A token costs 1 RUB, and
- * us as much.
+ * The usage that a provider reports is the usage that it bills; the customer pays for it as far as it is plausible. A
+ * token costs 1 RUB, and us as much.
  */
 
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-let account: Awaited<ReturnType<Tollgate['createAccount']>>
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
-    catalog: `
+const world = serve(
+  startScriptedUpstream,
+  ({ url }) => `
 markup: 1
 providers:
-  p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }
+  p: { name: P, adapter: openai, base_url: "${url}", api_key: k }
 models:
   - { id: test/plain, type: chat, context_length: 200000, tokenizer: o200k_base, max_completion_tokens: 1000, input_modalities: [text, image, file, video, audio], endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
 `,
-  })
-  account = await tollgate.createAccount({ balance: 5_000_000 })
-})
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+  5_000_000,
+)
+let account: Awaited<ReturnType<InProcessServer['createAccount']>>
+before(() => (account = world.account))
 
 interface Booked {
   readonly cost: number
@@ -42,18 +34,18 @@ async function ask(
   content: unknown = 'Hello',
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<Booked> {
-  upstream.answer((response) => {
+  world.upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
       `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one two three"},"finish_reason":"stop"}],"usage":${usage}}`,
     )
   })
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+  const answer = await world.tollgate.request('POST', '/v1/chat/completions', {
     key: account.key,
     body: { model: 'test/plain', max_tokens: 50, messages: [{ role: 'user', content }], ...fields },
   })
   assert.equal(answer.status, 200, answer.text)
-  const { body } = await tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
+  const { body } = await world.tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
   return { cost: answer.body.usage.cost, row: body.data[0] }
 }
 
@@ -126,26 +118,26 @@ test('the largest number there is breaks no sum', async () => {
   assert.deepEqual([cost, row['provider_cost']], [1_071, 100_000_000])
 })
 
-test('what is flagged and what falls short is shown: in the log, by a filter, as metrics and as events', async () => {
+test('implausible usage and a shortfall are shown in the log, by a filter, as metrics and as events', async () => {
   await ask(said(20, 3))
   const { row } = await ask(said(60_000, 900))
   assert.deepEqual([Object(row['meters']).input, Object(row['reported_meters']).input], [1_021, 60_000])
-  const flagged = await tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')
+  const flagged = await world.tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')
   assert.ok(
     flagged.body.data.length > 0 &&
       flagged.body.data.every((one: Readonly<Record<string, unknown>>) => one['flagged'] === true),
   )
   assert.equal(
-    (await tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type,
+    (await world.tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type,
     'invalid_input',
   )
   // Held for 5 bytes and two frames of 8, and 50 of output; the template's tokens are beyond the balance.
-  const poor = await tollgate.createAccount({ balance: 71 })
+  const poor = await world.tollgate.createAccount({ balance: 71 })
   account = poor
   const { cost, row: short } = await ask(said(100, 50))
   assert.deepEqual([cost, short['shortfall'], short['provider_cost']], [71, 79, 150])
   // More than 20 RUB were lost to it in this hour: what may cost more than its hold is refused until the next.
-  const searching = await tollgate.request('POST', '/v1/chat/completions', {
+  const searching = await world.tollgate.request('POST', '/v1/chat/completions', {
     key: poor.key,
     body: {
       model: 'test/plain',
@@ -160,16 +152,16 @@ test('what is flagged and what falls short is shown: in the log, by a filter, as
     /^Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one\./,
   )
   assert.ok(Number(searching.headers['retry-after']) <= 3_600)
-  const metrics = (await tollgate.request('GET', '/metrics')).text
+  const metrics = (await world.tollgate.request('GET', '/metrics')).text
   assert.match(metrics, /^tollgate_usage_flagged_total\{provider="p"\} \d+$/m)
   assert.match(metrics, /^tollgate_shortfall_rub_total\{provider="p",model="test\/plain"\} 79$/m)
   for (const action of ['usage.flagged', 'usage.shortfall']) {
-    const { body } = await tollgate.admin('GET', `/admin/v1/events?action=${action}`)
+    const { body } = await world.tollgate.admin('GET', `/admin/v1/events?action=${action}`)
     assert.deepEqual([body.data.length, body.data[0]?.object, body.data[0]?.actor], [1, 'p', 'system'])
   }
 })
 
 test('the audit replays every charge and every provider cost', async () => {
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  const audit = await world.tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
 })

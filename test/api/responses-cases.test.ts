@@ -1,32 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { respond, type FoldedResponse } from '../harness/response-fold.ts'
+import { PLAIN_VARIANTS, STREAM_VARIANTS } from '../harness/recorded-cases.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
+import { serve } from '../harness/served.ts'
 
 /** Long enough that the recorded usage (up to 9,463 input tokens) is plausible for it. */
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
-const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }, { split: 'random', seed: 11 }] as const
-const STREAM_VARIANTS = [
-  {},
-  { split: 'whole' },
-  { split: 'line' },
-  { split: 'bytes:1' },
-  { split: 'random', seed: 1 },
-  { split: 'random', seed: 2, max: 9 },
-  { split: 'random', seed: 3, max: 300 },
-  { gzip: 1 },
-  { crlf: 1 },
-  { cr: 1 },
-  { nospace: 1 },
-  { comments: 1 },
-  { multiline: 1 },
-  { bom: 1 },
-  { tail: 'none' },
-  { crlf: 1, split: 'random', seed: 4, max: 5 },
-] as const
-/** What a client cannot be given of a recorded answer, with the reason; what comes instead is asserted. */
+/** Recorded answers that a client cannot get, each with the reason; the replacement is asserted. */
 const REFUSED: Readonly<Record<string, { readonly reason: string; readonly status: number }>> = {
   'openai/responses/background-mode-with-tool-vcr-3': {
     reason: 'an answer that is only queued would have to be fetched later, and background is never asked for',
@@ -36,32 +18,21 @@ const REFUSED: Readonly<Record<string, { readonly reason: string; readonly statu
 /** For a client each error status of a provider is one of these (wire.md 7.4). */
 const CLIENT_STATUS: Readonly<Record<number, number>> = { 400: 400, 429: 503 }
 
-let replay: Replay
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  tollgate = await startTollgate({
-    catalog: `
+const world = serve(
+  startReplayUpstream,
+  ({ url }) => `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
-  recorded: { name: Recorded, adapter: openai, base_url: ${replay.url}/slot/recorded, api_key: upstream-canary-key }
+  recorded: { name: Recorded, adapter: openai, base_url: ${url}/slot/recorded, api_key: upstream-canary-key }
 models:
   - id: test/recorded
     type: chat
     context_length: 1000000
     endpoints: [{ provider: recorded, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000_000 })).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await replay.close()
-})
+  1_000_000,
+)
 
 const cases = recordedCases().filter(({ protocol }) => protocol === 'openai-responses')
 
@@ -69,9 +40,9 @@ describe('recorded Responses answers, whole, streamed and at random cuts', () =>
   for (const recorded of cases) {
     const refused = REFUSED[recorded.name]
     test(refused === undefined ? recorded.name : `${recorded.name} (refused: ${refused.reason})`, async () => {
-      for (const opts of recorded.streaming ? STREAM_VARIANTS : PLAIN_VARIANTS) {
-        await replay.slot('recorded', [{ case: recorded.name, opts }])
-        const answer = await respond(tollgate.url, key, {
+      for (const opts of recorded.streaming ? STREAM_VARIANTS : [...PLAIN_VARIANTS, { split: 'random', seed: 11 }]) {
+        await world.upstream.slot('recorded', [{ case: recorded.name, opts }])
+        const answer = await respond(world.tollgate.url, world.key, {
           model: 'test/recorded',
           input: PROMPT,
           max_output_tokens: 20_000,
@@ -87,7 +58,7 @@ describe('recorded Responses answers, whole, streamed and at random cuts', () =>
 
 test('there are 24 recorded cases, and the audit is clean after all of them', async () => {
   assert.equal(cases.length, 24)
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  const audit = await world.tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
 })
 
@@ -128,7 +99,9 @@ async function check({ name, expected, status }: RecordedCase, answer: FoldedRes
     (expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000,
     `${label}: cost`,
   )
-  const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, { key })
+  const { body } = await world.tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, {
+    key: world.key,
+  })
   assert.equal(body.data.native_finish_reason, choice.finish_reason_native, `${label}: native finish`)
   assert.equal(body.data.finish_reason, choice.finish_reason, `${label}: finish, ${name}`)
 }

@@ -6,9 +6,10 @@ import { randomIds } from '../../src/lib/ids.ts'
 import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import type { Answer } from '../harness/api-client.ts'
+import { wavFile } from '../harness/audio-files.ts'
 import { audioForm } from '../harness/audio-form.ts'
 
-/** Every route of the table × every principal × an object of account A (reliability.md 4 rows 6 and 7, S1). */
+/** Every route of the table × every principal × an object of account A (guarantees.md requirements 6 and 7, S1). */
 const CATALOG = `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
@@ -127,7 +128,7 @@ const QUERIES: Readonly<Record<string, () => string>> = {
   '/admin/v1/catalog/update': () => '?dry_run=1',
 }
 
-/** Path parameters, by the path up to them. A new route with one must say here what stands in it. */
+/** Path parameters, by the path up to them. A new route with a parameter needs a value here. */
 const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1/videos/:id': () => objects.video,
   '/v1/responses/:id': () => objects.response,
@@ -150,7 +151,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/cabinet/v1/keys/:id': () => people.A.keyId,
   '/cabinet/v1/log/:id': () => objects.generation,
   '/cabinet/v1/models/*id': () => 'sandbox/chat',
-  // No payments are configured: this names nobody's.
+  // No payments are configured: this names no payment.
   '/cabinet/v1/payments/:id': () => 'pay_none',
 }
 
@@ -173,7 +174,7 @@ const OWNED: ReadonlySet<string> = new Set([
   'DELETE /cabinet/v1/sessions/:id',
   'GET /cabinet/v1/log/:id',
 ])
-/** After these the caller is nobody any more. */
+/** After these routes the caller has no session. */
 const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
 /** The playground is the paid calls again. */
 const callOf = (name: string): string => name.replace('/cabinet/v1/playground/', '/v1/')
@@ -193,7 +194,7 @@ function targetOf({ path: given }: Route<unknown>, stranger = false): string {
   return `/${filled.join('/').replace(/^v1\//, given === path ? 'v1/' : 'cabinet/v1/playground/')}${stranger ? query.replace(/(?<=id=)[^&]+/, absent) : query}`
 }
 
-/** An id of the same form that nobody has. */
+/** An unknown id of the same form. */
 function absent(id: string): string {
   return `${id.slice(0, -4)}${id.slice(-4).replaceAll(/[0-9A-Za-z]/g, 'Q')}`
 }
@@ -225,7 +226,7 @@ function headersOf(principal: Principal): Record<string, string> {
 
 function ask(route: Route<unknown>, headers: Record<string, string>, target = targetOf(route)): Promise<Answer> {
   if (route.body === 'json-or-multipart') {
-    const form = audioForm({ model: 'sandbox/transcription' }, { bytes: Buffer.from('x') })
+    const form = audioForm({ model: 'sandbox/transcription' }, { bytes: wavFile(0.1) })
     return server.request(route.method, target, { body: form.body, headers: { ...headers, ...form.headers } })
   }
   return server.request(route.method, target, {
@@ -355,7 +356,7 @@ async function checkLetIn(route: Route<unknown>, principal: Principal, answer: A
       ![401, 403, 405].includes(answer.status) && (answer.status !== 404 || ownerDid),
       `${what}: ${answer.status} ${answer.text}`,
     )
-  // An administrator has no account: their session opens what is the user's own alone.
+  // An administrator has no account: their session opens only the routes of the user.
   if (principal === 'session') return assert.notEqual(answer.status, 401, what)
   if (OWNED.has(callOf(name)))
     return principal === 'A' || principal === 'session A'
@@ -397,7 +398,7 @@ async function checkStranger(route: Route<unknown>, principal: Principal, answer
   assert.equal(plain(answer.text), plain(never.text), what)
 }
 
-test('what is in no table is a 404 for everybody, and a wrong method a 405, before any credential is looked at', async () => {
+test('a path in no table is a 404 for every client, and a wrong method a 405, before any credential is read', async () => {
   for (const principal of PRINCIPALS) {
     for (const path of [
       '/v1/nothing',

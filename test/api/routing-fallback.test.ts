@@ -10,7 +10,7 @@ const CHEAP = { prompt: 1, completion: 1 }
 const MIDDLE = { prompt: 1_000, completion: 1_000 }
 const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 
-/** A provider of its own for each status, with the seconds that a key of it rests. */
+/** A provider for each status, with the seconds that its key rests. */
 const POOLS = { pool401: [401, 300], pool402: [402, 300], pool403: [403, 300], pool429: [429, 10] } as const
 const KEYS = ['key-1', 'key-2', 'key-3']
 
@@ -66,7 +66,7 @@ afterEach(async () => {
   bench.server.clock.advance(600_000)
 })
 
-/** Who was asked, and the status of the answer. */
+/** The asked providers, and the status of the answer. */
 function outcome({ asked, status }: Routed): readonly [asked: readonly string[], status: number] {
   return [asked, status]
 }
@@ -151,7 +151,7 @@ describe('keep-alive', () => {
     assert.deepEqual([answer.asked, answer.text, answer.done], [['a', 'b'], 'b', true])
   })
 
-  test('when nobody is left after it the stream ends with an error, free of charge', async () => {
+  test('when no endpoint is left the stream ends with an error, free of charge', async () => {
     const commented = silentThenFails('a')
     bench.upstream.says('b', fails(500))
     const answer = await bench.ask({ model: 'v/pair', stream: true, provider: { order: ['a'] } }, commented)

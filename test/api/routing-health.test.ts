@@ -4,7 +4,8 @@ import { startMovingServer, type MovingServer } from '../harness/moving-server.t
 import { startRoutingBench, type RoutingBench } from '../harness/routing-bench.ts'
 import { ANSWER_TOKENS, answers, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
 
-// wire.md 8 and reliability.md 5: what was measured of an endpoint decides when it is asked. Every request is also checked for its charge, by the bench.
+// wire.md 8 and guarantees.md 5: the measures of an endpoint decide when it is asked. Every request is also
+// checked for its charge, by the bench.
 
 // So far apart that the draw by price is no draw.
 const CHEAP = { prompt: 1, completion: 1 }
@@ -193,7 +194,7 @@ function near(actual: number, expected: number): void {
   assert.ok(Math.abs(actual - expected) <= Math.max(1, expected * 0.1), `${actual}, not about ${expected}`)
 }
 
-describe('what is measured', () => {
+describe('measures', () => {
   test('percentiles of the time to the first token and of the throughput are shown, and forgotten after half an hour', async () => {
     const empty = (await bench.endpoints('v/percentiles'))['paced']
     assert.deepEqual(

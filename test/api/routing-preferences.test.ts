@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startRoutingBench, type RoutingBench } from '../harness/routing-bench.ts'
 import { fails } from '../harness/routing-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 // wire.md 8: what a client may say of providers. Every request is also checked for its charge, by the bench.
 
@@ -13,7 +13,7 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
 const FORMAT = { type: 'json_object' }
 
-let bench: RoutingBench<Tollgate>
+let bench: RoutingBench<InProcessServer>
 
 before(async () => {
   bench = await startRoutingBench(
@@ -48,7 +48,7 @@ before(async () => {
         ],
       },
     },
-    (catalog) => startTollgate({ catalog }),
+    (catalog) => startInProcess({ catalog }),
   )
 })
 
@@ -115,7 +115,7 @@ describe('order', () => {
     assert.deepEqual(await excludedBy({ order: ['nobody'], allow_fallbacks: false }), ['order'])
   })
 
-  test('takes slugs and display names in any case; what nobody is called is ignored', async () => {
+  test('takes slugs and display names in any case; unknown names are ignored', async () => {
     assert.deepEqual(await asked({ order: ['nobody', 'MIDDLE'] }), ['middle'])
     assert.deepEqual(await asked({ order: ['provider Dear'] }), ['dear'])
   })
@@ -127,7 +127,7 @@ describe('order', () => {
   })
 })
 
-describe('allow_fallbacks: false alone', () => {
+describe('only allow_fallbacks: false', () => {
   test('asks the first provider and no other', async () => {
     bench.upstream.says('cheap', fails(500))
     const answer = await bench.ask({ model: 'v/three', provider: { allow_fallbacks: false, sort: 'price' } })
@@ -142,7 +142,7 @@ test('a request has four attempts at most, each endpoint once', async () => {
 })
 
 describe('ignore and only', () => {
-  test('ignore leaves out, unknown names leave out nobody', async () => {
+  test('ignore leaves out the named providers, unknown names none', async () => {
     assert.deepEqual(await asked({ ignore: ['cheap', 'nobody'] }), ['middle'])
     assert.deepEqual(await asked({ ignore: ['CHEAP', 'provider middle'] }), ['dear'])
     assert.deepEqual(await excludedBy({ ignore: ['cheap', 'middle', 'dear'] }), ['ignore'])
@@ -214,7 +214,7 @@ describe('max_price', () => {
     assert.deepEqual(await asked({ max_price: { image: 0.24 }, order: ['flat'] }, fields), ['metered'])
   })
 
-  test('what is no price is invalid_input', async () => {
+  test('a value that is no price is invalid_input', async () => {
     for (const prompt of [-1, 'much', true, null]) {
       const answer = await bench.ask({ model: 'v/three', provider: { max_price: { prompt } } })
       assert.equal(answer.status, prompt === null ? 200 : 400, `${prompt}: ${answer.raw}`)
@@ -223,20 +223,20 @@ describe('max_price', () => {
 })
 
 describe('parameters', () => {
-  test('tools and response_format are soft preferences: who takes them is asked, if anybody does', async () => {
+  test('tools and response_format are soft preferences: an endpoint that takes them is preferred', async () => {
     const model = 'v/abilities'
     assert.deepEqual(await asked(undefined, { model }), ['bare'])
     assert.deepEqual(await asked(undefined, { model, tools: TOOLS }), ['tooled'])
     assert.deepEqual(await asked(undefined, { model, response_format: FORMAT }), ['formatted'])
     assert.deepEqual(await asked(undefined, { model, tools: TOOLS, response_format: FORMAT }), ['formatted'])
-    // Nobody left of those that the client named takes tools: the parameter is dropped, not the provider.
+    // None of the providers that the client named takes tools: the parameter is dropped, not the provider.
     assert.deepEqual(await asked({ only: ['bare'] }, { model, tools: TOOLS }), ['bare'])
     assert.equal('tools' in (bench.upstream.asked.at(-1)?.body ?? {}), false)
     // Others are no reason to leave the cheapest.
     assert.deepEqual(await asked(undefined, { model, seed: 7 }), ['bare'])
   })
 
-  test('require_parameters leaves out who lacks any that was sent', async () => {
+  test('require_parameters leaves out endpoints that lack a sent parameter', async () => {
     const model = 'v/abilities'
     assert.deepEqual(await asked({ require_parameters: true }, { model, seed: 7 }), ['tooled'])
     assert.equal(bench.upstream.asked.at(-1)?.body['seed'], 7)
@@ -250,7 +250,7 @@ describe('parameters', () => {
   })
 })
 
-test('n above 1 goes only where it is taken; where nobody takes it the client is told', async () => {
+test('n above 1 goes only to endpoints that take it; without one it is refused', async () => {
   assert.deepEqual(await asked(undefined, { model: 'v/several' }), ['single'])
   assert.deepEqual(await asked(undefined, { model: 'v/several', n: 2 }), ['several'])
   const error = await refused({}, { model: 'v/abilities', n: 2 })
@@ -260,7 +260,7 @@ test('n above 1 goes only where it is taken; where nobody takes it the client is
   )
 })
 
-test('an unknown model is a 400 where it stands alone or among unknown ones, and is passed over where another is known', async () => {
+test('an unknown model is a 400 where no known one is listed, and is passed over where one is', async () => {
   for (const fields of [
     { model: 'v/none' },
     { model: 'v/none:nitro' },

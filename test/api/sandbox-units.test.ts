@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import type { Answer } from '../harness/in-process.ts'
+import { serveSandbox } from '../harness/served.ts'
 
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  tollgate = await startTollgate()
-  key = (await tollgate.createAccount()).key
-})
-
-after(() => tollgate.stop())
+const world = serveSandbox('', 100)
 
 function embed(input: unknown, fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
-  return tollgate.request('POST', '/v1/embeddings', { key, body: { model: 'sandbox/embeddings', input, ...fields } })
+  return world.tollgate.request('POST', '/v1/embeddings', {
+    key: world.key,
+    body: { model: 'sandbox/embeddings', input, ...fields },
+  })
 }
 
 function rerank(
@@ -21,10 +17,13 @@ function rerank(
   documents: readonly unknown[] = ['blue sky', 'green grass'],
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
-  return tollgate.request('POST', '/v1/rerank', { key, body: { model: 'sandbox/rerank', query, documents, ...fields } })
+  return world.tollgate.request('POST', '/v1/rerank', {
+    key: world.key,
+    body: { model: 'sandbox/rerank', query, documents, ...fields },
+  })
 }
 
-test('a vector depends on its text alone, in any list, form and at any time', async () => {
+test('a vector depends only on its text, in any list, form and at any time', async () => {
   const [one, two, text] = await Promise.all([
     embed('Hello'),
     embed(['other', 'Hello'], { provider: {} }),
@@ -80,7 +79,9 @@ for (const [kind, ask] of [
         body: {
           logs: [log],
         },
-      } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, { key })
+      } = await world.tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
+        key: world.key,
+      })
       assert.deepEqual([log.type, log.status, log.total_cost], [kind, 'error', 0])
     })
   }

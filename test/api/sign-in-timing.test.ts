@@ -16,7 +16,7 @@ let tollgate: Tollgate
 let attempts = 0
 
 before(async () => {
-  // Each attempt comes from an address of its own, so that the limits of an address do not answer instead.
+  // Each attempt comes from another address, so that the limit of an address does not answer instead.
   tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1/32', TOLLGATE_LOG_LEVEL: 'error' } })
 })
 
@@ -40,7 +40,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 }
 
-test('a failed sign-in takes as long for an e-mail that nobody has as for a wrong password', async () => {
+test('a failed sign-in takes as long for an unknown e-mail as for a wrong password', async () => {
   const users = await Promise.all(
     Array.from(
       { length: Math.ceil((ROUNDS_MAX * PAIRS + WARM_UP) / FAILURES_OF_ONE) },

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { after, before, test } from 'node:test'
-import { FileFetch, FileFetchError } from '../../src/providers/file-fetch.ts'
-import { AddressRefusedError, guardedLookup, upstreamLookup } from '../../src/providers/guarded-lookup.ts'
+import { FileFetch, FileFetchError } from '../../src/providers/wire/file-fetch.ts'
+import { AddressRefusedError, guardedLookup, upstreamLookup } from '../../src/providers/wire/guarded-lookup.ts'
 import { isPublicAddress } from '../../src/lib/public-address.ts'
 import { startDnsServer, type DnsServer } from '../harness/dns-server.ts'
 import { startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/** Addresses that others name (reliability.md 4 rows 13 and 14, S3): nothing that is not public is ever connected to. */
+/**
+ * Addresses that others name (guarantees.md requirements 13 and 14, S3): nothing that is not public is ever connected
+ * to.
+ */
 let own: ImageUpstream
-/** Stands for what is inside; nobody may come here. */
+/** Stands for an internal service; no request may reach it. */
 let inside: ImageUpstream
 let names: DnsServer
 let files: FileFetch
@@ -26,7 +29,7 @@ before(async () => {
   inside = await startImageUpstream()
   inside.answer((_request, response) => response.writeHead(200).end('secret'))
   names = await startDnsServer()
-  files = new FileFetch(names.resolve)
+  files = new FileFetch({ resolve: names.resolve })
   subscribe('undici:client:connected', onConnected)
 })
 
@@ -36,7 +39,7 @@ after(async () => {
   await Promise.all([own.close(), inside.close(), names.close()])
 })
 
-/** Every spelling of what is not public. */
+/** Every spelling of an address that is not public. */
 const HOSTS = [
   '127.0.0.1',
   '127.1',
@@ -137,7 +140,7 @@ function get(address: string): Promise<Buffer> {
   return files.get(address, { ownHost: new URL(own.url).host, bytesMax: 1_000, timeoutMs: 5_000 })
 }
 
-/** Refused by us, before anything was tried; not by whoever was there. */
+/** Refused by us before a connection was tried, not by the other side. */
 async function refused(address: string): Promise<void> {
   await assert.rejects(get(address), (thrown: unknown) => {
     assert.ok(thrown instanceof FileFetchError, address)
@@ -190,7 +193,7 @@ test('a redirect leads nowhere that the address itself would not', async () => {
   assert.equal(inside.seen.length, 0)
 })
 
-test('names that resolve to what is inside are refused, whatever else they resolve to', async () => {
+test('names that resolve to an internal address are refused, whatever else they resolve to', async () => {
   const public1 = '93.184.216.34'
   const answers: readonly (readonly string[])[] = [
     ['127.0.0.1'],
@@ -214,7 +217,7 @@ test('names that resolve to what is inside are refused, whatever else they resol
   )
 })
 
-test('a name whose answers flip: what is judged is what is connected to', async () => {
+test('a name whose answers change: the checked address is the connected one', async () => {
   const flips: readonly (readonly string[])[] = [
     ['93.184.216.34'],
     ['127.0.0.1'],
@@ -263,16 +266,14 @@ test("an operator's own upstream may be inside, but never where a cloud keeps a 
 test('what a body names has no effect: no request chooses a host, and nothing is fetched for it', async () => {
   const provider = await startImageUpstream()
   provider.answer((_request, response) => {
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(
-        JSON.stringify({
-          id: 'x',
-          object: 'chat.completion',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-        }),
-      )
+    response.writeHead(200, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        id: 'x',
+        object: 'chat.completion',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      }),
+    )
   })
   const adapters = ['openai', 'anthropic', 'gemini', 'bedrock', 'cohere', 'ollama']
   const tollgate: Tollgate = await startTollgate({
@@ -363,7 +364,7 @@ test('what a body names has no effect: no request chooses a host, and nothing is
   }
 })
 
-test('row 14: a private address of a provider is for the catalogue file; the admin API needs a setting for it, and metadata addresses nobody gets', async () => {
+test('requirement 14: a private address of a provider is for the catalogue file; the admin API needs a setting for it, and metadata addresses are always refused', async () => {
   const tollgate = await startTollgate()
   const open = await startTollgate({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
   const put = (server: Tollgate, host: string): ReturnType<Tollgate['admin']> =>

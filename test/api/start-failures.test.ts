@@ -9,8 +9,9 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { foldStream } from '../harness/chat-fold.ts'
 import { freePort } from '../harness/free-port.ts'
+import { until as untilIn } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { startTollgate } from '../harness/server.ts'
+import { MAIN, startTollgate } from '../harness/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const KEK = Buffer.alloc(32, 'k').toString('base64')
@@ -32,7 +33,7 @@ interface Ended {
 
 /** A start that is expected to end by itself. */
 async function failedStart(env: Record<string, string>): Promise<Ended> {
-  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'start'], {
+  const child = spawn(process.execPath, [MAIN, 'start'], {
     cwd: directory,
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -156,14 +157,36 @@ test('SIGHUP: without a file it says so, with one that has come since the start 
   }
 })
 
-test('a misspelt setting is told with the one that was meant', async () => {
+test('SIGHUP: a refused file is logged, with the catalogue that stays in force', async () => {
+  const tollgate = await startTollgate({})
+  try {
+    for (const [content, mistake] of [
+      ['markup: much\n', /markup/],
+      ['markup: [1\n', /./],
+    ] as const) {
+      const before = tollgate.errors().length
+      writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), content)
+      process.kill(tollgate.pid, 'SIGHUP')
+      const told =
+        /SIGHUP: the catalogue file was not applied, the catalogue of before stays in force \(price version (\d+)\): (.+)/
+      await until(() => told.test(tollgate.errors().slice(before)))
+      const [, version, why = ''] = told.exec(tollgate.errors().slice(before)) ?? []
+      assert.equal(Number(version), (await tollgate.admin('GET', '/admin/v1/catalog')).body.version ?? Number(version))
+      assert.match(why, mistake)
+    }
+  } finally {
+    await tollgate.stop()
+  }
+})
+
+test('a misspelt setting is refused with the name that was probably meant', async () => {
   const tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVLE: 'debug', TOLLGATE_SPEED: '9' } })
   await tollgate.stop()
   assert.match(tollgate.errors(), /^TOLLGATE_LOG_LEVLE is not a setting, did you mean TOLLGATE_LOG_LEVEL\?$/m)
   assert.match(tollgate.errors(), /^TOLLGATE_SPEED is not a setting: see docs\/settings\.md$/m)
 })
 
-test('Ctrl-C again says what is waited for, and once more cuts it: the stream ends with an error and is free', async () => {
+test('a second Ctrl-C names the running answers, a third cuts them: the stream ends with an error and is free', async () => {
   const dataDir = join(directory, 'interrupted')
   mkdirSync(dataDir)
   let tollgate = await startTollgate({ dataDir })
@@ -221,7 +244,7 @@ test('an older Node reads one line that says what to do', () => {
 test('without the packages that build the console one line says what to do', () => {
   const clone = join(directory, 'clone')
   for (const folder of ['bin', 'scripts', 'console/src']) mkdirSync(join(clone, folder), { recursive: true })
-  for (const file of ['bin/console-fresh.js', 'scripts/build-console.ts'])
+  for (const file of ['bin/console-fresh.js', 'bin/program.js', 'scripts/build-console.ts'])
     copyFileSync(join(ROOT, file), join(clone, file))
   const { stderr } = spawnSync(
     process.execPath,
@@ -231,10 +254,9 @@ test('without the packages that build the console one line says what to do', () 
   assert.match(stderr, /^The console is not built, and npm ci --omit=dev leaves out what builds it: run .+\n$/)
 })
 
-async function until(holds: () => boolean, alive: () => unknown = () => undefined): Promise<void> {
-  for (let looks = 0; !holds(); looks += 1) {
-    assert.ok(looks < 600, `it did not come: ${holds.toString()}`)
+function until(holds: () => boolean, alive: () => unknown = () => undefined): Promise<unknown> {
+  return untilIn(30_000, `it comes: ${holds.toString()}`, () => {
     alive()
-    await delay(50)
-  }
+    return holds()
+  })
 }

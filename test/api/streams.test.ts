@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { foldStream } from '../harness/chat-fold.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { foldStream, leaveAfter } from '../harness/chat-fold.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { loggedRow } from '../harness/log-row.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 
 before(async () => {
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 stream_resume: { grace: 1, retention: 300 }
 providers:
@@ -25,7 +26,7 @@ function body(model: string, line: string): string {
 }
 
 /** Reads a stream until it has seen `events` of them, then leaves without a word. */
-async function leaveAfter(
+async function leave(
   key: string,
   model: string,
   line: string,
@@ -37,29 +38,16 @@ async function leaveAfter(
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: body(model, line),
   })
-  let text = ''
-  for await (const piece of answer.body) {
-    text += String(piece)
-    if (text.split('\n\n').length > events) break
-  }
-  answer.body.destroy()
-  answer.body.on('error', () => undefined)
-  return { text, id: String(answer.headers['x-generation-id']) }
+  return { text: await leaveAfter(answer, events), id: String(answer.headers['x-generation-id']) }
 }
 
-/** The log row once it is there. */
-async function logged(key: string, id: string): Promise<Record<string, unknown>> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const page = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key })
-    if (page.body.total === 1) return page.body.logs[0]
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-  return assert.fail(`no log row of ${id}`)
+function logged(key: string, id: string): Promise<Record<string, unknown>> {
+  return loggedRow(tollgate, key, id)
 }
 
-test('a client that leaves a provider which stops billing is charged for what came, and no more', async () => {
+test('a client that leaves is charged for the tokens so far, and no more, where the provider stops billing', async () => {
   const { key } = await tollgate.createAccount()
-  const { id } = await leaveAfter(key, 'sandbox/chat', 'words=400 gap_ms=10', 6)
+  const { id } = await leave(key, 'sandbox/chat', 'words=400 gap_ms=10', 6)
   const row = await logged(key, id)
   assert.equal(row['status'], 'cancelled')
   assert.equal(row['billing_basis'], 'counted')
@@ -71,7 +59,7 @@ test('a client that leaves a provider which stops billing is charged for what ca
 
 test('a client that leaves a provider which keeps billing is charged by the real usage at the end', async () => {
   const { key } = await tollgate.createAccount()
-  const { id } = await leaveAfter(key, 'test/keeps', 'words=40 gap_ms=5 usage=11,40', 6)
+  const { id } = await leave(key, 'test/keeps', 'words=40 gap_ms=5 usage=11,40', 6)
   const row = await logged(key, id)
   assert.equal(row['status'], 'cancelled')
   assert.equal(row['billing_basis'], 'drained')
@@ -80,7 +68,7 @@ test('a client that leaves a provider which keeps billing is charged by the real
 
 test('a stream with X-Request-Id is numbered, survives the disconnect and is resumed from where the client was', async () => {
   const { key } = await tollgate.createAccount()
-  const { text, id } = await leaveAfter(key, 'sandbox/chat', 'words=30 gap_ms=10', 8, { 'x-request-id': 'resume-1' })
+  const { text, id } = await leave(key, 'sandbox/chat', 'words=30 gap_ms=10', 8, { 'x-request-id': 'resume-1' })
   const numbers = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number))
   assert.deepEqual(
     numbers,
@@ -103,7 +91,7 @@ test('a stream with X-Request-Id is numbered, survives the disconnect and is res
 test('another account cannot see the stream, and an unknown one is 404 stream_not_found', async () => {
   const { key } = await tollgate.createAccount()
   const other = await tollgate.createAccount()
-  const { id } = await leaveAfter(key, 'sandbox/chat', 'words=5', 100, { 'x-request-id': 'mine' })
+  const { id } = await leave(key, 'sandbox/chat', 'words=5', 100, { 'x-request-id': 'mine' })
   for (const [asked, who] of [
     ['mine', other.key],
     [id, other.key],
@@ -115,9 +103,9 @@ test('another account cannot see the stream, and an unknown one is 404 stream_no
   }
 })
 
-test('a cancelled stream stops, is charged for what came, and its connection breaks', async () => {
+test('a cancelled stream stops, is charged for the tokens so far, and its connection breaks', async () => {
   const { key } = await tollgate.createAccount()
-  const running = leaveAfter(key, 'sandbox/chat', 'words=2000 gap_ms=10', 5_000, { 'x-request-id': 'to-cancel' }).then(
+  const running = leave(key, 'sandbox/chat', 'words=2000 gap_ms=10', 5_000, { 'x-request-id': 'to-cancel' }).then(
     () => 'ended',
     () => 'broke',
   )

@@ -10,7 +10,8 @@ import { patient } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-// The provider's half of the fault matrix (reliability.md 2, F20 to F30): what the client sees, and that it cost nothing.
+// The provider's half of the fault matrix (guarantees.md F20 to F30): what the client sees, and that it cost
+// nothing.
 
 const SSE = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -133,7 +134,7 @@ function text(answer: FoldedAnswer): string {
   return answer.choices.get(0)?.text ?? ''
 }
 
-/** The fault alone gives `code`; beside a healthy provider the client never notices. */
+/** The fault gives `code` where no other provider is left; beside a healthy one the client does not notice it. */
 async function expectFault(code: number, slug = 'bad'): Promise<void> {
   for (const stream of [false, true]) {
     assert.equal((await ask(`alone/${slug}`, stream)).error?.code, code, `alone, ${stream ? 'streamed' : 'plain'}`)
@@ -148,7 +149,7 @@ async function residentMb(): Promise<number> {
 
 describe('F20: the provider cannot be reached', () => {
   for (const slug of ['closed', 'nowhere']) test(slug, () => expectFault(503, slug))
-  test('a connection that nobody answers ends at the connect limit', async () => {
+  test('a connection that is not accepted ends at the connect limit', async () => {
     const startedMs = performance.now()
     assert.equal(text(await ask('with/silent', false)), 'from the other')
     assert.ok(performance.now() - startedMs < patient(3_000))
@@ -218,7 +219,7 @@ describe('F24: the connection ends too early', () => {
     },
   }
   for (const [name, script] of Object.entries(cuts)) {
-    test(`${name}: the client is told, and pays nothing`, async () => {
+    test(`${name}: the client gets an error and pays nothing`, async () => {
       rawScript = script
       const answer = await ask('alone/raw', true)
       assert.equal(text(answer), 'begun')
@@ -369,7 +370,7 @@ describe('F29: busy and broken', () => {
     [404, 502],
     [408, 504],
   ] as const) {
-    test(`${status} alone is ${code}, beside another provider nothing`, async () => {
+    test(`${status} of the only provider is ${code}; with another provider the request succeeds`, async () => {
       bad.answer((response) =>
         response.writeHead(status, JSON_TYPE).end('{"error":{"message":"canary-upstream-key of org-secret"}}'),
       )
@@ -401,7 +402,7 @@ describe('F30: too much', () => {
     assert.equal(text(await ask('with/raw', false)), 'from the other')
   })
 
-  test('bytes after the end reach nobody, not even the next request on the connection', async () => {
+  test('bytes after the end reach no client, not even the next request on the connection', async () => {
     const body = JSON.stringify({
       ...GOOD,
       choices: [{ index: 0, message: { role: 'assistant', content: 'first' }, finish_reason: 'stop' }],

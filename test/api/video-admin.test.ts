@@ -4,19 +4,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { until } from '../harness/patience.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startVideoProvider, type VideoProvider } from '../harness/video-provider.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 
 let provider: VideoProvider
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-admin-'))
 const [oldKek, newKek] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 
-function start(kek: string): Promise<Tollgate> {
-  return startTollgate({
+function start(kek: string): Promise<InProcessServer> {
+  return startInProcess({
     dataDir,
     env: { TOLLGATE_KEK: kek },
     catalog: `
@@ -45,16 +45,15 @@ async function parkedJob(prompt: string): Promise<string> {
     return true
   })
   const { id } = await createVideo(tollgate, key, { model: 'test/film', prompt })
-  for (;;) {
+  await until(20_000, 'the submission is parked', async () => {
     const { body } = await tollgate.admin('GET', '/admin/v1/videos/parked')
-    if (body.data.some((job: { id: string }) => job.id === id)) break
-    await delay(20)
-  }
+    return body.data.some((job: { id: string }) => job.id === id)
+  })
   provider.script(null)
   return id
 }
 
-test('a parked job is listed for the operator, who says what became of it', async () => {
+test('a parked job is listed for the operator, who ends it by its real outcome', async () => {
   const arrived = await parkedJob('it arrived')
   const lost = await parkedJob('it never did')
   const { body } = await tollgate.admin('GET', '/admin/v1/videos/parked')
@@ -89,7 +88,7 @@ test('a parked job is listed for the operator, who says what became of it', asyn
   await assertAuditClean(tollgate)
 })
 
-test('a rotated KEK seals the prompts anew: they are read without the old one', async () => {
+test('a rotated KEK encrypts the prompts again: they are read without the old one', async () => {
   const { id } = await createVideo(tollgate, key, { model: 'test/film', prompt: 'written before' })
   await videoUntil(tollgate, key, id, 'completed')
   await tollgate.stop()

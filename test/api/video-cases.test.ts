@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { recordedCase, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream, type Replay, type SeenRequest } from '../harness/replay.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { found } from '../harness/patience.ts'
 
+const LIMIT_MS = 40_000
 const VERSION = '39ed52f2a78e934b3ba6e2a89f5b1c712de7dfea535525255b1aa35c5565e08b'
 
 const XAI = recordedCase('xai/videos/grok-imagine-create-poll-download')
@@ -105,7 +106,7 @@ const CASES: readonly JobCase[] = [
 ]
 
 let replay: Replay
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 
 before(async () => {
@@ -118,7 +119,7 @@ before(async () => {
     ({ upstreamModel }, index) =>
       `  - { id: test/case-${index}, type: video, endpoints: [{ provider: case-${index}, model: '${upstreamModel}', price: { currency: RUB, video_second: 1.5 } }] }`,
   )
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `rate_limit: { requests: 100000, window: 60 }\nproviders:\n${providers.join('\n')}\nmodels:\n${models.join('\n')}\n`,
   })
   key = (await tollgate.createAccount({ balance: 1_000 })).key
@@ -137,16 +138,6 @@ function idOf({ body }: RecordedCase): string {
 
 async function seenOf(name: string): Promise<readonly SeenRequest[]> {
   return (await replay.requests()).filter((seen) => seen.case === name)
-}
-
-async function until<T>(what: string, look: () => Promise<T | null>, limitMs = 40_000): Promise<T> {
-  const deadline = performance.now() + limitMs
-  for (;;) {
-    const found = await look()
-    if (found !== null) return found
-    assert.ok(performance.now() < deadline, what)
-    await delay(100)
-  }
 }
 
 test('every recorded case of jobs and videos is among those below', () => {
@@ -172,13 +163,13 @@ describe('recorded jobs', { concurrency: true }, () => {
         assert.equal(record.error_type, errorType)
         assert.doesNotMatch(JSON.stringify(record), /upstream-canary-key|authentication token/)
       } else if (end === 'parked') {
-        await until('it is parked', async () =>
+        await found(LIMIT_MS, 'it is parked', async () =>
           tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null,
         )
         assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
       } else await videoUntil(tollgate, account.key, id, 'in_progress')
       if (pollsMin !== undefined)
-        await until('it is polled', async () =>
+        await found(LIMIT_MS, 'it is polled', async () =>
           (await seenOf(name)).filter(
             ({ method, path }) => method === 'GET' && path.endsWith(`${polledUnder}/${idOf(recordedCase(name))}`),
           ).length >= pollsMin

@@ -1,84 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { request } from 'undici'
-import { until } from '../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
-import {
-  isDownload,
-  json,
-  startVideoProvider,
-  type VideoProvider,
-  type VideoProviderRequest,
-} from '../harness/video-provider.ts'
-import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { isDownload, json } from '../harness/video-provider.ts'
+import { createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { first, tollgate, key, lastSubmission, serveVideos } from '../harness/video-world.ts'
+import { askedAgain } from '../harness/patience.ts'
+
+serveVideos()
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
-
-let first: VideoProvider
-let second: VideoProvider
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  first = await startVideoProvider()
-  second = await startVideoProvider()
-  tollgate = await startTollgate({
-    catalog: `
-rate_limit: { requests: 100000, window: 60 }
-rates: { USD: 100 }
-providers:
-  openai-like: { name: Openai Like, adapter: openai, base_url: '${first.url}/v1', api_key: key-one }
-  dear: { name: Dear, adapter: openai, base_url: '${second.url}/v1', api_key: key-two }
-  pooled: { adapter: openai, base_url: '${first.url}/v1', api_key: [bad-key, good-key] }
-  router: { adapter: openai, base_url: '${first.url}/api/v1', api_key: k, dialect: { videos: openrouter } }
-  x: { adapter: openai, base_url: '${first.url}/v1', api_key: k, dialect: { videos: xai } }
-  google: { adapter: gemini, base_url: '${first.url}/v1beta', api_key: g-key }
-  replicate: { adapter: replicate, base_url: '${first.url}/v1', api_key: r-key }
-  dead: { adapter: openai, base_url: 'http://127.0.0.1:1/v1', api_key: k }
-models:
-${model('openai', 'openai-like', 'sora-2')}
-${model('router', 'router', 'vendor/film')}
-${model('x', 'x', 'grok-imagine-video')}
-${model('veo', 'google', 'veo-3.1')}
-${model('replicate', 'replicate', 'minimax/video-01')}
-${model('pooled', 'pooled', 'sora-2')}
-  - id: test/two
-    type: video
-    input_modalities: [text, image]
-    supported_durations: [4]
-    endpoints:
-      - { provider: openai-like, model: sora-2, price: { currency: RUB, video_second: 1 } }
-      - { provider: dear, model: sora-2-dear, price: { currency: USD, video_second: 0.02 } }
-  - id: test/dead-first
-    type: video
-    supported_durations: [4]
-    endpoints:
-      - { provider: dead, model: m, price: { currency: RUB, video_second: 1 } }
-      - { provider: openai-like, model: sora-2, price: { currency: RUB, video_second: 1 } }
-  - id: test/narrow
-    type: video
-    supported_durations: [4]
-    supported_sizes: [1280x720]
-    endpoints: [{ provider: openai-like, model: sora-2, supported_parameters: [size], price: { currency: RUB, request: 1 } }]
-`,
-  })
-  key = (await tollgate.createAccount({ balance: 10_000 })).key
-})
-
-function model(name: string, provider: string, upstream: string): string {
-  return `  - { id: test/${name}, type: video, input_modalities: [text, image], supported_durations: [4, 8], supported_sizes: [1280x720, 720x1280], endpoints: [{ provider: ${provider}, model: ${upstream}, price: { currency: RUB, video_second: 1 }, supported_parameters: [size, duration, resolution, aspect_ratio, frame_images, input_references, generate_audio, seed, user] }] }`
-}
-
-beforeEach(() => {
-  first.script(null)
-  second.script(null)
-})
-
-after(async () => {
-  await assertAuditClean(tollgate)
-  await tollgate.stop()
-  await Promise.all([first.close(), second.close()])
-})
 
 async function contentOf(id: string, index = 0): Promise<Buffer> {
   const answer = await request(`${tollgate.url}/v1/videos/content?id=${id}&index=${index}`, {
@@ -86,12 +16,6 @@ async function contentOf(id: string, index = 0): Promise<Buffer> {
   })
   assert.equal(answer.statusCode, 200)
   return Buffer.from(await answer.body.arrayBuffer())
-}
-
-function lastSubmission(provider: VideoProvider): VideoProviderRequest {
-  const found = provider.submissions.at(-1)
-  assert.ok(found)
-  return found
 }
 
 test('OpenAI: the words of the request, the key on each call, the content from its place', async () => {
@@ -119,7 +43,7 @@ test('OpenAI: the words of the request, the key on each call, the content from i
   assert.ok((await contentOf(id)).equals(first.video))
 })
 
-test('an endpoint’s supported parameters narrow what is sent', async () => {
+test('an endpoint’s supported parameters limit the sent parameters', async () => {
   const { id } = await createVideo(tollgate, key, { model: 'test/narrow', prompt: 'A lake', user: 'me' })
   await videoUntil(tollgate, key, id, 'completed')
   assert.deepEqual(lastSubmission(first).body, { model: 'sora-2', prompt: 'A lake', size: '1280x720' })
@@ -337,12 +261,15 @@ test('Replicate: a prediction with its progress, and its file', async () => {
     frame_images: [{ image_url: PNG }],
   })
   const progress = new Set<number>()
-  let record = await videoUntil(tollgate, key, id, 'in_progress')
-  while (record.status === 'in_progress') {
-    progress.add(record.progress)
-    record = (await tollgate.request('GET', `/v1/videos/${id}`, { key })).body
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await videoUntil(tollgate, key, id, 'in_progress')
+  const { body: record } = await askedAgain(
+    () => tollgate.request('GET', `/v1/videos/${id}`, { key }),
+    ({ body }) => {
+      progress.add(body.progress)
+      return body.status === 'in_progress'
+    },
+    20,
+  )
   assert.equal(record.status, 'completed')
   assert.ok(progress.has(42), [...progress].join())
   assert.equal(lastSubmission(first).path, '/v1/models/minimax/video-01/predictions')
@@ -350,177 +277,3 @@ test('Replicate: a prediction with its progress, and its file', async () => {
     input: { prompt: 'A lake', duration: 4, size: '1280x720', image: PNG, seed: 1 },
   })
 })
-
-test('a provider that refuses is followed by the next, at its own price; the log names who served', async () => {
-  const account = await tollgate.createAccount({ balance: 100 })
-  first.script((seen, response) =>
-    seen.method === 'POST' ? json(response, 500, { error: { message: 'trouble' } }) : false,
-  )
-  const created = await createVideo(tollgate, account.key, {
-    model: 'test/two',
-    prompt: 'x',
-    provider: { sort: 'price' },
-  })
-  assert.deepEqual(created['usage'], { estimated_cost: 8, currency: 'RUB' }, 'held at the dearest')
-  const done = await videoUntil(tollgate, account.key, created.id, 'completed')
-  assert.equal(done.usage.cost, 8)
-  assert.equal(lastSubmission(second).body?.['model'], 'sora-2-dear')
-  const { logs } = (await tollgate.request('GET', `/v1/generation?generation_id=${created.id}`, { key: account.key }))
-    .body
-  assert.deepEqual([logs[0].provider_name, logs[0].total_cost], ['Dear', 8])
-  first.script(null)
-  const cheap = await videoUntil(
-    tollgate,
-    account.key,
-    (await createVideo(tollgate, account.key, { model: 'test/two', prompt: 'x', provider: { order: ['openai-like'] } }))
-      .id,
-    'completed',
-  )
-  assert.equal(cheap.usage.cost, 4, 'charged by the one that served')
-  assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 88, reserved: 0 })
-})
-
-test('a provider that takes no connection is followed by the next: nothing can have arrived', async () => {
-  const { id } = await createVideo(tollgate, key, {
-    model: 'test/dead-first',
-    prompt: 'x',
-    provider: { order: ['dead', 'openai-like'] },
-  })
-  await videoUntil(tollgate, key, id, 'completed')
-})
-
-test('a request that the provider calls wrong is not brought to another', async () => {
-  const before = second.submissions.length
-  first.script((seen, response) =>
-    seen.method === 'POST'
-      ? json(response, 400, {
-          error: { message: 'The prompt is not allowed by our content policy', code: 'content_policy_violation' },
-        })
-      : false,
-  )
-  const failed = await videoUntil(
-    tollgate,
-    key,
-    (await createVideo(tollgate, key, { model: 'test/two', prompt: 'x', provider: { order: ['openai-like'] } })).id,
-    'failed',
-  )
-  assert.deepEqual(
-    [failed.error_type, failed.error],
-    ['content_filtered', 'The prompt is not allowed by our content policy'],
-  )
-  assert.equal(second.submissions.length, before)
-})
-
-test('a key that is refused is followed by the next of its pool, and the job is asked for with the key that it went with', async () => {
-  first.script((seen, response) =>
-    seen.headers.authorization === 'Bearer bad-key'
-      ? json(response, 401, { error: { message: 'Incorrect API key' } })
-      : false,
-  )
-  for (let times = 0; times < 2; times += 1) {
-    const { id } = await createVideo(tollgate, key, { model: 'test/pooled', prompt: 'x' })
-    await videoUntil(tollgate, key, id, 'completed')
-  }
-  const looks = first.requests.filter(
-    ({ method, headers }) => method === 'GET' && headers.authorization === 'Bearer bad-key',
-  )
-  assert.deepEqual(looks, [])
-})
-
-test('lost answers: a reset, a 504 and an answer without a job park the submission; no other provider is asked', async () => {
-  const account = await tollgate.createAccount({ balance: 100 })
-  const before = second.submissions.length
-  const losses: readonly Parameters<VideoProvider['script']>[0][] = [
-    (seen, response) => {
-      if (seen.method !== 'POST') return false
-      response.socket?.resetAndDestroy()
-      return true
-    },
-    (seen, response) => seen.method === 'POST' && json(response, 504, { error: { message: 'gateway timeout' } }),
-    (seen, response) => seen.method === 'POST' && json(response, 200, { object: 'nothing' }),
-  ]
-  for (const loss of losses) {
-    first.script(loss)
-    const arrived = first.arrival(({ method }) => method === 'POST')
-    const { id } = await createVideo(tollgate, account.key, {
-      model: 'test/two',
-      prompt: 'x',
-      provider: { order: ['openai-like'] },
-    })
-    await arrived
-    await until(20_000, 'it is parked', () =>
-      tollgate.logs().some((line) => line.includes(id) && line.includes('parked')),
-    )
-    assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
-  }
-  assert.equal(second.submissions.length, before)
-  assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100, reserved: 24 })
-})
-
-test('polls that fail and a file that breaks off are tried again, and nothing is charged before the whole file is stored', async () => {
-  const account = await tollgate.createAccount({ balance: 100 })
-  let polls = 0
-  let downloads = 0
-  first.script((seen, response) => {
-    if (seen.method === 'POST') return false
-    if (isDownload(seen)) {
-      downloads += 1
-      if (downloads > 1) return false
-      response
-        .writeHead(200, { 'content-type': 'video/mp4', 'content-length': first.video.length })
-        .write(first.video.subarray(0, 100), () => response.destroy())
-      return true
-    }
-    polls += 1
-    if (polls === 1) return json(response, 503, { error: { message: 'busy' } })
-    return json(response, 200, { id: 'x', status: 'completed' })
-  })
-  const { id } = await createVideo(tollgate, account.key, { model: 'test/openai', prompt: 'x' })
-  await videoUntil(tollgate, account.key, id, 'in_progress')
-  assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100, reserved: 4 })
-  await videoUntil(tollgate, account.key, id, 'completed')
-  assert.equal(downloads, 2)
-  assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 96, reserved: 0 })
-})
-
-test('a job that its provider does not know any more fails, and is free', { timeout: 60_000 }, async () => {
-  first.script(
-    (seen, response) => seen.method === 'GET' && json(response, 404, { error: { message: 'no such video' } }),
-  )
-  const failed = await videoUntil(
-    tollgate,
-    key,
-    (await createVideo(tollgate, key, { model: 'test/openai', prompt: 'x' })).id,
-    'failed',
-    40_000,
-  )
-  assert.deepEqual([failed.error_type, failed.usage.cost], ['provider_error', 0])
-})
-
-test(
-  'what is no video is never given for one, and an address inside our own network is not asked',
-  { timeout: 60_000 },
-  async () => {
-    const inner = second.requests.length
-    const contents: readonly Parameters<VideoProvider['script']>[0][] = [
-      (seen, response) => {
-        if (!isDownload(seen)) return false
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>')
-        return true
-      },
-      (seen, response) =>
-        seen.method === 'GET' &&
-        json(response, 200, { id: 'x', status: 'completed', video: { url: `${second.url}/files/inner.mp4` } }),
-    ]
-    for (const content of contents) {
-      first.script(content)
-      const { id } = await createVideo(tollgate, key, { model: 'test/openai', prompt: 'x' })
-      await videoUntil(tollgate, key, id, 'in_progress')
-      await until(15_000, 'the fetch is given up', () =>
-        tollgate.logs().some((line) => line.includes(id) && line.includes('could not be fetched')),
-      )
-      assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status, 'in_progress')
-    }
-    assert.equal(second.requests.length, inner)
-  },
-)

@@ -2,65 +2,38 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, PASSWORD, signUp } from '../harness/console-world.ts'
+import { buildConsole, chat, enter, makeKey, PASSWORD, signUp, textPattern, texts } from '../harness/console-world.ts'
 import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-const EN = {
-  signUp: 'Sign up',
-  signIn: 'Sign in',
-  email: 'E-mail',
-  password: 'Password',
-  name: 'Name',
-  overview: 'Overview',
-  wrong: /did not work/,
-  createKey: 'Create key',
-  kept: 'I have kept it',
-  redeem: 'Redeem',
-  code: 'Code',
-  added: /added/,
-  compare: /Compare 2 models/,
-  comparison: 'Comparison',
-  search: 'Search',
-  send: 'Send',
-  message: 'Message',
-  talk: /Cost of this talk ₽0\.\d+/,
-  route: 'Route',
-  bill: 'Bill',
-  hold: 'Hold',
-  settings: 'Settings',
-  save: 'Save',
-  zone: 'Time zone',
-  statement: 'Statement',
-}
-const RU: typeof EN = {
-  signUp: 'Регистрация',
-  signIn: 'Вход',
-  email: 'E-mail',
-  password: 'Пароль',
-  name: 'Имя',
-  overview: 'Обзор',
-  wrong: /Не получилось/,
-  createKey: 'Создать ключ',
-  kept: 'Я сохранил ключ',
-  redeem: 'Активировать',
-  code: 'Код',
-  added: /Зачислено/,
-  compare: /Сравнить 2 модели/,
-  comparison: 'Сравнение',
-  search: 'Поиск',
-  send: 'Отправить',
-  message: 'Сообщение',
-  talk: /Стоимость разговора 0,\d+/,
-  route: 'Маршрут',
-  bill: 'Счёт',
-  hold: 'Резерв',
-  settings: 'Настройки',
-  save: 'Сохранить',
-  zone: 'Часовой пояс',
-  statement: 'Выписка',
-}
+/** The texts of the console that the tests look for. */
+const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
+  signUp: t('entry.sign_up'),
+  signIn: t('entry.sign_in'),
+  email: t('entry.email'),
+  password: t('entry.password'),
+  name: t('entry.name'),
+  overview: t('nav.home'),
+  wrong: t('failure.title'),
+  createKey: t('keys.create'),
+  kept: t('keys.kept'),
+  redeem: t('money.redeem_button'),
+  code: t('money.code'),
+  comparison: t('models.compare_title'),
+  search: t('common.search'),
+  send: t('play.send'),
+  message: t('play.message'),
+  attempts: t('request.attempts'),
+  bill: t('request.bill'),
+  hold: t('request.hold'),
+  save: t('common.save'),
+  disabled: t('keys.disabled'),
+  csv: t('log.csv'),
+  added: textPattern(language, 'money.redeemed'),
+  compare: textPattern(language, 'models.compare'),
+  talk: textPattern(language, 'play.cost_all'),
+})
 
 /** A second model, to be compared with the first. */
 const CATALOGUE =
@@ -100,11 +73,12 @@ async function asCustomer(
   await guest.close()
 }
 
-for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] } as const)) {
+for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+  const words = wordsOf(language)
   const at = (name: string): string => `${name}.${language}@example.com`
 
   test(`1 (${language}): sign-up, sign-out, a wrong password, sign-in, settings`, { skip }, async () => {
-    const { page, troubles, close } = await visitor(browser, tollgate.url, { language })
+    const { page, troubles, follow, close } = await visitor(browser, tollgate.url, { language })
     await page.goto(tollgate.url)
     await page.getByRole('link', { name: words.signUp }).click()
     await page.getByLabel(words.name, { exact: true }).fill('Ann')
@@ -112,7 +86,7 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
     await page.getByRole('textbox', { name: words.password }).fill(PASSWORD)
     await page.getByRole('button', { name: words.signUp }).click()
     await page.getByRole('heading', { level: 1, name: words.overview }).waitFor()
-    await page.goto(`${tollgate.url}/settings`)
+    await follow('/settings')
     await page.getByRole('textbox', { name: words.name, exact: true }).fill('Ann Lee')
     await page.getByRole('button', { name: words.save }).click()
     await page.getByRole('button', { name: /^AL · / }).click()
@@ -157,9 +131,7 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
       const menu = page.getByRole('row', { name: /^from the browser/ }).getByRole('button')
       await menu.click()
       await page.getByRole('menuitem').nth(2).click()
-      await page
-        .getByRole('row', { name: language === 'en' ? /from the browser.*disabled/ : /from the browser.*отключён/ })
-        .waitFor()
+      await page.getByRole('row', { name: new RegExp(`from the browser.*${words.disabled}`) }).waitFor()
       assert.equal((await chat(tollgate, shown, 'Hello')).status, 403)
       await menu.click()
       await page.getByRole('menuitem').last().click()
@@ -181,17 +153,17 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
         await page.goto(`${tollgate.url}/usage`)
         await page.locator('main [role=img] svg rect').first().waitFor()
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
-        await page.goto(`${tollgate.url}/log?status=error`)
+        await guest.follow('/log?status=error')
         await page.getByRole('row').nth(1).waitFor()
         assert.equal(await page.getByRole('table').getByRole('row').filter({ hasText: 'sandbox/chat' }).count(), 1)
         await page.goto(`${tollgate.url}/log?app=${encodeURIComponent('https://notes.example')}`)
         await page.getByRole('table').getByRole('row').filter({ hasText: 'Notes' }).getByRole('link').click()
         await page.waitForURL(`${tollgate.url}/log/${id}`)
-        for (const section of [words.route, words.bill, words.hold])
+        for (const section of [words.attempts, words.bill, words.hold])
           await page.getByRole('heading', { level: 2, name: section, exact: true }).waitFor()
-        await page.goto(`${tollgate.url}/log`)
+        await guest.follow('/log')
         const csv = await guest.context.request.get(
-          `${tollgate.url}${await page.getByRole('link', { name: 'CSV' }).getAttribute('href')}`,
+          `${tollgate.url}${await page.getByRole('link', { name: words.csv }).getAttribute('href')}`,
         )
         assert.match(csv.headers()['content-type'] ?? '', /^text\/csv/)
         assert.match(await csv.text(), new RegExp(id))
@@ -228,7 +200,7 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
   })
 
   test(`7 (${language}): a code is redeemed, the ledger and the printable statement have it`, { skip }, async () => {
-    await asCustomer(at('money'), language, async (page) => {
+    await asCustomer(at('money'), language, async (page, { guest }) => {
       const code = (await tollgate.admin('POST', '/admin/v1/codes', { amount: 250 })).body.data[0].code
       await page.goto(`${tollgate.url}/top-up`)
       await page.getByRole('textbox', { name: words.code }).fill(code)
@@ -237,9 +209,9 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
       await page.getByRole('textbox', { name: words.code }).fill(code)
       await page.getByRole('button', { name: words.redeem }).click()
       await page.getByRole('alert').filter({ hasText: words.wrong }).waitFor()
-      await page.goto(`${tollgate.url}/ledger`)
+      await guest.follow('/ledger')
       await page.getByRole('cell', { name: /250[.,]00/ }).waitFor()
-      await page.goto(`${tollgate.url}/statement`)
+      await guest.follow('/statement')
       await page
         .getByText(/750[.,]00/)
         .first()

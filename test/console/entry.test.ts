@@ -105,7 +105,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
         await page.getByRole('button', { name: t('entry.sign_in') }).click()
         await page.getByRole('heading', { level: 1, name: t('nav.home') }).waitFor()
       }
-      await page.goto(`${tollgate.url}/security`)
+      await guest.follow('/security')
       await page.getByRole('cell', { name: t('security.method_recovery_code') }).waitFor()
       await page.getByRole('cell', { name: t('security.method_totp') }).waitFor()
       await section.getByRole('textbox', { name: t('entry.code') }).fill(recovery[1] ?? '')
@@ -155,7 +155,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
     await page.goto(tollgate.url)
     await page.getByRole('link', { name: t('entry.oidc', { name: 'Acme ID' }) }).click()
     await page.getByRole('heading', { level: 1, name: t('nav.home') }).waitFor()
-    await page.goto(`${tollgate.url}/security`)
+    await guest.follow('/security')
     const identities = page.getByRole('table', { name: t('security.oidc') })
     await identities
       .getByRole('row')
@@ -163,7 +163,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       .getByText(t('security.oidc_only'))
       .waitFor()
     await signOut(page, t)
-    // Nobody there vouches for the e-mail of somebody new.
+    // The issuer does not verify the e-mail of a new person.
     issuer.person = { sub: `stranger-${language}`, email: at('stranger'), email_verified: false }
     await page.getByRole('link', { name: t('entry.oidc', { name: 'Acme ID' }) }).click()
     await page
@@ -232,16 +232,16 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       assert.ok(payment !== undefined)
       assert.deepEqual(payment.amount, { value: '1234.50', currency: 'RUB' })
       await page.goto(payment.confirmation?.return_url ?? '')
-      const amount = language === 'en' ? '₽1,234.50' : /1\s234,50\s₽/
+      const amount = language === 'en' ? '₽1,234.50' : '1 234,50 ₽'
       await page
         .getByRole('status')
-        .filter({ hasText: language === 'en' ? 'Waiting for the payment of ₽1,234.50' : /Ждём платёж на 1\s234,50\s₽/ })
+        .filter({ hasText: t('money.pending', { amount }) })
         .waitFor()
       Object.assign(payment, { status: 'succeeded', paid: true })
       await page.getByRole('button', { name: t('money.check') }).click()
       await page
         .getByRole('status')
-        .filter({ hasText: language === 'en' ? '₽1,234.50 arrived' : /1\s234,50\s₽ зачислено/ })
+        .filter({ hasText: t('money.paid', { amount }) })
         .waitFor()
       await page.goto(`${tollgate.url}/ledger`)
       const row = page
@@ -273,7 +273,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
     await page.getByRole('textbox', { name: t('entry.password') }).fill(PASSWORD)
     await page.getByRole('button', { name: t('entry.setup_submit') }).click()
     await page.getByRole('heading', { level: 1, name: t('nav.security') }).waitFor()
-    await page.goto(`${fresh.url}/operator/accounts`)
+    await guest.follow('/operator/accounts')
     await page.getByRole('heading', { level: 1, name: t('nav.accounts') }).waitFor()
     await signOut(page, t)
     await page.goto(`${fresh.url}/setup?token=${token}`)

@@ -50,3 +50,14 @@ test('no page rounds an amount by itself', () => {
     'a first value of a price, which is typed on, and places in a picture',
   )
 })
+
+test('a period names its days in full, in the right case, and its year once', () => {
+  assert.deepEqual(createFormat('ru', 'UTC').span('2026-10-24', '2026-11-22'), {
+    from: '24 октября',
+    to: '22 ноября 2026 г.',
+  })
+  assert.deepEqual(createFormat('en', 'UTC').span('2025-12-24', '2026-01-22'), {
+    from: '24 December 2025',
+    to: '22 January 2026',
+  })
+})

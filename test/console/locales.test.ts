@@ -2,15 +2,21 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { EntryKind, RequestStory } from '../../src/cabinet/contract.ts'
-import type { Payment } from '../../src/cabinet/payment-contract.ts'
-import type { AuditInvariant } from '../../src/store/store.ts'
+import type { RequestStory } from '../../src/cabinet/log-contract.ts'
+import type { EntryKind } from '../../src/cabinet/money-contract.ts'
+import type { Payment } from '../../src/cabinet/money-contract.ts'
+import type { AuditInvariant } from '../../src/store/audit/audit-store.ts'
 import { localeTexts } from '../harness/console-world.ts'
-import { ERRORS, type ErrorType, type FieldCheck, type RefusalReason } from '../../src/errors.ts'
+import { ERRORS, type ErrorType } from '../../src/errors.ts'
+import type { FieldCheck, RefusalReason } from '../../src/refusals.ts'
 import type { AttemptReason, BillingBasis, EndReason } from '../../src/ledger/generation-record.ts'
+import type { CatalogWarningName } from '../../src/catalog/catalog-warning.ts'
 import { INPUT_MODALITIES, OUTPUT_MODALITIES } from '../../src/catalog/parameter-names.ts'
 import { EVENT_ACTIONS, EVENT_ACTORS } from '../../src/ledger/event-action.ts'
 import { METERS } from '../../src/meters.ts'
+import { REQUEST_TYPES } from '../../src/model-types.ts'
+import { ADMIN_ROUTES } from '../../src/admin/contract.ts'
+import { CABINET_ROUTES } from '../../src/cabinet/contract.ts'
 
 const SRC = join(import.meta.dirname, '../../src')
 const LANGUAGES = ['en', 'ru'] as const
@@ -50,18 +56,6 @@ const HOLD: Readonly<Record<NonNullable<RequestStory['hold']>['state'], true>> =
   settled_late: true,
 }
 const STATUS: Readonly<Record<RequestStory['status'], true>> = { completed: true, error: true, cancelled: true }
-const TYPE: Readonly<Record<RequestStory['type'], true>> = {
-  chat: true,
-  responses: true,
-  completions: true,
-  embeddings: true,
-  image: true,
-  tts: true,
-  transcription: true,
-  translation: true,
-  rerank: true,
-  video: true,
-}
 const ENTRY: Readonly<Record<EntryKind, true>> = { charge: true, topup: true, refund: true, adjustment: true }
 const INVARIANTS = Object.keys({
   I1: true,
@@ -95,10 +89,13 @@ const BASIS: Readonly<Record<BillingBasis, true>> = {
   provider_cost: true,
 }
 const CHECKS: Readonly<Record<FieldCheck, true>> = {
-  amount: true,
+  above_context: true,
   above_zero: true,
+  alias: true,
+  amount: true,
   bad_email: true,
   bad_timezone: true,
+  chat_context: true,
   code_required: true,
   csv_cell: true,
   csv_empty: true,
@@ -106,38 +103,76 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   csv_no_currency: true,
   csv_no_rate: true,
   csv_open_quote: true,
+  currency_code: true,
   cursor: true,
   day: true,
   days_most: true,
   decimal: true,
+  empty_key: true,
+  endpoint_twice: true,
+  factory_name: true,
+  far_price: true,
   flag: true,
   guessable: true,
+  header_name: true,
+  http_address: true,
+  incomplete_price: true,
+  items_most: true,
   kopecks: true,
   least: true,
   length: true,
   lines_most: true,
   list: true,
+  masked_key: true,
+  metadata_address: true,
+  model_id: true,
+  name_taken: true,
+  names_of: true,
   needs_limit: true,
+  no_currency: true,
+  no_endpoints: true,
+  no_prices: true,
+  no_rate: true,
   not_after: true,
   not_negative: true,
   not_set_up: true,
   not_zero: true,
   object: true,
   one_of: true,
+  operation_path: true,
+  other_adapter: true,
   other_id: true,
   own_key: true,
+  parameter_name: true,
   percentage: true,
+  picture_key: true,
   private_address: true,
   required: true,
+  rubles_only: true,
+  sdk_missing: true,
+  sdk_package: true,
   slug: true,
   text: true,
   text_length: true,
   time: true,
+  uncharged: true,
+  uncharged_search: true,
   unknown_field: true,
   unknown_model: true,
+  unknown_provider: true,
   used_code: true,
   whole: true,
+  wholes: true,
   wrong: true,
+}
+const CATALOG_WARNINGS: Readonly<Record<CatalogWarningName, true>> = {
+  bundled_unrated: true,
+  bundled_waiting: true,
+  models_waiting: true,
+  markup_below: true,
+  pictures_unpriced: true,
+  sells_below_cost: true,
+  unroutable: true,
 }
 const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   account_missing: true,
@@ -178,18 +213,18 @@ const errorTypes: readonly ErrorType[] = Object.entries(ERRORS).map(([name, row]
   'errorType' in row ? row.errorType : (name as ErrorType),
 )
 
-/** The fields that the routes of the console read from a body. */
+/** Bodies of the catalogue and of the settings: the names of their fields are shown as they are. */
+const AS_THEY_ARE = / \/admin\/v1\/(?:catalog|providers|models|settings)\b/
+
+/** The fields of the bodies that the console sends, from the schemas of its routes. */
 function fieldNames(): readonly string[] {
-  const sources = ['admin', 'cabinet']
-    .flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC }))
-    .map((file) => readFileSync(join(SRC, file), 'utf8'))
-  const names = sources.flatMap((text) =>
-    [
-      ...text.matchAll(
-        /(?:fields|given)\.(?:text|requiredText|oneOf|flag|whole|optionalWhole|amount|time|texts|object)\('(\w+)'|(?:fieldError)\('(\w+)'/g,
-      ),
-    ].map(([, read, refused]) => read ?? refused ?? ''),
-  )
+  const routes: readonly (readonly [string, object])[] = [
+    ...Object.entries(ADMIN_ROUTES),
+    ...Object.entries(CABINET_ROUTES),
+  ]
+  const names = routes
+    .filter(([route]) => !AS_THEY_ARE.test(route))
+    .flatMap(([, row]) => ('body' in row ? Object.keys(Object(row.body).properties ?? {}) : []))
   assert.ok(names.length > 40)
   return [...new Set(names)]
 }
@@ -211,6 +246,7 @@ const LISTS: readonly {
   { what: 'reasons of an end', of: 'finish', names: Object.keys(FINISH), whole: true },
   { what: 'bases of a bill', of: 'request', names: Object.keys(BASIS).map((name) => `basis_${name}`) },
   { what: 'checks of fields', of: 'check', names: Object.keys(CHECKS), whole: true },
+  { what: 'warnings of the catalogue', of: 'catalog_warning', names: Object.keys(CATALOG_WARNINGS), whole: true },
   { what: 'reasons of a refusal', of: 'refusal', names: Object.keys(REFUSALS), whole: true },
   { what: 'fields of forms', of: 'field', names: fieldNames() },
   {
@@ -224,7 +260,7 @@ const LISTS: readonly {
   { what: 'states of payments', of: 'money', names: Object.keys(PAYMENT).map((name) => `state_${name}`) },
   { what: 'states of holds', of: 'request', names: Object.keys(HOLD).map((name) => `hold_${name}`) },
   { what: 'statuses of requests', of: 'status', names: Object.keys(STATUS), whole: true },
-  { what: 'types of requests', of: 'type', names: Object.keys(TYPE), whole: true },
+  { what: 'types of requests', of: 'type', names: REQUEST_TYPES, whole: true },
   { what: 'kinds of entries', of: 'ledger', names: Object.keys(ENTRY) },
   {
     what: 'what models take and give',
@@ -279,7 +315,7 @@ test('no Russian text holds a run of English words', () => {
   }
 })
 
-test('what is counted has every plural form of its language', () => {
+test('a counted text has every plural form of its language', () => {
   for (const [language, texts] of LOCALES) {
     const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories
     const found = new Map(flat(texts))
@@ -312,4 +348,23 @@ test('no refusal of the console is made without its name', () => {
         .map(([line]) => `${file}: ${line}`),
     )
   assert.deepEqual(bare, [])
+})
+
+const FINDERS = /(?:getBy(?:Text|Label|Placeholder)\(\s*|getByRole\([^()]*\bname: |\bhasText: )'([^'\n]+)'/g
+
+test('a test finds a text of the console by its key: a changed text breaks no test of one language only', () => {
+  const textsIn = (part: Texts): readonly string[] =>
+    Object.values(part).flatMap((value) => (typeof value === 'string' ? [value] : textsIn(value)))
+  const known = new Set(LOCALES.flatMap(([, all]) => textsIn(all)))
+  const root = join(import.meta.dirname, '../..')
+  const found = globSync(['test/console/*.ts', 'test/harness/*.ts', 'scripts/*.ts', 'bench/*.ts'], {
+    cwd: root,
+  }).flatMap((path) =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(FINDERS)]
+      .filter(([, text = '']) => known.has(text))
+      .map(([, text]) => `${path}: '${text}'`),
+  )
+  assert.deepEqual(found, [])
+  for (const text of ["page.getByText('x')", "page.getByRole('button', { name: 'x' })", "row.filter({ hasText: 'x' })"])
+    assert.equal([...text.matchAll(FINDERS)].length, 1, text)
 })

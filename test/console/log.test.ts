@@ -23,7 +23,7 @@ const skip = browserSkip()
 const ROWS = form({ short: 20_000, long: 120_000 })
 /** Each action is tried until it was once as fast: a busy machine spoils some. */
 const TRIES_MAX = 8
-const PAGES_DOWN = 30
+const PAGES_DOWN = form({ short: 10, long: 30 })
 /** From the click or key to the painted rows. */
 const MS_MAX = 300
 

@@ -41,7 +41,7 @@ test('an amount reads as it was written, whichever mark its language has and how
   assert.equal(read('−5,5', { decimals: 2, least: -10 }), '-5.5')
 })
 
-test('what may mean two numbers is refused with both, and so is what is none', () => {
+test('a text that may mean two numbers is refused with both, and so is one that is no number', () => {
   assert.deepEqual(readNumber('1,234', MONEY), {
     problem: 'ambiguous',
     shown: { text: '1,234', whole: '1234', fraction: '1.2340' },

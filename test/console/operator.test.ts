@@ -1,48 +1,42 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
+import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
+import {
+  buildConsole,
+  chat,
+  enter,
+  makeKey,
+  promote,
+  signUp,
+  textPattern,
+  texts,
+  type Customer,
+} from '../harness/console-world.ts'
 import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-const EN = {
-  post: 'Post',
-  reason: 'Note',
-  amount: 'Amount',
-  lock: 'Lock the API',
-  codes: 'New codes',
-  add: 'Add provider',
-  short: 'Short name',
-  adapter: 'Adapter',
-  key: 'API key of the provider',
-  show: 'Show the difference',
-  document: 'Catalogue',
-  apply: /^Apply \d+ change/,
-  start: 'Start maintenance',
-  end: 'End maintenance',
-  fine: 'Every ruble is where it should be',
-  unblock: 'Unblock',
-}
-const RU: typeof EN = {
-  post: 'Провести',
-  reason: 'Примечание',
-  amount: 'Сумма',
-  lock: 'Заблокировать API',
-  codes: 'Новые коды',
-  add: 'Добавить провайдера',
-  short: 'Короткое имя',
-  adapter: 'Адаптер',
-  key: 'API-ключ провайдера',
-  show: 'Показать различия',
-  document: 'Каталог',
-  apply: /^Применить \d+ изменени/,
-  start: 'Начать обслуживание',
-  end: 'Закончить обслуживание',
-  fine: 'Каждый рубль на своём месте',
-  unblock: 'Разблокировать',
-}
+/** The texts of the console that the tests look for. */
+const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
+  post: t('accounts.post'),
+  reason: t('ledger.reason'),
+  amount: t('money.amount'),
+  lock: t('accounts.do_locked'),
+  codes: t('codes.create'),
+  cancel: t('common.cancel'),
+  add: t('providers.add'),
+  short: t('providers.slug'),
+  adapter: t('providers.adapter'),
+  key: t('providers.key'),
+  show: t('catalog.compare'),
+  document: t('catalog.document'),
+  start: t('service.maintenance_on'),
+  end: t('service.maintenance_off'),
+  fine: t('audit.ok'),
+  unblock: t('blocks.lift'),
+  apply: textPattern(language, 'catalog.apply'),
+})
 
 let tollgate: Tollgate
 let browser: Browser
@@ -67,15 +61,19 @@ after(async () => {
   await tollgate.stop()
 })
 
-async function asOperator(language: 'en' | 'ru', run: (page: Page) => Promise<void>): Promise<void> {
+async function asOperator(
+  language: 'en' | 'ru',
+  run: (page: Page, follow: Visitor['follow']) => Promise<void>,
+): Promise<void> {
   const guest = await visitor(browser, tollgate.url, { language })
   await enter(guest.context, tollgate, operator)
-  await run(guest.page)
+  await run(guest.page, guest.follow)
   assert.deepEqual(guest.troubles, [])
   await guest.close()
 }
 
-for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] } as const)) {
+for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+  const words = wordsOf(language)
   test(`8 (${language}): an account is found, topped up, locked and let go`, { skip }, async () => {
     await asOperator(language, async (page) => {
       const before = (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance
@@ -242,6 +240,19 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
           .getByRole('row', { name: new RegExp(id) })
           .getByRole('button', { name: t('common.edit') })
           .click()
+        await sell.nth(0).fill('50')
+        await compare.click()
+        await dialog
+          .getByText(
+            t('catalog_warning.sells_below_cost', {
+              model: id,
+              endpoint: 'sandbox/chat',
+              key: t('price.prompt'),
+              sell: '50',
+              cost: '100',
+            }),
+          )
+          .waitFor()
         await sell.nth(0).fill('150')
         await compare.click()
         await dialog
@@ -280,13 +291,13 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
     `8 (${language}): codes are made, requests, margin, health, the audit and its log are read, a blocked address is let in`,
     { skip },
     async () => {
-      await asOperator(language, async (page) => {
+      await asOperator(language, async (page, follow) => {
         await page.goto(`${tollgate.url}/operator/codes`)
         await page.getByRole('button', { name: words.codes }).click()
         await page.getByRole('dialog').getByRole('button', { name: words.codes }).click()
         await page
           .getByRole('dialog')
-          .filter({ has: page.getByRole('button', { name: language === 'en' ? 'Cancel' : 'Отмена' }) })
+          .filter({ has: page.getByRole('button', { name: words.cancel }) })
           .getByRole('button', { name: words.codes })
           .click()
         const code = await page.getByRole('dialog').locator('code').innerText()
@@ -296,17 +307,17 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
           .getByRole('cell', { name: /sandbox\/chat/ })
           .first()
           .waitFor()
-        await page.goto(`${tollgate.url}/operator/margin`)
+        await follow('/operator/margin')
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
-        await page.goto(`${tollgate.url}/operator/health`)
+        await follow('/operator/health')
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
-        await page.goto(`${tollgate.url}/operator/audit`)
+        await follow('/operator/audit')
         await page.getByText(words.fine).waitFor()
-        await page.goto(`${tollgate.url}/operator/events`)
+        await follow('/operator/events')
         await page.getByRole('cell', { name: 'root@example.com' }).first().waitFor()
         for (let index = 0; index < 25; index += 1)
           await tollgate.request('GET', '/v1/user/balance', { key: 'sk-tg-no' })
-        await page.goto(`${tollgate.url}/operator/ip-blocks`)
+        await follow('/operator/ip-blocks')
         await page.getByRole('button', { name: words.unblock }).click()
         await page.getByRole('button', { name: words.unblock }).waitFor({ state: 'detached' })
       })
@@ -314,17 +325,17 @@ for (const [language, words] of form({ short: [['ru', RU]], long: [['en', EN]] }
   )
 }
 
-test('a customer is told that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
+test('a customer sees that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
   const guest = await visitor(browser, tollgate.url)
   const stranger = await signUp(tollgate, 'eve@example.com')
   await enter(guest.context, tollgate, stranger)
   await guest.page.goto(`${tollgate.url}/operator/accounts`)
-  await guest.page.getByText('This part is for administrators').waitFor()
+  await guest.page.getByText(texts('en')('operator.not_for_you')).waitFor()
   assert.equal((await guest.page.content()).includes('ann@example.com'), false)
   await guest.close()
 })
 
-async function compareAndApply(page: Page, words: typeof EN): Promise<void> {
+async function compareAndApply(page: Page, words: ReturnType<typeof wordsOf>): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: words.show }).click()
   await dialog.getByRole('button', { name: words.apply }).click()

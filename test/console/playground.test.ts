@@ -115,7 +115,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       const [row] = (await tollgate.request('GET', '/cabinet/v1/log?limit=5', { headers: customer.headers })).body.data
       assert.ok(row.cost > 0)
       assert.equal(Number(shown.replaceAll(/[^\d.,]/g, '').replace(',', '.')), row.cost)
-      await page.goto(`${tollgate.url}/log`)
+      await guest.follow('/log')
       const cells = page
         .getByRole('row')
         .filter({ hasText: `sandbox/${kind}` })

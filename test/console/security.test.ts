@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, promote, signUp, type Customer } from '../harness/console-world.ts'
+import { buildConsole, chat, enter, makeKey, promote, signUp, type Customer, texts } from '../harness/console-world.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -84,7 +84,7 @@ test('hostile titles, referers, key names, reasons and notes are text wherever t
     const guest = await visitor(browser, tollgate.url)
     await enter(guest.context, tollgate, who)
     for (const path of paths) {
-      await guest.page.goto(`${tollgate.url}${path}`)
+      await guest.follow(path)
       await guest.settled()
       assert.equal(await guest.page.evaluate('window.hacked'), undefined, path)
       assert.equal(
@@ -135,7 +135,7 @@ test('the console cannot be framed, and a link cannot lead away after sign-in', 
   await guest.page.goto(`${tollgate.url}/sign-in?next=//evil.example/`)
   await enter(guest.context, tollgate, customer)
   await guest.page.reload()
-  await guest.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await guest.page.getByRole('heading', { level: 1, name: texts('en')('nav.home') }).waitFor()
   assert.equal(new URL(guest.page.url()).origin, tollgate.url)
   const page = await tollgate.request('GET', '/')
   assert.match(page.headers['content-security-policy'] ?? '', /frame-ancestors 'none'/)

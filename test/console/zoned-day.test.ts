@@ -29,7 +29,7 @@ test('hours of three years are in the day that they are shown in', () => {
   }
 })
 
-test('what is no day is none', () => {
+test('a text that is no day is refused', () => {
   assert.equal(lastSecondOf('2026-11-21', 'Europe/Moscow'), '2026-11-21T20:59:59.000Z')
   for (const text of ['', '2026-13-01', '21.11.2026', 'today'])
     assert.equal(startOfDay(text, 'UTC') ?? endOfDay(text, 'UTC') ?? lastSecondOf(text, 'UTC'), null, text)

@@ -1,30 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'node:test'
 import { request } from 'undici'
-import { patient } from '../harness/patience.ts'
+import type { Answer } from '../harness/in-process.ts'
+import { serveSandbox } from '../harness/served.ts'
+import { meanwhile, patient } from '../harness/patience.ts'
 import { exchangeRaw } from '../harness/raw-http.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 
-/** Bodies that are made to cost time, memory or trust (reliability.md F48–F51; R11, S4). */
+/** Bodies that are made to cost time, memory or trust (guarantees.md F48–F51; R11, S4). */
 const SIZE = 10_485_760
 const STALL_MS_MAX = 100
 /** Other programs stop the server too: of so many tries one must be free of them. */
 const TRIES = 6
 const PROBE_MS = 2
 
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  tollgate = await startTollgate({ catalog: '{ rate_limit: { requests: 100000, window: 60 } }' })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
-})
-
-after(() => tollgate.stop())
+const world = serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')
 
 function send(body: string | Buffer): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', { key, body })
+  return world.tollgate.request('POST', '/v1/chat/completions', { key: world.key, body })
 }
 
 function assertRefused(answer: Answer, what: string, types: readonly string[] = ['invalid_json']): void {
@@ -95,22 +87,23 @@ const HONEST: Readonly<Record<string, () => string>> = {
  */
 async function probed(work: () => Promise<unknown>): Promise<number> {
   const state = { over: false, worstMs: 0 }
-  const probe = (async () => {
-    while (!state.over) {
-      const startedMs = performance.now()
-      const { body } = await request(`${tollgate.url}/healthz`)
-      await body.dump()
-      if (!state.over) state.worstMs = Math.max(state.worstMs, performance.now() - startedMs)
-      await delay(PROBE_MS)
-    }
-  })()
-  await work()
-  state.over = true
-  await probe
+  const probe = async (): Promise<void> => {
+    const startedMs = performance.now()
+    const { body } = await request(`${world.tollgate.url}/healthz`)
+    await body.dump()
+    if (!state.over) state.worstMs = Math.max(state.worstMs, performance.now() - startedMs)
+  }
+  await meanwhile(
+    work().finally(() => (state.over = true)),
+    probe,
+    PROBE_MS,
+  )
   return state.worstMs
 }
 
-/** In a process of its own a client would not be stopped by its own 10 MB; here it hands them over before it measures. */
+/**
+ * The client shares the process with the server: it hands its 10 MB over before it measures.
+ */
 async function stallOf(body: Buffer): Promise<{ readonly stallMs: number; readonly answer: Answer }> {
   let best: { stallMs: number; answer: Answer } | null = null
   for (let tries = 0; tries < TRIES && (best === null || best.stallMs > STALL_MS_MAX); tries += 1) {
@@ -126,7 +119,7 @@ async function stallOf(body: Buffer): Promise<{ readonly stallMs: number; readon
 }
 
 for (const [what, bomb] of Object.entries(BOMBS)) {
-  test(`F48: ${what}: refused, and nobody waits for it`, async (t) => {
+  test(`F48: ${what}: refused, and no other request waits for it`, async (t) => {
     const { stallMs, answer } = await stallOf(Buffer.from(bomb()))
     assertRefused(answer, what, [
       'invalid_json',
@@ -251,7 +244,7 @@ const BAD_UTF8 = [
   'feff',
 ]
 
-test(`F49: ${BAD_UTF8.length} spellings of what is no UTF-8 are refused, and not one becomes a question mark`, async () => {
+test(`F49: ${BAD_UTF8.length} byte sequences that are not UTF-8 are refused, and none becomes a question mark`, async () => {
   for (const hex of BAD_UTF8) {
     const body = Buffer.concat([Buffer.from(CHAT), Buffer.from(hex, 'hex'), Buffer.from('"}]}')])
     assertRefused(await send(body), hex)
@@ -285,7 +278,7 @@ test('F50: names that mean something to JavaScript mean nothing here', async () 
   const plain = await send(`{${messages}}`)
   assert.equal(plain.status, 200)
   assert.ok(!plain.text.includes('polluted'))
-  // The last of equal names wins, in what is billed as in what is sent.
+  // The last of equal names wins, in the bill and in the sent request.
   const twice = await send(
     '{"model":"nobody/nothing","model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"x"}]}',
   )
@@ -345,17 +338,17 @@ test('F51: numbers that are none, or not these, are a 400 or as good as absent; 
   }
 })
 
-test('R11: a body of one byte at a time costs nobody else anything', async () => {
+test('R11: a body of one byte at a time delays no other request', async () => {
   const body = `${CHAT}x"}]}`
-  const port = Number(new URL(tollgate.url).port)
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const port = Number(new URL(world.tollgate.url).port)
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${world.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
   const text = await exchangeRaw(port, head + [...body].map((letter) => `1\r\n${letter}\r\n`).join('') + '0\r\n\r\n')
   assert.match(text, /^HTTP\/1\.1 200/)
 })
 
 test('after all of them nothing is held and the books agree', async () => {
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
   assert.equal(body.reserved, 0)
-  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
-  assert.equal(tollgate.errors(), '')
+  assert.equal((await world.tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+  assert.deepEqual(world.tollgate.bugs(), [])
 })

@@ -7,7 +7,7 @@ import { patient } from '../harness/patience.ts'
 import { exchangeRaw, isWhole, parseRaw, pump } from '../harness/raw-http.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/** A body is read only after key, address, rate and account (reliability.md 4 row 26). */
+/** A body is read only after key, address, rate and account (guarantees.md requirement 26). */
 const BODY_BYTES = 10_485_760
 const CONNECTIONS = 80
 const ROUNDS = 3

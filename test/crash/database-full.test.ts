@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { checkMoney, type Observed } from '../harness/crash-clients.ts'
+import { answersSeen, checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
 import { ask, clients, settled, untilExpired, untilServed, withWorld } from '../harness/outage-world.ts'
 import { patient } from '../harness/patience.ts'
@@ -11,6 +10,8 @@ import { mountSmallDisk } from '../harness/small-disk.ts'
 const ROUNDS = form({ short: 1, long: 1, chaos: 10 })
 const DISK_MB = 160
 const REFUSALS = 5
+/** More than there are clients: later requests than the ones on their way have been answered. */
+const ANSWERS = 20
 
 test('F5: the disk of the database is full: paid requests get 503, running answers end, nothing crashes, and it goes on by itself when there is room', async (context) => {
   const disk = mountSmallDisk(DISK_MB)
@@ -21,9 +22,9 @@ test('F5: the disk of the database is full: paid requests get 503, running answe
       const record: Observed = { whole: [], broken: new Set() }
       for (let round = 0; round < ROUNDS; round += 1) {
         await clients(world, record, async () => {
-          await delay(500)
+          await answersSeen(record, ANSWERS)
           const stream = ask(world, 'words=40 gap_ms=100', { stream: true })
-          await delay(300)
+          await answersSeen(record, ANSWERS)
           disk.fill()
           for (let refused = 0, tries = 0; refused < REFUSALS; tries += 1) {
             assert.ok(tries < 20_000, 'the database needs room')

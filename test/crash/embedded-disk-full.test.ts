@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate } from '../harness/server.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
+import { until } from '../harness/patience.ts'
 
 const DISK_MB = 32
 const UNSOLD = 20
-const LOOKS_MAX = 600
+const LIMIT_MS = 30_000
 
 const catalogue = (url: string): string => `
 providers:
@@ -41,17 +41,11 @@ test('F5: the disk of the embedded store is full: after one failed write nothing
         body: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }] },
       })
     const ready = async () => (await tollgate.request('GET', '/readyz')).status
-    const until = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
-      for (let looks = 0; !(await holds()); looks += 1) {
-        assert.ok(looks < LOOKS_MAX, what)
-        await delay(50)
-      }
-    }
     assert.equal((await ask()).status, 200)
     assert.equal(await ready(), 200)
     disk.fill()
-    await until('a write fails', async () => (await ask()).status === 503)
-    await until('the node is not ready', async () => (await ready()) === 503)
+    await until(LIMIT_MS, 'a write fails', async () => (await ask()).status === 503)
+    await until(LIMIT_MS, 'the node is not ready', async () => (await ready()) === 503)
     const bought = upstream.requests.length
     for (let count = 0; count < UNSOLD; count += 1) {
       const { status, body, headers, text } = await ask()
@@ -66,7 +60,7 @@ test('F5: the disk of the embedded store is full: after one failed write nothing
       'what only reads goes on',
     )
     disk.free()
-    await until('the node is ready again', async () => (await ready()) === 200)
+    await until(LIMIT_MS, 'the node is ready again', async () => (await ready()) === 200)
     assert.equal((await ask()).status, 200)
     const told = tollgate.logs().filter((line) => line.includes('the disk is full'))
     assert.ok(

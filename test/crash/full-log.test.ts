@@ -7,11 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiClient } from '../harness/api-client.ts'
-import { until } from '../harness/patience.ts'
-import { COMPILED } from '../harness/server.ts'
+import { found, until } from '../harness/patience.ts'
+import { COMPILED, MAIN } from '../harness/server.ts'
 import { mountSmallDisk } from '../harness/small-disk.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const TOKEN = 'f'.repeat(48)
 
 test('F6: the disk of the log is full: requests go on, and their lines are written once there is room', async () => {
@@ -62,11 +61,6 @@ test('F6: the disk of the log is full: requests go on, and their lines are writt
   }
 })
 
-async function written(path: string, pattern: RegExp): Promise<string> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const found = pattern.exec(readFileSync(path, 'utf8'))?.[1]
-    if (found !== undefined) return found
-    await delay(100)
-  }
-  throw new Error(readFileSync(path, 'utf8'))
+function written(path: string, pattern: RegExp): Promise<string> {
+  return found(60_000, `${pattern.source} in the log`, () => pattern.exec(readFileSync(path, 'utf8'))?.[1])
 }

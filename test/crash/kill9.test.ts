@@ -7,13 +7,13 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
 import { percentile, spread } from '../harness/figures.ts'
-import { form } from '../harness/form.ts'
+import { form, isLong } from '../harness/form.ts'
 import { patient } from '../harness/patience.ts'
 import { startTollgate } from '../harness/server.ts'
 
 /** Until one kill has met a stream. */
 const MORE = 10
-const ROUNDS = form({ short: 3, long: 6, chaos: 60 })
+const ROUNDS = form({ short: 2, long: 6, chaos: 60 })
 /** R5; where other tests take the machine, an empty start of the same minute is the measure. */
 const READY_MS = 3_000
 const CLIENTS = 12
@@ -49,6 +49,7 @@ test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged onc
     assert.ok(record.whole.length > ROUNDS * CLIENTS, `only ${record.whole.length} answers were completed`)
     assert.ok(record.broken.size > 0, 'no stream was cut: the load did not reach the crash')
     await checkMoney(tollgate, account, record)
+    if (!isLong) return
     await tollgate.stop()
     const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, 'audit', '--json'], {
       cwd: dataDir,

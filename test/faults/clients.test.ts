@@ -4,16 +4,15 @@ import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
-import { patient, until as untilIn } from '../harness/patience.ts'
+import { patient, until as untilIn, untilStill } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-// The client's half of the fault matrix (reliability.md 2, F40 to F47 and F55), each with its money check.
+// The client's half of the fault matrix (guarantees.md F40 to F47 and F55), each with its money check.
 
 const ABORTS = form({ short: 5, long: 10, chaos: 100 })
 const SSE = { 'content-type': 'text/event-stream' }
@@ -53,7 +52,7 @@ function requestBytes(key: string, body: unknown, path = '/v1/chat/completions')
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 }
 
-/** A client on a socket of its own, and what it has read. */
+/** A client on a separate socket, and the text that it has read. */
 function client(bytes: string): { readonly socket: Socket; readonly text: () => string } {
   const socket = connect(Number(new URL(tollgate.url).port), '127.0.0.1')
   let text = ''
@@ -72,7 +71,7 @@ const MOMENTS = ['before the first token', 'mid-stream', 'right after the last t
 
 for (const how of ['FIN', 'RST'] as const) {
   for (const moment of MOMENTS) {
-    test(`F40, R9: ${how} ${moment}: the upstream is cancelled within a second, and what is billed is what came`, async (context) => {
+    test(`F40, R9: ${how} ${moment}: the upstream is cancelled within a second, and only the tokens that came are billed`, async (context) => {
       const account = await tollgate.createAccount({ balance: 100 })
       const took: number[] = []
       for (let count = 0; count < ABORTS; count += 1) {
@@ -113,7 +112,7 @@ for (const how of ['FIN', 'RST'] as const) {
   }
 }
 
-test('F40: a provider that bills a cancelled answer is read to its usage, and that is what is charged', async () => {
+test('F40: an answer whose provider bills cancelled answers is read until its usage, which is charged', async () => {
   const account = await tollgate.createAccount({ balance: 100 })
   upstream.answer((response) => {
     response.writeHead(200, SSE).write(event('Hello '))
@@ -160,7 +159,7 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
     more()
   })
   const body = { model: 'test/stops', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }
-  // One that reads it all, so that what is measured is what waits, not the heap that any stream takes once.
+  // One reader that reads it all first, so that the measure holds only waiting bytes, not the heap that any stream takes once.
   await (
     await fetch(`${tollgate.url}/v1/chat/completions`, {
       method: 'POST',
@@ -177,11 +176,7 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
     socket.write(bytes)
     return socket
   })
-  let last = -1
-  for (let same = 0; same < 10; same += sent === last ? 1 : 0) {
-    last = sent
-    await delay(100)
-  }
+  await untilStill(() => sent, 10)
   // What the system's own socket buffers hold is not the process's memory.
   assert.ok(sent < readers * 16 * 1_048_576, `${sent} bytes were sent`)
   const grown = residentBytes() - before
@@ -219,15 +214,13 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
     most = Math.max(most, running)
     setTimeout(() => {
       running -= 1
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(
-          JSON.stringify({
-            id: 'c',
-            choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-            usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-          }),
-        )
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          id: 'c',
+          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+        }),
+      )
     }, 5)
   })
   const account = await tollgate.createAccount({ balance: 100 })
@@ -277,15 +270,13 @@ test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies 
   const account = await tollgate.createAccount({ balance: 1_000 })
   upstream.answer(
     (response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(
-          JSON.stringify({
-            id: 'c',
-            choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-            usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-          }),
-        ),
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          id: 'c',
+          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+        }),
+      ),
   )
   // A body of 10 MB that a chat may have: its text is long, its tokens few.
   const body = JSON.stringify({
@@ -317,7 +308,7 @@ test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies 
   for (const { socket } of clients) socket.destroy()
 })
 
-test('sockets that wait for ever, at the sign-in or before it, keep nobody out: not even others of their own address', async () => {
+test('sockets that wait for ever, at the sign-in or before it, keep no client out, not even one of the same address', async () => {
   const account = await tollgate.createAccount({ balance: 10 })
   const port = Number(new URL(tollgate.url).port)
   const signIn = `POST /cabinet/v1/sign-in HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nContent-Type: application/json\r\nContent-Length: `
@@ -332,15 +323,13 @@ test('sockets that wait for ever, at the sign-in or before it, keep nobody out: 
   }
   upstream.answer(
     (response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(
-          JSON.stringify({
-            id: 'c',
-            choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-            usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-          }),
-        ),
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          id: 'c',
+          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+        }),
+      ),
   )
   for (let count = 0; count < 5; count += 1) {
     assert.equal(

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { form } from '../harness/form.ts'
@@ -45,7 +44,7 @@ for (let round = 1; round <= ROUNDS; round += 1) {
         started += 1
         return foldStream(answer.statusCode, await answer.body.text(), {})
       })
-      while (started < STREAMS) await delay(20)
+      await until(60_000, 'every stream has begun', () => started === STREAMS)
       const ended = tollgate.kill('SIGTERM')
       await until(5_000, 'the listener is closed', () =>
         tollgate.request('GET', '/readyz').then(
@@ -88,11 +87,7 @@ test('F10: streams that outlast the 120 s of a stop end with an error and cost n
   )
   const texts = streams.map(({ body }) => body.text())
   const stopped = server.stop()
-  // The rest goes by in real time, since sockets know no other.
-  for (let second = 0; second < 121; second += 1) {
-    server.clock.advance(1_000)
-    await delay(5)
-  }
+  await server.pass(121, 5)
   for (const text of await Promise.all(texts)) {
     assert.match(text, /"error":\{"code":503/)
     assert.match(text, /"finish_reason":"error"/)

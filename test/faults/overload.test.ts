@@ -7,7 +7,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const PEAK_MS = form({ short: 800, long: 5_000, chaos: 20_000 })
 const OVERLOAD_MS = form({ short: 1_500, long: 10_000, chaos: 60_000 })
-/** R12 on a machine of its own is 0.9; CI shares two cores with the load generator and other tests. */
+/** R12 on an idle machine is 0.9; CI shares two cores with the load generator and other tests. */
 const GOODPUT_MIN = form({ short: 0.3, long: 0.6, chaos: 0.9 })
 /** A noisy neighbour in one of the two measurements spoils their ratio. */
 const TRIES = 3
@@ -42,7 +42,7 @@ interface Outcome {
   readonly tookMs: number
 }
 
-/** One paid request on a pool of connections of its own. */
+/** One paid request on the given pool of connections. */
 async function ask(
   pool: Pool,
   number: number,

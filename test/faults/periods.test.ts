@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
+import { until } from '../harness/patience.ts'
 
-// Ends of periods (reliability.md 2, F9); the periods themselves are told by another implementation in src/ledger/period.test.ts.
+// Ends of periods (guarantees.md F9); the periods themselves are checked against another implementation in
+// src/ledger/period.test.ts.
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -74,15 +75,12 @@ for (const { what, timezone, next, resets } of BOUNDARIES) {
       }
       const before = await ask('words=3')
       const straddling = ask('words=20 gap_ms=6000')
-      while (
-        server.app.edge.sockets.open === 0 ||
-        (await server.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0
+      await until(
+        10_000,
+        'the request holds its money',
+        async () => (await server.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved > 0,
       )
-        await delay(5)
-      for (let second = 0; second < 150; second += 1) {
-        server.clock.advance(1_000)
-        await delay(2)
-      }
+      await server.pass(150)
       const over = await straddling
       const started = await usage()
       for (const reset of ['daily', 'weekly', 'monthly'] as const) {

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { form } from '../harness/form.ts'
 import { fuzz } from './run.ts'
 import { TARGETS } from './targets.ts'
 
+const ROUNDS = form({ short: 500, long: 3_000 })
+
 /** The short form of `npm run fuzz`. */
 for (const [name, target] of Object.entries(TARGETS)) {
-  test(`S8: ${name}, 3,000 rounds`, () => {
-    assert.deepEqual(fuzz(name, target, { firstSeed: 1, runs: 3_000, minutes: 1 }), { rounds: 3_000, findings: [] })
+  test(`S8: ${name}, ${ROUNDS} rounds`, () => {
+    assert.deepEqual(fuzz(name, target, { firstSeed: 1, runs: ROUNDS, minutes: 1 }), { rounds: ROUNDS, findings: [] })
   })
 }
 
-test('what is found is told with the seed that repeats it', () => {
+test('a finding is reported with the seed that repeats it', () => {
   const found = fuzz('price', (random) => assert.ok(random.below(100) > 0, 'a finding'), {
     firstSeed: 7,
     runs: 1_000,

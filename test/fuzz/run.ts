@@ -5,7 +5,7 @@ import { TARGETS, type Target } from './targets.ts'
 const USAGE = 'npm run fuzz -- [--minutes N] [--target NAME] [--seed S] [--runs N]'
 const FINDINGS_MAX = 5
 
-/** Each target for its time, each round by a seed of its own; exit 1 where something was found. */
+/** Each target for its time, each round by another seed; exit 1 where something was found. */
 export function fuzz(
   name: string,
   target: Target,

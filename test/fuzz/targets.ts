@@ -6,9 +6,10 @@ import { TrustedProxies } from '../../src/http/client-ip.ts'
 import { parseJsonObject } from '../../src/http/json-body.ts'
 import { JsonScan } from '../../src/lib/json-scan.ts'
 import { parseMultipart } from '../../src/http/multipart.ts'
-import { chargeMicro, METERS, type Meter, type PriceSheet } from '../../src/meters.ts'
+import type { Meter } from '../../src/meter-table.ts'
+import { chargeMicro, METERS, type PriceSheet } from '../../src/meters.ts'
 import { parseDecimal } from '../../src/money.ts'
-import { SseDecoder } from '../../src/providers/sse-decoder.ts'
+import { SseDecoder } from '../../src/providers/wire/sse-decoder.ts'
 import type { Random } from '../sim/random.ts'
 
 /** One round: throws where the product and the slow truth differ. Everything follows from the generator. */
@@ -158,6 +159,7 @@ function json(random: Random): void {
     keys: random.below(9),
     commas: random.below(9),
     words: 9_999,
+    escapes: null,
   }
   const [one, many] = [new JsonScan(limits), new JsonScan(limits)]
   const refused = one.push(body) !== null
@@ -253,7 +255,7 @@ function content(random: Random, delimiter: string): string {
   return `\r\n${written}\r\n`.includes(delimiter) ? 'plain' : written
 }
 
-/** Networks whose members are told apart by their text alone. */
+/** Networks whose members differ only in their text. */
 const TRUSTED = ['10.0.0.0/8', '192.0.2.7', 'fd00::/8']
 const isTrusted = (ip: string): boolean => ip.startsWith('10.') || ip === '192.0.2.7' || /^fd[0-9a-f]{2}:/.test(ip)
 
@@ -273,7 +275,7 @@ function forwarded(random: Random): void {
     ])
   }
   const peer = address()
-  // A long way through proxies of ours alone meets the bound of hops.
+  // A long way through only our proxies meets the bound of hops.
   const near = random.chance(0.3)
   const hops = Array.from({ length: random.below(26) }, () =>
     near

@@ -13,7 +13,7 @@ export interface RequestOptions {
   readonly key?: string
   readonly body?: unknown
   readonly headers?: Record<string, string>
-  /** Connections of its own, such as from another address. */
+  /** Separate connections, for example from another address. */
   readonly dispatcher?: Dispatcher
 }
 
@@ -22,9 +22,13 @@ export class ApiClient {
   readonly url: string
   readonly adminToken: string
 
-  constructor(url: string, adminToken: string) {
+  readonly #checked: boolean
+
+  /** `checked`: each answer is held against the contract of its route. */
+  constructor(url: string, adminToken: string, checked = true) {
     this.url = url
     this.adminToken = adminToken
+    this.#checked = checked
   }
 
   admin(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -74,11 +78,10 @@ export class ApiClient {
         Array.isArray(value) ? value.join('\n') : String(value),
       ]),
     )
-    return {
-      status: response.statusCode,
-      headers,
-      text,
-      body: (headers['content-type'] ?? '').includes('json') && text !== '' ? JSON.parse(text) : null,
-    }
+    const contentType = headers['content-type'] ?? ''
+    const parsed = contentType.includes('json') && text !== '' ? JSON.parse(text) : null
+    if (this.#checked)
+      (await import('./contract-check.ts')).checkAnswer(method, path, response.statusCode, contentType, parsed)
+    return { status: response.statusCode, headers, text, body: parsed }
   }
 }

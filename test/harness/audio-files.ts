@@ -28,6 +28,13 @@ export function wavFile(
   return Buffer.concat([head, data])
 }
 
+/** A file of so many bytes, of which the head names the first only, as of a recording that was cut off. */
+export function wavOf(bytes: number): Buffer {
+  const head = wavFile(0)
+  head.writeUInt32LE(0, 40)
+  return Buffer.concat([head, Buffer.alloc(bytes - head.length)])
+}
+
 /** Frames of MPEG-1 layer 3, 44.1 kHz: 1,152 samples each, of the bit rates in turn. */
 export function mp3Frames(count: number, bitRates: readonly (64 | 128 | 320)[] = [128]): Buffer {
   return Buffer.concat(
@@ -87,6 +94,57 @@ export function flacFile(rate: number, samples: number): Buffer {
   info[13] = Math.floor(samples / 2 ** 32)
   info.writeUInt32BE(samples % 2 ** 32, 14)
   return Buffer.concat([Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), info])
+}
+
+/** 16-bit mono PCM; `frames` is what the head says of the length. */
+export function aiffFile(
+  seconds: number,
+  { rate = 16_000, frames, type }: { rate?: number; frames?: number; type?: string } = {},
+): Buffer {
+  const data = Buffer.alloc(Math.round(seconds * rate) * 2)
+  const common = Buffer.alloc(type === undefined ? 26 : 32)
+  common.write('COMM', 0, 'latin1')
+  common.writeUInt32BE(common.length - 8, 4)
+  common.writeUInt16BE(1, 8)
+  common.writeUInt32BE(frames ?? data.length / 2, 10)
+  common.writeUInt16BE(16, 14)
+  const exponent = Math.floor(Math.log2(rate))
+  common.writeUInt16BE(16_383 + exponent, 16)
+  common.writeBigUInt64BE(BigInt(rate) << BigInt(63 - exponent), 18)
+  if (type !== undefined) common.write(type, 26, 'latin1')
+  return Buffer.concat([
+    Buffer.from('FORM'),
+    u32(4 + common.length + 16 + data.length),
+    Buffer.from(type === undefined ? 'AIFF' : 'AIFC'),
+    common,
+    Buffer.from('SSND'),
+    u32(8 + data.length),
+    Buffer.alloc(8),
+    data,
+  ])
+}
+
+/** Frames of AC-3 of 192 kbit/s: 1,536 samples each, at 48 kHz or, by another code, at 44.1 (1) or 32 kHz (2). */
+export function ac3Frames(count: number, rateCode: 0 | 1 | 2 = 0): Buffer {
+  const frame = Buffer.alloc([768, 834, 1_152][rateCode] ?? 0)
+  frame.set([0x0b, 0x77, 0, 0, (rateCode << 6) | 20, 8 << 3])
+  return Buffer.concat(Array.from({ length: count }, () => frame))
+}
+
+/** Frames of E-AC-3 of `size` bytes at 48 kHz: 256 samples a block. */
+export function eac3Frames(count: number, { size = 200, blocks = 6 }: { size?: number; blocks?: 1 | 6 } = {}): Buffer {
+  const frame = Buffer.alloc(size)
+  frame.set([0x0b, 0x77, (size / 2 - 1) >> 8, (size / 2 - 1) & 255, blocks === 6 ? 0x30 : 0, 16 << 3])
+  return Buffer.concat(Array.from({ length: count }, () => frame))
+}
+
+/** Frames of AMR of 20 ms, of a form of the narrow or the wide band; form 15 has no sound. */
+export function amrFile(count: number, band: 'narrow' | 'wide', form: 7 | 8 | 15): Buffer {
+  const size = form === 15 ? 1 : form === 7 ? (band === 'narrow' ? 32 : 59) : band === 'narrow' ? 6 : 61
+  const frame = Buffer.alloc(size)
+  frame[0] = (form << 3) | 4
+  const head = Buffer.from(band === 'narrow' ? '#!AMR\n' : '#!AMR-WB\n')
+  return Buffer.concat([head, ...Array.from({ length: count }, () => frame)])
 }
 
 /** ADTS frames of 1,024 samples at 24 kHz. */

@@ -8,6 +8,18 @@ const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(r
 /** Whether an outline stands for data that is not there yet. */
 const LOOK = "document.querySelector('main .mantine-Skeleton-root, main .mantine-Loader-root') !== null"
 const CALM_LOOKS = 4
+/** The heading of a page goes with it. */
+const HEADING = 'main h1, main [role=alert]'
+const LEFT_MS = 60_000
+const LEFT = `new Promise((resolve, reject) => {
+  const untilMs = performance.now() + ${LEFT_MS}
+  const look = () => {
+    if (document.querySelector('[data-left]') === null) return resolve()
+    if (performance.now() > untilMs) return reject(new Error('the page before still stands: two pages of one route share a heading'))
+    requestAnimationFrame(look)
+  }
+  look()
+})`
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] as const
 
 /** Where the machine's Chromium is; null where there is none. CHROMIUM names another. */
@@ -43,6 +55,11 @@ export interface Visitor {
    * its way.
    */
   settled(): Promise<void>
+  /**
+   * Goes to a page of another route as a link of the console does: without loading the console again, which takes four
+   * times the work.
+   */
+  follow(path: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -53,7 +70,7 @@ export interface VisitorOptions {
   readonly height?: number
 }
 
-/** A browser of its own, without cookies, that writes down every trouble. `origin` is the only host it may ask. */
+/** A separate browser without cookies, which records every error. `origin` is the only host that it may ask. */
 export async function visitor(
   browser: Browser,
   origin: string,
@@ -90,5 +107,12 @@ export async function visitor(
     for (let calm = 0; calm < CALM_LOOKS; calm = asked.size > 0 || (await page.evaluate<boolean>(LOOK)) ? 0 : calm + 1)
       await page.evaluate(FRAME)
   }
-  return { page, context, troubles, settled, close: () => context.close() }
+  const follow = async (path: string): Promise<void> => {
+    if (!page.url().startsWith(origin)) return void (await page.goto(`${origin}${path}`))
+    await page.locator(HEADING).first().waitFor()
+    await page.evaluate(`document.querySelector('${HEADING}').setAttribute('data-left', '')`)
+    await page.evaluate(`history.pushState({}, '', '${path}')`)
+    await page.evaluate(LEFT)
+  }
+  return { page, context, troubles, settled, follow, close: () => context.close() }
 }

@@ -1,4 +1,4 @@
-import { request } from 'undici'
+import { request, type Dispatcher } from 'undici'
 
 /** A chat answer as a client sees it, streamed or not. */
 export interface FoldedAnswer {
@@ -124,4 +124,16 @@ function foldChoice(choices: Map<number, FoldedChoice>, choice: any): void {
   }
   folded.finish = choice.finish_reason ?? folded.finish
   folded.native = choice.native_finish_reason ?? folded.native
+}
+
+/** Reads a stream until it has seen so many events, then leaves without a word; answers what it has seen. */
+export async function leaveAfter(answer: Dispatcher.ResponseData, events: number): Promise<string> {
+  let text = ''
+  for await (const piece of answer.body) {
+    text += String(piece)
+    if (text.split('\n\n').length > events) break
+  }
+  answer.body.destroy()
+  answer.body.on('error', () => undefined)
+  return text
 }

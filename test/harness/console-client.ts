@@ -50,7 +50,7 @@ export class ConsoleClient {
 
 let people = 0
 
-/** Somebody new with an account of their own, signed in. */
+/** A new user with a new account, signed in. */
 export async function signedUp(
   server: ApiClient,
   email = `person${(people += 1)}@example.com`,

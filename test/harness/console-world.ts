@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
+import { tableTexts } from '../../console/src/locales/table-texts.ts'
 import type { ApiClient } from './api-client.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -20,12 +21,19 @@ export function buildConsole(): void {
 
 /** Every text of the console in a language, those of the operator's pages too. */
 export function localeTexts(language: 'en' | 'ru'): object {
-  return Object.assign(
-    {},
-    ...['', 'operator.'].map((part) =>
-      JSON.parse(readFileSync(join(ROOT, `console/src/locales/${part}${language}.json`), 'utf8')),
-    ),
+  // JSON of texts in objects; a section may stand in both.
+  const parts = ['', 'operator.'].map(
+    (part) =>
+      JSON.parse(readFileSync(join(ROOT, `console/src/locales/${part}${language}.json`), 'utf8')) as Readonly<
+        Record<string, object>
+      >,
   )
+  return {
+    ...Object.fromEntries(
+      parts.flatMap(Object.keys).map((name) => [name, Object.assign({}, ...parts.map((part) => part[name] ?? {}))]),
+    ),
+    ...tableTexts(language),
+  }
 }
 
 /** The console's texts in a language, by their path; numbers and names in them are given. */
@@ -39,6 +47,30 @@ export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<R
     if (typeof found !== 'string') throw new Error(`no text ${path} in ${language}`)
     return found.replaceAll(/\{\{(\w+)\}\}/g, (gap, name: string) => values[name] ?? gap)
   }
+}
+
+const PLURALS = ['', '_one', '_few', '_many', '_other']
+
+/** The text at a path in each of its plural forms, whatever numbers and names are in it. */
+export function textPattern(language: 'en' | 'ru', path: string): RegExp {
+  const [section = '', name = ''] = path.split('.')
+  // JSON of texts in objects.
+  const known = Object.keys((localeTexts(language) as Readonly<Record<string, object>>)[section] ?? {})
+  const forms = PLURALS.filter((plural) => known.includes(name + plural)).map((plural) =>
+    texts(language)(path + plural),
+  )
+  if (forms.length === 0) throw new Error(`no text ${path} in ${language}`)
+  const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+  return new RegExp(
+    forms
+      .map((text) =>
+        text
+          .split(/\{\{\w+\}\}/)
+          .map(escaped)
+          .join('.+'),
+      )
+      .join('|'),
+  )
 }
 
 export interface Customer {
@@ -84,7 +116,7 @@ export async function makeKey(
   return { id: String(made.body.id), key: String(made.body.key) }
 }
 
-/** The user's role becomes administrator; their session ends with it, so they sign in anew. */
+/** The user's role becomes administrator; their session ends with it, so they sign in again. */
 export async function promote(server: ApiClient, customer: Customer): Promise<Customer> {
   const found = await server.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
   const changed = await server.admin('PATCH', `/admin/v1/users/${found.body.data[0].id}`, { role: 'admin' })

@@ -12,22 +12,50 @@ const TICKS_A_SECOND = 100
 
 export interface FileCost {
   readonly file: string
+  /** What the process was started with: the file itself, or a group that it belongs to. */
+  readonly entry: string
   readonly cpuSeconds: number
   readonly wallSeconds: number
 }
 
+/** A process that lives longer has hung, or cannot end: it says what keeps it, and fails. */
+const MINUTES_MAX = 12
+
 const folder = process.env[FOLDER]
+/** What the process had used when the file that runs now began; the start of the process counts for the first. */
+const current = { file: process.argv[1] ?? '', cpuSeconds: 0, wallSeconds: 0, number: 0 }
+
 if (isMainThread && folder !== undefined && process.env['NODE_TEST_CONTEXT'] !== undefined) {
   // Not for what the file starts: it counts here.
   delete process.env[FOLDER]
-  process.on('exit', () => {
-    const cost: FileCost = {
-      file: process.argv[1] ?? '',
-      cpuSeconds: cpuSeconds(),
-      wallSeconds: performance.now() / 1_000,
-    }
-    writeFileSync(join(folder, `${process.pid}.json`), JSON.stringify(cost))
-  })
+  process.on('exit', writeCost)
+  if (process.env['TOLLGATE_CHAOS'] === undefined) setTimeout(giveUp, MINUTES_MAX * 60_000).unref()
+}
+
+function giveUp(): void {
+  const kept = process.getActiveResourcesInfo().join(', ')
+  process.stderr.write(`${current.file} did not end in ${MINUTES_MAX} minutes. What keeps its process: ${kept}\n`)
+  process.exit(1)
+}
+
+/** Where one process runs several test files: its cost from now on is this file's. */
+export function meter(file: string): void {
+  if (current.number > 0) {
+    writeCost()
+    Object.assign(current, { cpuSeconds: cpuSeconds(), wallSeconds: performance.now() / 1_000 })
+  }
+  Object.assign(current, { file, number: current.number + 1 })
+}
+
+function writeCost(): void {
+  if (folder === undefined) return
+  const cost: FileCost = {
+    file: current.file,
+    entry: process.argv[1] ?? '',
+    cpuSeconds: cpuSeconds() - current.cpuSeconds,
+    wallSeconds: performance.now() / 1_000 - current.wallSeconds,
+  }
+  writeFileSync(join(folder, `${process.pid}-${current.number}.json`), JSON.stringify(cost))
 }
 
 /** `getrusage` knows the children too, but Node asks it only for the process itself. */

@@ -57,7 +57,7 @@ export async function crashClient(
       max_tokens: 100,
       messages: [{ role: 'user', content }],
     })
-    // The connection dies with the server: what had come back by then is looked at all the same.
+    // The connection dies with the server: the part that has arrived by then is still checked.
     const tollgate = target()
     const answer = tollgate === undefined ? null : await ask(tollgate, key, body).catch(() => null)
     if (answer === null || answer.status !== 200) await delay(1)
@@ -116,7 +116,10 @@ function recordPlain(record: Observed, text: string): void {
   record.whole.push({ id, cost: usage.cost })
 }
 
-/** The audit is clean, every answer whose end a client saw is charged once at what it said, and no cut one is charged. */
+/**
+ * The audit is clean, every answer whose end a client saw is charged once at its stated cost, and no cut one is
+ * charged.
+ */
 export async function checkMoney(
   tollgate: Tollgate,
   account: { readonly id: string; readonly keyId: string },

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface CuttingProxy {
   readonly port: number
-  /** Answers to COMMIT that were kept from whoever asked. */
+  /** Answers to COMMIT that did not reach the server. */
   readonly cuts: number
   /**
    * From now on every so many-th COMMIT reaches the server and is done, and the connection breaks instead of the

@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns'
 import { once } from 'node:events'
-import type { Resolve } from '../../src/providers/guarded-lookup.ts'
+import type { Resolve } from '../../src/providers/wire/guarded-lookup.ts'
 
 export interface DnsServer {
-  /** Asks this server alone. */
+  /** Asks only this server. */
   readonly resolve: Resolve
   /** Questions for an address so far. */
   readonly asked: readonly string[]

@@ -11,3 +11,17 @@ export function form<T>({ short, long, chaos }: { readonly short: T; readonly lo
   if (isChaos && chaos !== undefined) return chaos
   return isLong ? long : short
 }
+
+/** The cases of a test: some in the short form, the others in the long one. */
+export function shortAndRest<T>(cases: readonly T[], short: readonly T[]): readonly T[] {
+  if (isChaos) return cases
+  return isLong ? cases.filter((one) => !short.includes(one)) : short
+}
+
+/** One case of so many in the short form, the others in the long one. */
+export function oneOf<T>(every: number, cases: readonly T[]): readonly T[] {
+  return shortAndRest(
+    cases,
+    cases.filter((_, index) => index % every === 0),
+  )
+}

@@ -1,4 +1,4 @@
-import { KeyWrap } from '../../src/ledger/seal.ts'
+import { KeyWrap } from '../../src/ledger/key-wrap.ts'
 
 const KEY = Buffer.alloc(32, 7)
 

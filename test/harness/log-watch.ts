@@ -1,7 +1,13 @@
 import type { Page } from 'playwright-core'
 import { OTHER_ACCOUNTS, ROW_STEP_MS, type FullLog } from './full-log.ts'
+import { texts } from './console-world.ts'
 
-/** Runs in the page: remembers when it was acted upon, and says when rows that satisfy a condition have been painted. */
+/** The page is in English. */
+const t = texts('en')
+
+/**
+ * Runs in the page: remembers when it was acted upon, and says when rows that satisfy a condition have been painted.
+ */
 const WATCH = `(() => {
   let actedAt = 0
   const note = () => { actedAt = performance.now() }
@@ -56,7 +62,7 @@ export async function timeStep(page: Page, { act, until }: LogStep): Promise<num
   return page.evaluate<number>(`paintedSince(${until}, ${before})`)
 }
 
-/** ms from scrolling the long list down by what is in sight to the painted rows. */
+/** ms from scrolling the long list down by one screen to the painted rows. */
 export function timePageDown(page: Page): Promise<number> {
   return page.evaluate<number>('pageDown()')
 }
@@ -70,7 +76,7 @@ async function ask(page: Page, fields: Readonly<Record<string, string>>): Promis
   for (const [label, value] of Object.entries(fields))
     await page.getByRole('textbox', { name: label, exact: true }).fill(value)
   await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByRole('button', { name: t('common.search') }).click()
 }
 
 const every = (text: string): string =>
@@ -84,36 +90,36 @@ function dayTexts(ms: number): { readonly typed: string; readonly shown: string 
   return { typed: part({ day: '2-digit', month: '2-digit', year: 'numeric' }), shown: part({ dateStyle: 'medium' }) }
 }
 
-/** Every filter of the customer's log, on the rows of `fillEmbeddedLog`; `turn` varies what is asked. */
+/** Every filter of the customer's log, on the rows of `fillEmbeddedLog`; `turn` varies the values. */
 export function customerSteps(log: FullLog, turn: number): readonly LogStep[] {
   const row = 2 * Math.floor(((turn * 0.618_034) % 1) * (log.rows / 2))
   const id = `gen-${Math.floor(log.startMs / 1_000) + row}-bench`
   const day = dayTexts(log.startMs + row * ROW_STEP_MS)
   const model = `vendor/model-${turn % 20}`
   return [
-    { name: 'model', act: (page) => pick(page, 'Model', model), until: every(model) },
-    { name: 'rare model', act: (page) => pick(page, 'Model', 'rare/model'), until: every('rare/model') },
+    { name: 'model', act: (page) => pick(page, t('log.filter_model'), model), until: every(model) },
+    { name: 'rare model', act: (page) => pick(page, t('log.filter_model'), 'rare/model'), until: every('rare/model') },
     {
       name: 'key',
-      act: (page) => pick(page, 'Key', `key large ${turn % 3} · sk`),
+      act: (page) => pick(page, t('log.filter_key'), `key large ${turn % 3} · sk`),
       until: every(`key large ${turn % 3}`),
     },
-    { name: 'status', act: (page) => pick(page, 'Status', 'error'), until: every('error') },
+    { name: 'status', act: (page) => pick(page, t('log.filter_status'), t('status.error')), until: every('error') },
     {
       name: 'kind',
-      act: (page) => pick(page, 'Kind', 'Embeddings'),
+      act: (page) => pick(page, t('log.filter_type'), t('type.embeddings')),
       until: '(rows) => rows.length > 0 && rows.every((row) => /model-(2|7|12|17)\\b|rare/.test(row))',
     },
-    { name: 'provider', act: (page) => pick(page, 'Provider', 'openai'), until: every('OpenAI') },
-    { name: 'app', act: (page) => pick(page, 'App', 'Notes'), until: every('Notes') },
+    { name: 'provider', act: (page) => pick(page, t('log.filter_provider'), 'openai'), until: every('OpenAI') },
+    { name: 'app', act: (page) => pick(page, t('log.filter_app'), 'Notes'), until: every('Notes') },
     {
       name: 'last day',
-      act: (page) => page.getByRole('textbox', { name: 'To' }).fill(day.typed),
+      act: (page) => page.getByRole('textbox', { name: t('range.to') }).fill(day.typed),
       until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`,
     },
     {
       name: 'id',
-      act: (page) => page.getByRole('textbox', { name: 'Request or generation id' }).fill(id),
+      act: (page) => page.getByRole('textbox', { name: t('log.filter_id') }).fill(id),
       until: '(rows) => rows.length === 1',
     },
   ]
@@ -131,33 +137,49 @@ export function operatorSteps(log: FullLog, turn: number): readonly LogStep[] {
     until,
   })
   return [
-    asked('account', { Account: `acc_${turn % OTHER_ACCOUNTS}` }, every(`acc_${turn % OTHER_ACCOUNTS}`)),
-    asked('key', { 'Key id': `key_large_${turn % 3}` }, every(`key large ${turn % 3}`)),
-    asked('model', { Model: model }, every(model)),
-    asked('provider', { Provider: 'openai' }, every('OpenAI')),
-    asked('generation id', { 'Generation id': id }, only(id)),
-    asked('request id', { 'Request id': `req-${Math.floor(row / 3)}` }, '(rows) => rows.length > 0 && rows.length < 4'),
-    asked('account and model', { Account: log.large, Model: model }, every(model)),
-    asked('last day', { To: day.typed }, `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`),
+    asked(
+      'account',
+      { [t('requests.account')]: `acc_${turn % OTHER_ACCOUNTS}` },
+      every(`acc_${turn % OTHER_ACCOUNTS}`),
+    ),
+    asked('key', { [t('requests.key')]: `key_large_${turn % 3}` }, every(`key large ${turn % 3}`)),
+    asked('model', { [t('requests.model')]: model }, every(model)),
+    asked('provider', { [t('requests.provider')]: 'openai' }, every('OpenAI')),
+    asked('generation id', { [t('requests.generation_id')]: id }, only(id)),
+    asked(
+      'request id',
+      { [t('requests.request_id')]: `req-${Math.floor(row / 3)}` },
+      '(rows) => rows.length > 0 && rows.length < 4',
+    ),
+    asked('account and model', { [t('requests.account')]: log.large, [t('requests.model')]: model }, every(model)),
+    asked(
+      'last day',
+      { [t('range.to')]: day.typed },
+      `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`,
+    ),
   ]
 }
 
 export const NEXT_PAGE: LogStep = {
   name: 'next page',
-  act: (page) => page.getByRole('button', { name: 'Next', exact: true }).click(),
+  act: (page) => page.getByRole('button', { name: t('common.next'), exact: true }).click(),
   until: '(rows) => rows.length > 0 && rows[0] !== window.firstRow',
 }
 
 /** Takes the filters away and waits for the newest rows, whose texts are given. */
 export async function clearFilters(page: Page, newest: readonly string[]): Promise<number> {
-  const clear = page.getByRole('button', { name: 'Clear all filters' })
+  const clear = page.getByRole('button', { name: t('log.clear') })
   const until = `(rows) => rows[0] === ${JSON.stringify(newest[0])} && rows[1] === ${JSON.stringify(newest[1])}`
   if (await clear.isVisible()) return timeStep(page, { name: 'clear', act: () => clear.click(), until })
   const filled = page.getByRole('main').locator('form input[type=text], form input:not([type])')
   for (const field of await filled.all())
     if ((await field.isEditable()) && (await field.inputValue()) !== '') await field.fill('')
   await page.keyboard.press('Escape')
-  return timeStep(page, { name: 'clear', act: () => page.getByRole('button', { name: 'Search' }).click(), until })
+  return timeStep(page, {
+    name: 'clear',
+    act: () => page.getByRole('button', { name: t('common.search') }).click(),
+    until,
+  })
 }
 
 /** The texts of the rows that are painted. */

@@ -22,7 +22,7 @@ export async function startLogWorld(rows: number, told?: (rows: number) => void)
   await first.kill('SIGTERM')
   const log: FullLog = { rows, large: customer.accountId, startMs: Date.now() - rows * ROW_STEP_MS }
   fillEmbeddedLog(dataDir, log, { there: true, ...(told === undefined ? {} : { told }) })
-  // Rows that nobody was charged for are no books.
+  // Rows without a charge are no books.
   const tollgate = await startTollgate({ dataDir, env, audited: false })
   const at = (who: Customer): Customer => ({ ...who, headers: { ...who.headers, origin: tollgate.url } })
   return { tollgate, customer: at(customer), operator: at(operator), log }

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 export interface MovingClock extends Clock {
   /** Moves both clocks and runs the tasks that fall due, in order. */
   advance(ms: number): void
-  /** Moves the wall clock alone, as an operator or a time server does. */
+  /** Moves only the wall clock, as an operator or a time server does. */
   jump(ms: number): void
 }
 

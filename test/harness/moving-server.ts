@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createApp, type App } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { ApiClient } from './api-client.ts'
@@ -38,6 +39,14 @@ export class MovingServer extends ApiClient {
     this.notices = notices
     this.#dataDir = dataDir
     this.#ticking = setInterval(() => clock.advance(STEP_MS), STEP_MS)
+  }
+
+  /** Lets so many seconds pass one by one; sockets and the disk, which know real time only, get a moment after each. */
+  async pass(seconds: number, momentMs = 2): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      this.clock.advance(1_000)
+      await delay(momentMs)
+    }
   }
 
   async stop(): Promise<void> {

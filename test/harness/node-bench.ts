@@ -6,7 +6,9 @@ import { startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, type TestValkey } from './valkey.ts'
 
-/** A PostgreSQL, a Valkey where it is asked for, and any number of servers in processes of their own that share them. */
+/**
+ * A PostgreSQL, a Valkey where it is asked for, and any number of server processes that share them.
+ */
 export class NodeBench {
   readonly postgres: Postgres
   readonly valkey: TestValkey | null
@@ -73,7 +75,6 @@ export class NodeBench {
     try {
       for (const node of living.values()) await auditClean(node)
     } finally {
-      // What they would drain nobody waits for.
       // Their last seconds are not what is tested; but what is killed does not say what of it has run.
       if (process.env['NODE_V8_COVERAGE'] === undefined) await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
       await Promise.all(nodes.map((node) => node.stop()))

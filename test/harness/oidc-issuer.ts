@@ -14,7 +14,7 @@ export interface IssuedClaims {
 /** A small OpenID provider: discovery, authorization code with PKCE, signed id tokens. */
 export interface OidcIssuer {
   readonly url: string
-  /** Who is signed in there: a browser that asks is sent back at once. null = nobody, 404. */
+  /** The person signed in there: a browser is sent back at once. null = no person, 404. */
   person: IssuedClaims | null
   /** What the login page would do: answers the address that the browser is sent back to. */
   approve(authorizationUrl: string, claims: IssuedClaims): string

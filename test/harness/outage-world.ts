@@ -5,18 +5,21 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { crashAccount, crashClient, type Observed } from './crash-clients.ts'
 import { patient, until } from './patience.ts'
+import { form } from './form.ts'
 import type { Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 
-const CLIENTS = 12
+const CLIENTS = form({ short: 6, long: 12, chaos: 12 })
 let databases = 0
 
 export interface World {
   readonly postgres: Postgres
   readonly databaseUrl: string
   tollgate: Tollgate
-  readonly account: Awaited<ReturnType<typeof crashAccount>>
+  /** Of the clients of the test that runs. */
+  account: Awaited<ReturnType<typeof crashAccount>>
   readonly restart: () => Promise<void>
+  readonly stop: () => Promise<void>
 }
 
 export interface WorldOptions {
@@ -25,13 +28,23 @@ export interface WorldOptions {
   readonly through?: (databaseUrl: string) => string
 }
 
-/** A server on an empty database, with its data directory kept over restarts. */
+/** A server on an empty database, for one test. */
 export async function withWorld(
   postgres: Postgres | null,
   body: (world: World) => Promise<void>,
   options: WorldOptions = {},
 ): Promise<void> {
   if (postgres === null) return
+  const world = await startWorld(postgres, options)
+  try {
+    await body(world)
+  } finally {
+    await world.stop()
+  }
+}
+
+/** A server on an empty database, with its data directory kept over restarts. */
+export async function startWorld(postgres: Postgres, options: WorldOptions = {}): Promise<World> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
   databases += 1
   await statement(postgres.url, `CREATE DATABASE outage_${databases}`)
@@ -50,13 +63,19 @@ export async function withWorld(
     restart: async () => {
       world.tollgate = await start()
     },
+    stop: async () => {
+      await world.tollgate.kill('SIGKILL')
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    },
   }
-  try {
-    await body(world)
-  } finally {
-    await world.tollgate.kill('SIGKILL')
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
-  }
+  return world
+}
+
+/** A world that the tests of a file share; each test has a separate account. */
+export async function inShared(world: World | null, body: (world: World) => Promise<void>): Promise<void> {
+  if (world === null) return
+  world.account = await crashAccount(world.tollgate)
+  await body(world)
 }
 
 /** Until so many requests of the world have their holds, placed since then (Unix ms): they run. */

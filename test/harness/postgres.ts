@@ -19,13 +19,13 @@ export interface Postgres {
   /** Ends every server process at once, until `start`. */
   halt(): Promise<void>
   start(): Promise<void>
-  /** Stops every server process where it stands, as a machine that hangs; what it answers lets them go on. */
+  /** Stops every server process at once, like a machine that hangs; the returned function lets them go on. */
   stall(): Promise<() => void>
   stop(): Promise<void>
 }
 
 /**
- * A PostgreSQL of its own in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is
+ * A PostgreSQL in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is
  * installed, and says so loudly; under CI a missing PostgreSQL is a failure.
  */
 export async function startPostgres(parent = tmpdir()): Promise<Postgres | null> {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { chat, type FoldedAnswer } from './chat-fold.ts'
 import { recordedCases, type ExpectedChoice, type RecordedCase } from './recording.ts'
 import type { ReplayOptions } from './replay-wire.ts'
-import { startReplayUpstream, type Replay } from './replay.ts'
-import { startTollgate, type Tollgate } from './server.ts'
+import { startReplayUpstream } from './replay.ts'
+import { serve } from './served.ts'
 
 /** Long enough that the recorded usage (up to 14,640 input tokens) is plausible for it. */
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
-const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
+export const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
 /** Cuts that fit any framing. */
 const SPLIT_VARIANTS = [
   {},
@@ -31,6 +31,8 @@ const SSE_VARIANTS = [
   { tail: 'none' },
   { crlf: 1, split: 'random', seed: 4, max: 5 },
 ] as const
+
+export const STREAM_VARIANTS = [...SPLIT_VARIANTS, ...SSE_VARIANTS] as const
 
 export interface ProtocolUnderTest {
   /** `protocol` of the recorded cases, and the catalogue's adapter for it. */
@@ -79,19 +81,15 @@ export async function testRecordedChatCases({
   prefix = '',
   deviations = {},
 }: ProtocolUnderTest): Promise<void> {
-  let replay: Replay
-  let tollgate: Tollgate
-  let key: string
-  const streamVariants = framing === 'sse' ? [...SPLIT_VARIANTS, ...SSE_VARIANTS] : SPLIT_VARIANTS
+  const streamVariants = framing === 'sse' ? STREAM_VARIANTS : SPLIT_VARIANTS
 
-  before(async () => {
-    replay = await startReplayUpstream()
-    tollgate = await startTollgate({
-      catalog: `
+  const world = serve(
+    startReplayUpstream,
+    ({ url }) => `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
-  recorded: { name: Recorded, adapter: ${adapter}, base_url: ${replay.url}/slot/recorded, api_key: upstream-canary-key${providerFields} }
+  recorded: { name: Recorded, adapter: ${adapter}, base_url: ${url}/slot/recorded, api_key: upstream-canary-key${providerFields} }
 models:
   - id: test/recorded
     type: chat
@@ -99,17 +97,11 @@ models:
     input_modalities: [text, image, audio]
     endpoints: [{ provider: recorded, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_completions: ${kind === 'completions'} }]
 `,
-    })
-    key = (await tollgate.createAccount({ balance: 1_000_000 })).key
-  })
-
-  after(async () => {
-    await tollgate.stop()
-    await replay.close()
-  })
+    1_000_000,
+  )
 
   const ask = async (recorded: RecordedCase, opts: ReplayOptions): Promise<FoldedAnswer> => {
-    await replay.slot('recorded', [{ case: recorded.name, opts }])
+    await world.upstream.slot('recorded', [{ case: recorded.name, opts }])
     const stream = recorded.streaming
     const body = {
       model: 'test/recorded',
@@ -117,8 +109,9 @@ models:
       stream,
       ...(stream ? { stream_options: { include_usage: true } } : {}),
     }
-    if (kind === 'completions') return chat(tollgate.url, key, { ...body, prompt: PROMPT }, {}, '/v1/completions')
-    return chat(tollgate.url, key, { ...body, messages: [{ role: 'user', content: PROMPT }] })
+    if (kind === 'completions')
+      return chat(world.tollgate.url, world.key, { ...body, prompt: PROMPT }, {}, '/v1/completions')
+    return chat(world.tollgate.url, world.key, { ...body, messages: [{ role: 'user', content: PROMPT }] })
   }
 
   const cases = recordedCases().filter(
@@ -152,7 +145,7 @@ models:
 
   test(`there are recorded cases of ${protocol}, and the audit is clean after all of them`, async () => {
     assert.ok(cases.length > 0)
-    const audit = await tollgate.admin('GET', '/admin/v1/audit')
+    const audit = await world.tollgate.admin('GET', '/admin/v1/audit')
     assert.equal(audit.body.violations, 0, audit.text)
   })
 }

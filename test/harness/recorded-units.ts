@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { startInProcess, type Answer, type InProcessServer } from './in-process.ts'
 import { recordedCases, type RecordedCase } from './recording.ts'
 import type { ReplayOptions } from './replay-wire.ts'
 import { startReplayUpstream, type Replay } from './replay.ts'
-import { startTollgate, type Answer, type Tollgate } from './server.ts'
 
 export const UPSTREAM_KEY = 'upstream-canary-key'
 /** Other ways in which the same body may come. */
@@ -10,7 +10,7 @@ export const BODY_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 
 
 /** A server with one model for each provider of recorded answers of a kind, behind the adapter that speaks to it. */
 export interface UnitsUnderTest {
-  readonly tollgate: Tollgate
+  readonly tollgate: InProcessServer
   readonly replay: Replay
   readonly key: string
   /** Asks with the recorded case as the provider's answer. */
@@ -40,7 +40,7 @@ export async function startUnits(
 ): Promise<UnitsUnderTest> {
   const replay = await startReplayUpstream()
   const names = Object.keys(rows)
-  const tollgate = await startTollgate({
+  const tollgate = await startInProcess({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }

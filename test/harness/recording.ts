@@ -61,7 +61,7 @@ export interface Exchange {
   readonly framing: string
   readonly body: Buffer
   readonly expected: Expected
-  /** Of jobs: what it answered. */
+  /** Of jobs: its answer. */
   readonly request: {
     readonly method: string
     readonly host: string
@@ -103,13 +103,17 @@ export interface KeptCase {
   readonly exchanges: readonly KeptExchange[]
 }
 
-/** Every recorded case of the project, by name. */
+let cases: readonly RecordedCase[] | null = null
+
+/** Every recorded case of the project, by name; read once in a process. */
 export function recordedCases(): readonly RecordedCase[] {
-  const lines = globSync('*.jsonl', { cwd: FOLDER })
+  cases ??= globSync('*.jsonl', { cwd: FOLDER })
     .toSorted()
     .flatMap((file) => readFileSync(join(FOLDER, file), 'utf8').split('\n'))
-  // Written by scripts/recordings.ts in this form.
-  return lines.filter((line) => line !== '').map((line) => caseOf(JSON.parse(line) as KeptCase))
+    .filter((line) => line !== '')
+    // Written by scripts/recordings.ts in this form.
+    .map((line) => caseOf(JSON.parse(line) as KeptCase))
+  return cases
 }
 
 /** The case of that name; a name without one is a bug of the test. */

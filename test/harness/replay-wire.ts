@@ -6,7 +6,9 @@ import type { Exchange } from './recording.ts'
  * recorded.
  */
 export interface ReplayOptions {
-  /** Where its bytes are cut into writes: `bytes:7` every seven, `random` by `seed` into pieces of at most `max` (64). */
+  /**
+   * Where its bytes are cut into writes: `bytes:7` every seven, `random` by `seed` into pieces of at most `max` (64).
+   */
   readonly split?: 'event' | 'whole' | 'line' | 'random' | `bytes:${number}`
   readonly seed?: number
   readonly max?: number

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { request } from 'undici'
 
+/** A parsed answer; a test that reads a field which is not there fails by itself. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any
+
 /** A Responses answer as a client sees it, streamed or not. */
 export interface FoldedResponse {
   readonly status: number
@@ -12,15 +16,13 @@ export interface FoldedResponse {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   /** The final Response; of an error before the first byte the error body. */
   // The bodies are whatever the server sent; the assertions of the tests are their check.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly response: any
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly events: readonly any[]
+  readonly response: Json
+  readonly events: readonly Json[]
   readonly headers: Readonly<Record<string, unknown>>
   readonly raw: string
 }
 
-/** Sends a Responses request and folds what comes back. A stream is checked for everything that clients rely on. */
+/** Sends a Responses request and folds what comes back. A stream is checked for all that clients rely on. */
 export async function respond(
   url: string,
   key: string,
@@ -41,8 +43,7 @@ export async function respond(
 }
 
 /** The parsed events of a stream; each one's name must be its type. */
-// oxlint-disable-next-line typescript/no-explicit-any
-export function eventsOf(raw: string): any[] {
+export function eventsOf(raw: string): Json[] {
   return raw.split('\n\n').flatMap((block) => {
     const lines = block.split('\n').filter((line) => line !== '' && !line.startsWith(':') && !line.startsWith('id: '))
     if (lines.length === 0) return []
@@ -53,19 +54,17 @@ export function eventsOf(raw: string): any[] {
   })
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any
 function folded(
   status: number,
-  response: any,
-  events: readonly any[],
+  response: Json,
+  events: readonly Json[],
   headers: Record<string, unknown>,
   raw: string,
 ): FoldedResponse {
   const output = response?.output ?? []
-  // oxlint-disable-next-line typescript/no-explicit-any
-  const parts = (type: string, field: string, list: (item: any) => any[]): string =>
+  const parts = (type: string, field: string, list: (item: Json) => Json[]): string =>
     output
-      .flatMap((item: any) =>
+      .flatMap((item: Json) =>
         list(item)
           .filter((part) => part.type === type)
           .map((part) => part[field]),
@@ -77,10 +76,9 @@ function folded(
     text: parts('output_text', 'text', (item) => item.content ?? []),
     refusal: parts('refusal', 'refusal', (item) => item.content ?? []),
     reasoning: parts('summary_text', 'text', (item) => item.summary ?? []),
-    // oxlint-disable-next-line typescript/no-explicit-any
     calls: output
-      .filter((item: any) => item.type === 'function_call')
-      .map((item: any) => ({ id: item.call_id, name: item.name, arguments: item.arguments })),
+      .filter((item: Json) => item.type === 'function_call')
+      .map((item: Json) => ({ id: item.call_id, name: item.name, arguments: item.arguments })),
     response,
     events,
     headers,
@@ -96,8 +94,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 }
 
 /** No gaps in the numbers, one id, every item added once and done once, and the pieces add up to the final Response. */
-// oxlint-disable-next-line typescript/no-explicit-any
-export function checkStream(events: readonly any[]): void {
+export function checkStream(events: readonly Json[]): void {
   assert.deepEqual(
     events.map(({ sequence_number: number }) => number),
     events.map((_event, index) => index),
@@ -127,8 +124,7 @@ export function checkStream(events: readonly any[]): void {
   for (const [index, item] of last.response.output.entries()) {
     if (last.response.status !== 'failed')
       assert.deepEqual(done.filter(({ output_index: at }) => at === index).length, 1, `item ${index} is done once`)
-    // oxlint-disable-next-line typescript/no-explicit-any
-    const joined = (list: any[], field: string): string => list.map((part) => part[field] ?? '').join('')
+    const joined = (list: Json[], field: string): string => list.map((part) => part[field] ?? '').join('')
     if (item.type === 'message')
       assert.equal(
         (pieces.get(`${index} text`) ?? '') + (pieces.get(`${index} refusal`) ?? ''),

@@ -48,7 +48,7 @@ export interface RoutingBench<Server extends ApiClient> {
   /** The same without a check, for requests beside others; `checked` checks them together. */
   send(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<FoldedAnswer>
   /**
-   * Checks that what was served during `work` was paid: exactly, each answer once, and nothing else. `images` in each
+   * Checks that exactly the answers served during `work` were charged, each once. `images` in each
    * request.
    */
   checked<T>(work: () => Promise<T>, images?: number): Promise<{ readonly result: T; readonly rows: readonly LogRow[] }>
@@ -140,7 +140,7 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
         () => bench.send(fields, onBytes),
         JSON.stringify(fields).split('"image_url":').length - 1,
       )
-      // Only what was held and dispatched has an id.
+      // Only a held and dispatched request has an id.
       assert.equal(
         rows.length,
         answer.headers['x-generation-id'] === undefined ? 0 : 1,

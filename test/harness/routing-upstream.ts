@@ -15,7 +15,7 @@ export interface Asked {
 /** Writes a provider's answer. */
 export type Script = (response: ServerResponse, asked: Asked) => void | Promise<void>
 
-/** Many providers behind one socket, each with an answer of its own. */
+/** Many providers behind one socket, each with a separate answer. */
 export interface RoutingUpstream {
   /** In the order they came. */
   readonly asked: Asked[]

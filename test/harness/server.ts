@@ -3,12 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { program } from '../../bin/program.js'
 import { ApiClient } from './api-client.ts'
 import { auditClean } from './audit.ts'
 
 export type { Answer } from './api-client.ts'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** The bundle, which the runner builds, or the sources where they are newer or their coverage is wanted. */
+export const MAIN =
+  process.env['NODE_V8_COVERAGE'] === undefined ? program() : join(import.meta.dirname, '../../src/main.ts')
 /**
  * For the environment of a process: as bin/tollgate.js does, what one start compiled is there for the next; coverage is
  * told of code that is compiled anew.
@@ -19,6 +22,8 @@ export const COMPILED: Readonly<Record<string, string>> =
     : {}
 const READY_MS = 60_000
 const LOG_CHARS_MAX = 67_108_864
+/** Between signals that count as two. */
+const SIGNAL_MS = 350
 
 export interface Tollgate extends ApiClient {
   readonly pid: number
@@ -35,7 +40,7 @@ export interface Tollgate extends ApiClient {
 }
 
 /**
- * A real server in a process of its own, on a free port, with the embedded store in a fresh directory unless one is
+ * A real server in a separate process, on a free port, with the embedded store in a fresh directory unless one is
  * given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. Its books are
  * audited when it is stopped; `audited: false` where they are broken on purpose, or audited by others.
  */
@@ -75,6 +80,7 @@ export async function startTollgate(
   return new ServerProcess(child, output, url, adminToken, dataDir, {
     ownsData: options.dataDir === undefined,
     audited: options.audited ?? true,
+    isNode: env['DATABASE_URL'] !== undefined,
   })
 }
 
@@ -113,6 +119,7 @@ class ServerProcess extends ApiClient implements Tollgate {
   readonly #output: { text: string; errors: string }
   readonly #ownsData: boolean
   readonly #audited: boolean
+  readonly #isNode: boolean
 
   constructor(
     child: ChildProcess,
@@ -120,7 +127,7 @@ class ServerProcess extends ApiClient implements Tollgate {
     url: string,
     adminToken: string,
     dataDir: string,
-    { ownsData, audited }: { readonly ownsData: boolean; readonly audited: boolean },
+    { ownsData, audited, isNode }: { readonly ownsData: boolean; readonly audited: boolean; readonly isNode: boolean },
   ) {
     super(url, adminToken)
     this.#child = child
@@ -128,6 +135,7 @@ class ServerProcess extends ApiClient implements Tollgate {
     this.dataDir = dataDir
     this.#ownsData = ownsData
     this.#audited = audited
+    this.#isNode = isNode
   }
 
   get exitCode(): number | null {
@@ -160,8 +168,12 @@ class ServerProcess extends ApiClient implements Tollgate {
       if (this.#audited && this.runs) await auditClean(this)
     } finally {
       const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
+      // One of several nodes waits 5 s for balancers to see that it stops: Ctrl-C, twice more, ends that.
+      const hurries = this.#isNode
+        ? [1, 2].map((count) => setTimeout(() => this.#child.kill('SIGINT'), count * SIGNAL_MS))
+        : []
       await this.kill('SIGTERM')
-      clearTimeout(timer)
+      for (const each of [timer, ...hurries]) clearTimeout(each)
       if (this.#ownsData) rmSync(this.dataDir, { recursive: true, force: true })
     }
   }

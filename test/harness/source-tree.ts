@@ -44,7 +44,9 @@ export function withoutComments(text: string): string {
   return text.replaceAll(STRING_OR_COMMENT, (part) => (part.startsWith('/') ? part.replaceAll(/[^\n]/g, ' ') : part))
 }
 
-/** The text with every comment and every quoted string blanked; template literals stay, since code may stand in them. */
+/**
+ * The text with every comment and every quoted string blanked; template literals stay, since code may stand in them.
+ */
 export function codeOnly(text: string): string {
   return text.replaceAll(STRING_OR_COMMENT, (part) => part.replaceAll(/[^\n]/g, ' '))
 }
@@ -77,6 +79,27 @@ export function findCycle(edges: ReadonlyMap<string, readonly string[]>): readon
     if (cycle !== null) return cycle
   }
   return null
+}
+
+/** Groups of files that each reach the others of their group, each sorted and joined by blanks. */
+export function cyclesOf(edges: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const reached = new Map([...edges.keys()].map((file) => [file, reachableBy(file, edges)]))
+  const groups = [...edges.keys()]
+    .filter((file) => reached.get(file)?.has(file) === true)
+    .map((file) => [...(reached.get(file) ?? [])].filter((other) => reached.get(other)?.has(file) === true))
+  return [...new Set(groups.map((group) => group.toSorted().join(' ')))].toSorted()
+}
+
+/** What a file reaches by at least one import; the file itself only through others. */
+function reachableBy(from: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const waiting = [...(edges.get(from) ?? [])]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (reached.has(path)) continue
+    reached.add(path)
+    waiting.push(...(edges.get(path) ?? []))
+  }
+  return reached
 }
 
 /** Everything that can be reached from `roots` by imports. */

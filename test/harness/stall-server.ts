@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { request } from 'undici'
 import type { Answer, RequestOptions } from './api-client.ts'
-import { STALL_MS_MAX } from './patience.ts'
+import { slowness, STALL_MS_MAX } from './patience.ts'
 import { startTollgate, type Tollgate } from './server.ts'
 
 const PROBE = join(import.meta.dirname, 'stall-probe.ts')
@@ -10,7 +10,7 @@ const PROBE = join(import.meta.dirname, 'stall-probe.ts')
  * A measurement that is over the bound is made again: a collection of garbage, or the other thread of a busy core, may
  * have been in it.
  */
-const TRIES = 3
+const TRIES = 5
 
 /** A server whose main thread is watched. */
 export class StallServer {
@@ -26,7 +26,7 @@ export class StallServer {
     return this.server.stop()
   }
 
-  /** Asks, asserts that nobody else had to wait for it, and answers what was answered. */
+  /** Sends a request, asserts that no other request had to wait for it, and returns its answer. */
   async checked(what: string, method: string, path: string, options: RequestOptions): Promise<Answer> {
     const answer = await this.watched(what, () => this.server.request(method, path, options))
     assert.ok(answer.status !== 500, `${what}: ${answer.text.slice(0, 300)}`)
@@ -42,9 +42,12 @@ export class StallServer {
     for (let tried = 1; ; tried += 1) {
       await this.#look()
       const result = await work()
-      best = Math.min(best, await this.#look())
+      const took = await this.#look()
+      if (took <= STALL_MS_MAX) return result
+      const slow = slowness()
+      best = Math.min(best, took / slow)
       if (best <= STALL_MS_MAX) return result
-      assert.ok(tried < TRIES, `${what}: ${best.toFixed(0)} ms`)
+      assert.ok(tried < TRIES, `${what}: ${took.toFixed(0)} ms on a core ${slow.toFixed(2)} times as slow`)
     }
   }
 
@@ -53,8 +56,13 @@ export class StallServer {
   }
 }
 
-export async function startStallServer(catalog: string, env: Record<string, string> = {}): Promise<StallServer> {
-  const server = await startTollgate({ catalog, env: { ...env, NODE_OPTIONS: `--import ${PROBE}` } })
+/** `dataDir`: a store that was filled for it, and whose rows are no books. */
+export async function startStallServer(catalog: string, dataDir?: string): Promise<StallServer> {
+  const server = await startTollgate({
+    catalog,
+    env: { NODE_OPTIONS: `--import ${PROBE}` },
+    ...(dataDir === undefined ? {} : { dataDir, audited: false }),
+  })
   const port = /stall probe on (\d+)/.exec(server.errors())?.[1]
   assert.ok(port !== undefined, server.errors())
   return new StallServer(server, `http://127.0.0.1:${port}/`)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { patient } from './patience.ts'
-import type { Answer, Tollgate } from './server.ts'
+import type { Answer, ApiClient } from './api-client.ts'
 
 const POLL_MS = 50
 
 /** Creates a job and answers its record. */
 export async function createVideo(
-  tollgate: Tollgate,
+  tollgate: ApiClient,
   key: string,
   body: Record<string, unknown>,
 ): Promise<Record<string, unknown> & { readonly id: string }> {
@@ -18,7 +18,7 @@ export async function createVideo(
 
 /** Asks until the job is as wanted, as a client does. */
 export async function videoUntil(
-  tollgate: Tollgate,
+  tollgate: ApiClient,
   key: string,
   id: string,
   status: string | readonly string[],
@@ -42,14 +42,14 @@ export async function videoUntil(
 }
 
 export async function balanceOf(
-  tollgate: Tollgate,
+  tollgate: ApiClient,
   key: string,
 ): Promise<{ readonly balance: number; readonly reserved: number }> {
   const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   return { balance: body.balance, reserved: body.reserved }
 }
 
-export async function assertAuditClean(tollgate: Tollgate): Promise<void> {
+export async function assertAuditClean(tollgate: ApiClient): Promise<void> {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { plainMp4 } from '../../src/providers/sandbox-mp4.ts'
+import { sandboxMp4 } from '../../src/providers/sandbox/mp4.ts'
 
 export interface VideoProviderRequest {
   readonly method: string
@@ -44,7 +44,7 @@ export async function startVideoProvider(): Promise<VideoProvider> {
     readonly resolve: (request: VideoProviderRequest) => void
   }>()
   const polled = new Map<string, number>()
-  const video = plainMp4({ width: 320, height: 240, seconds: 4, colour: [90, 180, 60] })
+  const video = sandboxMp4('1280x720', 4)
   let script: VideoScript | null = null
   let jobs = 0
   const server = createServer((incoming, response) => {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { auditClean } from '../harness/audit.ts'
+import { isLong } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Tollgate } from '../harness/server.ts'
 
-/** reliability.md S7 and 6: what an administrator changes is so on every node within this. */
+/** guarantees.md 6 and S7: what an administrator changes is so on every node within this. */
 const SEEN_MS = 5_000
 const MODEL =
   '{ id: test/priced, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }'
@@ -42,7 +43,7 @@ function sharingTests(shared: NodeBench): void {
       await until(SEEN_MS, 'the account is refused', async () => (await balance()) === 403)
     })
 
-    test('a price of one node is charged by the other in 5 s, and what is changed on both at once is kept', async () => {
+    test('a price changed on one node is charged by the other within 5 s, and simultaneous changes on both are kept', async () => {
       const { key } = await one.createAccount()
       const cost = async (): Promise<number> =>
         (await ask(two, key, 'words=9 usage=10,20', { model: 'test/priced' })).body.usage.cost
@@ -94,7 +95,8 @@ function sharingTests(shared: NodeBench): void {
       assert.equal((await two.request('GET', '/v1/models', { key: known.key })).status, 200, 'proved itself before')
       for (let count = 0; count < 5; count += 1) assert.equal((await one.request('GET', '/v1/models')).status, 401)
       assert.equal((await one.request('GET', '/v1/models')).status, 429)
-      // A key is asked for once only: one that worked from there is not stopped, and failures of this node would make a block of its own.
+      // A key is asked for once only: one that worked from there is not stopped, and failures of this node would make a
+      // block of its own.
       await until(SEEN_MS, 'the block', async () => (await two.admin('GET', '/admin/v1/ip-blocks')).body.total === 1)
       const fresh = await one.createAccount()
       assert.equal((await two.request('GET', '/v1/models', { key: fresh.key })).status, 429)
@@ -110,12 +112,12 @@ function sharingTests(shared: NodeBench): void {
       await client.query(
         "INSERT INTO schema_version VALUES (900, 'of the next release'); INSERT INTO schema_guard VALUES (900, 1, 'x')",
       )
-      const beside = await shared.node(migrated)
-      assert.equal(
-        (await beside.request('GET', '/readyz')).status,
-        200,
-        'a newer schema that this program can live with',
-      )
+      if (isLong)
+        assert.equal(
+          (await (await shared.node(migrated)).request('GET', '/readyz')).status,
+          200,
+          'a newer schema that this program can live with',
+        )
       await client.query(
         "INSERT INTO schema_version VALUES (901, 'of the one after'); INSERT INTO schema_guard VALUES (901, 900, 'x')",
       )
@@ -123,7 +125,7 @@ function sharingTests(shared: NodeBench): void {
       await client.query(
         "DELETE FROM schema_version WHERE version >= 900; DELETE FROM schema_guard WHERE version >= 900; UPDATE schema_guard SET checksum = 'x' WHERE version = 1",
       )
-      await assert.rejects(shared.node(migrated), /Migration 1 of the store is not the one of this program/)
+      if (isLong) await assert.rejects(shared.node(migrated), /Migration 1 of the store is not the one of this program/)
       await client.end()
     })
 

@@ -51,7 +51,7 @@ async function get(url: string): Promise<string> {
   return body.text()
 }
 
-/** Answers, of whichever worker; one that stands still answers nobody. */
+/** Answers of any worker; one whose loop stands still gives none. */
 async function served(url: string): Promise<string> {
   const abort = new AbortController()
   const answer = await Promise.any(
@@ -61,7 +61,7 @@ async function served(url: string): Promise<string> {
   return answer
 }
 
-test('a process alone whose loop stands still says so and ends, though it hears no SIGTERM any more', async () => {
+test('a single process whose event loop stands still logs it and ends, although it cannot react to SIGTERM', async () => {
   const program = await run('alone')
   assert.equal(await get(program.url), String(program.child.pid))
   await get(`${program.url}/stand-still`)

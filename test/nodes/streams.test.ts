@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { request } from 'undici'
-import { foldStream } from '../harness/chat-fold.ts'
+import { foldStream, leaveAfter } from '../harness/chat-fold.ts'
 import { auditClean } from '../harness/audit.ts'
 import { NodeBench, until } from '../harness/node-bench.ts'
 import { patient } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
+import { loggedRow } from '../harness/log-row.ts'
 
 const bench = await NodeBench.start({ valkey: true })
 if (bench === null) test.skip('streams of other nodes: no PostgreSQL or no Valkey on this machine')
@@ -25,10 +26,10 @@ function streamTests(shared: NodeBench): void {
     })
     after(() => shared.stop())
 
-    test('D-7.8: a stream that broke off on one node is resumed on another: what came, what comes, and the end', async () => {
+    test('D-7.8: a stream that broke off on one node is resumed on another with its past events, its next ones and its end', async () => {
       const { key } = await one.createAccount()
       // Far longer than the grace: it is the reader on the other node that keeps it going.
-      const { text, id } = await leaveAfter(one, key, 'words=60 gap_ms=80', 8, 'far-1')
+      const { text, id } = await leave(one, key, 'words=60 gap_ms=80', 8, 'far-1')
       const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
       const kept = text.split('\n\n').slice(0, seen).join('\n\n')
       const resumed = await two.request('GET', `/v1/streams?id=far-1&after=${seen}`, { key })
@@ -47,18 +48,18 @@ function streamTests(shared: NodeBench): void {
       )
     })
 
-    test('a stream that nobody reads any more, here or there, is abandoned after its grace', async () => {
+    test('a stream without a reader on any node is abandoned after its grace period', async () => {
       const { key } = await one.createAccount()
-      const { id } = await leaveAfter(one, key, 'words=250 gap_ms=20', 6, 'far-2')
-      await leaveAfter(two, key, '', 3, 'far-2', 'resume')
+      const { id } = await leave(one, key, 'words=250 gap_ms=20', 6, 'far-2')
+      await leave(two, key, '', 3, 'far-2', 'resume')
       const tookMs = await until(15_000, 'it ends', async () => (await row(one, key, id)) !== null)
       assert.ok(tookMs > 1_000, String(tookMs))
       assert.equal((await logged(one, key, id))['status'], 'cancelled')
     })
 
-    test('a cancel on another node stops the stream, charges what came, and breaks its connections', async () => {
+    test('a cancel on another node stops the stream, charges the tokens so far, and breaks its connections', async () => {
       const { key } = await one.createAccount()
-      const running = leaveAfter(one, key, 'words=2000 gap_ms=10', 5_000, 'far-3').then(
+      const running = leave(one, key, 'words=2000 gap_ms=10', 5_000, 'far-3').then(
         () => 'ended',
         () => 'broke',
       )
@@ -104,7 +105,7 @@ function streamTests(shared: NodeBench): void {
     test('404 stream_not_found: of another account, unknown, and everywhere else without Valkey', async () => {
       const { key } = await one.createAccount()
       const other = await one.createAccount()
-      const { id } = await leaveAfter(one, key, 'words=3', 100, 'far-4')
+      const { id } = await leave(one, key, 'words=3', 100, 'far-4')
       for (const [node, asked, who] of [
         [two, 'far-4', other.key],
         [two, id, other.key],
@@ -125,7 +126,7 @@ function streamTests(shared: NodeBench): void {
     test('a Response is retrieved, resumed and cancelled on a node that does not run it', async () => {
       const { key } = await one.createAccount()
       const other = await one.createAccount()
-      const { text, id } = await leaveAfter(one, key, 'words=60 gap_ms=60', 8, 'far-7', 'respond')
+      const { text, id } = await leave(one, key, 'words=60 gap_ms=60', 8, 'far-7', 'respond')
       const name = id.replace(/^gen-/, 'resp-')
       for (const [node, who] of [
         [two, other.key],
@@ -157,7 +158,7 @@ function streamTests(shared: NodeBench): void {
 
     test('a Response that another node cancels ends there, and is said to be cancelled', async () => {
       const { key } = await one.createAccount()
-      const { id } = await leaveAfter(one, key, 'words=2000 gap_ms=10', 8, 'far-8', 'respond')
+      const { id } = await leave(one, key, 'words=2000 gap_ms=10', 8, 'far-8', 'respond')
       const cancelled = await two.request('POST', `/v1/responses/${id.replace(/^gen-/, 'resp-')}/cancel`, { key })
       assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled'])
       assert.equal((await logged(two, key, id))['status'], 'cancelled')
@@ -165,7 +166,7 @@ function streamTests(shared: NodeBench): void {
 
     test('a stream of more than 1 MiB is not resumed anywhere', async () => {
       const { key } = await one.createAccount({ balance: 1_000 })
-      const whole = await leaveAfter(one, key, 'words=6000', 1e6, 'far-5')
+      const whole = await leave(one, key, 'words=6000', 1e6, 'far-5')
       assert.ok(whole.text.length > 1_048_576, String(whole.text.length))
       assert.equal((await two.request('GET', '/v1/streams?id=far-5', { key })).status, 404)
     })
@@ -191,7 +192,7 @@ function streamTests(shared: NodeBench): void {
         })
       try {
         // Everything that is there while a stream runs and after it, and all that nodes say of it.
-        const running = leaveAfter(one, key, 'words=2000 gap_ms=5', 1e6, 'again-1').then(
+        const running = leave(one, key, 'words=2000 gap_ms=5', 1e6, 'again-1').then(
           () => 'ended',
           () => 'broke',
         )
@@ -221,7 +222,7 @@ function streamTests(shared: NodeBench): void {
         for (const secret of [accountId, 'again-1', 'content', 'completion', 'cancel'])
           assert.ok(!said.includes(secret), `${secret} can be read in Valkey`)
         // What a node said once says nothing again, though the client gives its next stream the same id.
-        const again = leaveAfter(one, key, 'words=100 gap_ms=20', 1e6, 'again-1')
+        const again = leave(one, key, 'words=100 gap_ms=20', 1e6, 'again-1')
         await copied('the next one runs', 1)
         for (const message of messages.splice(0).filter(isSealed))
           await thief.publish('tollgate:sealed-streams', message)
@@ -229,7 +230,7 @@ function streamTests(shared: NodeBench): void {
         assert.equal(foldStream(200, whole.text, {}).done, true)
         assert.equal((await logged(one, key, whole.id))['status'], 'completed')
         // A copy that somebody has changed, or filled from another stream, is none.
-        const other = await leaveAfter(one, key, 'words=30', 1e6, 'again-2')
+        const other = await leave(one, key, 'words=30', 1e6, 'again-2')
         const copy = `tollgate:copy:{${whole.id}}`
         await thief.setrange(copy, 200, 'forged')
         await assert.rejects(two.request('GET', `/v1/streams?id=${whole.id}`, { key }))
@@ -250,7 +251,7 @@ function streamTests(shared: NodeBench): void {
 
     test('a reader of a node that dies is cut off, not left waiting', async () => {
       const { key } = await one.createAccount()
-      await leaveAfter(one, key, 'words=2000 gap_ms=20', 6, 'far-6')
+      await leave(one, key, 'words=2000 gap_ms=20', 6, 'far-6')
       const { statusCode, body: read } = await request(`${two.url}/v1/streams?id=far-6`, {
         method: 'GET',
         headers: { authorization: `Bearer ${key}` },
@@ -290,7 +291,7 @@ const begun = {
 }
 
 /** Reads a stream, new or resumed, until it has seen `events` of them, then leaves without a word. */
-async function leaveAfter(
+async function leave(
   node: Tollgate,
   key: string,
   line: string,
@@ -301,14 +302,7 @@ async function leaveAfter(
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': id }
   const answer = await begun[how](node, headers, line, id)
   assert.equal(answer.statusCode, 200)
-  let text = ''
-  for await (const piece of answer.body) {
-    text += String(piece)
-    if (text.split('\n\n').length > events) break
-  }
-  answer.body.destroy()
-  answer.body.on('error', () => undefined)
-  return { text, id: String(answer.headers['x-generation-id']) }
+  return { text: await leaveAfter(answer, events), id: String(answer.headers['x-generation-id']) }
 }
 
 /** Not one of the thief's own. */
@@ -321,7 +315,6 @@ async function row(node: Tollgate, key: string, id: string): Promise<Record<stri
   return page.body.total === 1 ? page.body.logs[0] : null
 }
 
-async function logged(node: Tollgate, key: string, id: string): Promise<Record<string, unknown>> {
-  await until(10_000, `a log row of ${id}`, async () => (await row(node, key, id)) !== null)
-  return (await row(node, key, id)) ?? {}
+function logged(node: Tollgate, key: string, id: string): Promise<Record<string, unknown>> {
+  return loggedRow(node, key, id)
 }

@@ -5,6 +5,7 @@ import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { auditClean } from '../harness/audit.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
+import { admitted } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 const WORKERS = 3
@@ -26,7 +27,7 @@ function workerTests(shared: NodeBench): void {
       assert.equal(tollgate.logs().filter((line) => line.startsWith('API key')).length, 0)
       assert.equal(children(tollgate.pid).length, WORKERS)
       const { key } = await tollgate.createAccount()
-      const answers = await Promise.all(Array.from({ length: 30 }, () => ask(tollgate, key, 'words=3')))
+      const answers = await Promise.all(Array.from({ length: 30 }, () => admitted(() => ask(tollgate, key, 'words=3'))))
       assert.deepEqual(
         answers.map(({ status }) => status),
         answers.map(() => 200),
@@ -69,7 +70,7 @@ function workerTests(shared: NodeBench): void {
         const now = children(tollgate.pid)
         return now.length === WORKERS && !now.includes(victim)
       })
-      const answers = await Promise.all(Array.from({ length: 30 }, () => ask(tollgate, key, 'words=3')))
+      const answers = await Promise.all(Array.from({ length: 30 }, () => admitted(() => ask(tollgate, key, 'words=3'))))
       assert.deepEqual(
         answers.map(({ status }) => status),
         answers.map(() => 200),

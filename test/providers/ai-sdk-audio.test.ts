@@ -5,17 +5,17 @@ import { parseMultipart } from '../../src/http/multipart.ts'
 import { mp3Frames, wavFile } from '../harness/audio-files.ts'
 import { audioForm } from '../harness/audio-form.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 
 const WAV = wavFile(2.04)
 
 let upstream: ScriptedUpstream
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 
 before(async () => {
   upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
+  tollgate = await startInProcess({
     catalog: `
 providers:
   mistral: { name: Mistral, adapter: ai-sdk, package: "@ai-sdk/mistral", base_url: "${upstream.url}/v1", api_key: canary }
@@ -57,30 +57,28 @@ async function lastLog(): Promise<Record<string, unknown>> {
 test("a package's form reaches the provider as it made it, and its answer the client in each format", async () => {
   upstream.answer(
     (response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(
-          JSON.stringify({
-            text: 'Hello.',
-            language: 'English',
-            duration: 2.04,
-            x_groq: { id: 'g-1' },
-            segments: [
-              {
-                id: 0,
-                seek: 0,
-                start: 0.2,
-                end: 1.5,
-                text: ' Hello.',
-                tokens: [1],
-                temperature: 0,
-                avg_logprob: 0,
-                compression_ratio: 1,
-                no_speech_prob: 0,
-              },
-            ],
-          }),
-        ),
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          text: 'Hello.',
+          language: 'English',
+          duration: 2.04,
+          x_groq: { id: 'g-1' },
+          segments: [
+            {
+              id: 0,
+              seek: 0,
+              start: 0.2,
+              end: 1.5,
+              text: ' Hello.',
+              tokens: [1],
+              temperature: 0,
+              avg_logprob: 0,
+              compression_ratio: 1,
+              no_speech_prob: 0,
+            },
+          ],
+        }),
+      ),
   )
   const plain = await hear({ language: 'en', temperature: '0.5' })
   assert.deepEqual(plain.body, {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { parseDocumentText } from '../../src/catalog/document.ts'
+import { parseDocumentText } from '../../src/catalog/document-reader.ts'
 import { KEK_SETTING, KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { chat } from '../harness/chat-fold.ts'
@@ -75,7 +75,7 @@ for (const [what, fields, message] of [
   })
 }
 
-test('check: package and factory belong to this adapter alone', () => {
+test('check: only this adapter takes package and factory', () => {
   const file = join(directory, 'other.yaml')
   writeFileSync(file, 'providers:\n  p: { adapter: openai, package: "@ai-sdk/mistral", factory: createMistral }\n')
   const { status, stderr } = spawnSync(process.execPath, [BIN, 'check', file], { cwd: directory, encoding: 'utf8' })

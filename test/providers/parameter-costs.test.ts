@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { MODEL_TYPES } from '../../src/catalog/catalog.ts'
-import type { PriceKey } from '../../src/catalog/price-keys.ts'
-import type { ChatRequest } from '../../src/kinds/chat-request.ts'
+import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { isPriced, PARAMETER_COSTS, pricedRequest } from '../../src/plan/parameter-costs.ts'
-import { chat, endpoint } from '../../src/plan/plan-fixture.ts'
-import { parametersOf } from '../../src/providers/adapter.ts'
+import { chat, endpoint } from '../harness/plan-fixture.ts'
+import { parametersOf } from '../../src/providers/ports/adapter.ts'
 import { createAdapters } from '../../src/providers/index.ts'
-import { openaiBody } from '../../src/providers/openai-request.ts'
+import { openaiBody } from '../../src/providers/openai/request.ts'
+import type { PriceKey } from '../../src/meter-table.ts'
 
 const { adapters, close } = createAdapters({ clock: systemClock })
 after(close)
@@ -110,7 +110,7 @@ test('each goes where the row lists and prices it; what cannot be priced goes no
   ])
   assert.deepEqual(
     [body['web_search_options'], body['prediction'], body['modalities'], body['audio'], body['service_tier']],
-    [ALL.web_search_options, ALL.prediction, ['text', 'audio', 'image'], ALL.audio, undefined],
+    [{}, ALL.prediction, ['text', 'audio', 'image'], ALL.audio, undefined],
   )
   assert.deepEqual(body['messages'], MARKED)
   assert.deepEqual(upstreamBody(chat(ALL), ['input_cache_write'], null)['messages'], [

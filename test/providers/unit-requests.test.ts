@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseEmbeddings } from '../../src/kinds/embeddings-parse.ts'
-import { parseRerank } from '../../src/kinds/rerank-parse.ts'
-import { endpoint } from '../../src/plan/plan-fixture.ts'
+import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
+import { parseRerank } from '../../src/kinds/rerank/parse.ts'
+import { endpoint } from '../harness/plan-fixture.ts'
 import { bedrockEmbed } from '../../src/providers/bedrock/embed.ts'
 import { bedrockRerank } from '../../src/providers/bedrock/rerank.ts'
 import { cohereEmbed } from '../../src/providers/cohere/embed.ts'
 import { cohereRerank } from '../../src/providers/cohere/rerank.ts'
-import type { EmbeddingsCall, EmbeddingsProtocol } from '../../src/providers/embeddings-protocol.ts'
+import type { EmbeddingsCall, EmbeddingsProtocol } from '../../src/providers/ports/embeddings-protocol.ts'
 import { geminiEmbed } from '../../src/providers/gemini/embed.ts'
-import { parseLifted } from '../../src/providers/lifted-json.ts'
-import type { NativeRequest } from '../../src/providers/native.ts'
+import { parseLifted } from '../../src/providers/wire/lifted-json.ts'
+import type { JsonRequest } from '../../src/providers/ports/upstream-request.ts'
 import { ollamaEmbed } from '../../src/providers/ollama/embed.ts'
-import { openaiEmbeddings } from '../../src/providers/openai-embeddings.ts'
+import { openaiEmbeddings } from '../../src/providers/openai/embeddings.ts'
 
 const now = (): number => Date.UTC(2026, 0, 1)
 
@@ -31,7 +31,7 @@ function callOf(
   }
 }
 
-function request(protocol: EmbeddingsProtocol, call: EmbeddingsCall): NativeRequest {
+function request(protocol: EmbeddingsProtocol, call: EmbeddingsCall): JsonRequest {
   return protocol.request(call, call.request.input)
 }
 
@@ -173,7 +173,7 @@ test("Bedrock: each maker's dialect, signed or with a key", () => {
   )
 })
 
-test('Bedrock: what was billed stands in a header, or beside the vector', () => {
+test('Bedrock: the billed tokens are read from a header or from beside the vector', () => {
   const bedrock = bedrockEmbed(now)
   const read = (body: unknown, headers: Readonly<Record<string, string>>): unknown => {
     const answer = parseLifted(Buffer.from(JSON.stringify(body)))

@@ -9,8 +9,8 @@ import { mappedBody } from '../../scripts/recordings/body-mapping.ts'
 import { CaseMapping } from '../../scripts/recordings/case-mapping.ts'
 import { Letters } from '../../scripts/recordings/letters.ts'
 import { rowOf } from '../../scripts/recordings/recorded-case.ts'
-import { audioSeconds } from '../../src/kinds/audio-duration/audio-duration.ts'
-import { imageTypeOf } from '../../src/kinds/image-bytes.ts'
+import { audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
+import { imageTypeOf } from '../../src/kinds/images/bytes.ts'
 import { converseEvent } from '../harness/event-stream.ts'
 import { formatOf, madeMedia } from '../harness/made-media.ts'
 import { caseOf } from '../harness/recording.ts'
@@ -89,7 +89,7 @@ test('escapes, white space, names, numbers and enumerations stay; what no rule n
   )
 })
 
-test("a row that calls somebody's words a fact is refused", () => {
+test("a row that marks a user's text as a fact is refused", () => {
   assert.throws(() => mapped('{"choices":[{"finish_reason":"because I wanted to"}]}'), /finish_reason is no fact/)
 })
 
@@ -222,7 +222,7 @@ test('media are made of their format and of any length, and decode', () => {
   assert.equal(audioSeconds(madeMedia({ format: 'ogg', bytes: 5_899, seed: 1 })), 0.02)
 })
 
-test('a folder becomes the same case twice, with nothing of what was said, and identifiers alike everywhere', () => {
+test('a folder becomes the same case twice, without its texts, and with the same identifiers everywhere', () => {
   const dir = join(folder, 'upstream/acme/jobs/a-job')
   mkdirSync(join(dir, 'steps/01'), { recursive: true })
   mkdirSync(join(dir, 'steps/02'), { recursive: true })

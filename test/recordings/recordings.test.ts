@@ -52,7 +52,7 @@ test('every kind is there, in at most three megabytes, each case once and with i
   for (const row of rows) assert.ok(row.length === 9 && row.every((field) => field !== ''), row.join(' | '))
 })
 
-describe('what is expected is what the body says, read by rules of its own', () => {
+describe('the expected values are those of the body, read by separate rules', () => {
   for (const recorded of cases) {
     const exchanges: readonly Exchange[] = recorded.steps.length > 0 ? recorded.steps : [recorded]
     test(recorded.name, () => {
@@ -121,7 +121,7 @@ function tokensOf(protocol: string, name: string, native: unknown): readonly [nu
   if (protocol === 'cohere-embed') return [sum('billed_units.input_tokens'), 0]
   if (protocol.startsWith('cohere-')) return [sum('tokens.input_tokens'), sum('tokens.output_tokens')]
   if (protocol.startsWith('ollama-')) return [sum('prompt_eval_count'), sum('eval_count')]
-  // xAI counts what its chat reasons beside what it answers.
+  // xAI counts the reasoning of its chat beside its answer.
   const beside = name.startsWith('xai/chat/') ? sum('completion_tokens_details.reasoning_tokens') : 0
   return [
     sum('prompt_tokens', 'input_tokens') || sum('total_tokens'),

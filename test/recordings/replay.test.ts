@@ -76,7 +76,7 @@ async function asked(
 }
 
 describe('on a socket', () => {
-  test('what was recorded comes with its status and headers, however it is cut, and what was asked is remembered', async () => {
+  test('a recorded answer has its status and headers, however it is cut, and the request is remembered', async () => {
     for (const opts of CUTS) assert.ok((await asked(opts)).body.equals(STREAM.body), JSON.stringify(opts))
     const { status, headers, body } = await asked({ status: 429, 'retry-after': 7 }, PLAIN)
     assert.deepEqual(
@@ -130,7 +130,7 @@ describe('on a socket', () => {
     assert.equal((await request(`${replay.url}/case/${PLAIN.name}/v1/any`)).statusCode, 200)
   })
 
-  test('a job goes on step by step, in each run anew, to the file at its own address', async () => {
+  test('a job goes on step by step, from the start in each run, to the file at its address', async () => {
     for (const run of ['a', 'b']) {
       const base = `${replay.url}/case;run=${run}/${FILM.name}`
       let url = ''

@@ -74,7 +74,7 @@ describe('ejection', () => {
     assert.equal(health.ejected('e'), false)
   })
 
-  test('each ejection in a row is 30 s longer, up to five minutes; five good minutes begin anew', () => {
+  test('each ejection in a row is 30 s longer, up to five minutes; five good minutes start the count again', () => {
     const { health, clock, fail, succeed } = bench()
     fail(5)
     for (let round = 1; round <= 12; round += 1) {
@@ -144,7 +144,7 @@ describe('ejection', () => {
   })
 })
 
-test('an endpoint that asks to be left alone is, for so long', () => {
+test('an endpoint that names a Retry-After is not asked for so long', () => {
   const { health, clock } = bench()
   health.pause('e', 7)
   assert.deepEqual([health.ejected('e'), health.report('e').unhealthy], [true, true])

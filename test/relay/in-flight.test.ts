@@ -34,7 +34,7 @@ test('a node runs 2,000 at once: over it a 503, and clients come back spread ove
   )
 })
 
-test('what has left is forgotten, and shares are of the accounts that are there', () => {
+test('ended requests are forgotten, and shares count only the present accounts', () => {
   const inFlight = new InFlight(() => 0)
   for (let count = 0; count < 40; count += 1) inFlight.enter('large', 'key of large')
   assert.equal(inFlight.isAboveFairShare('large'), false, 'alone, it may have it all')

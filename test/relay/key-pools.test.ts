@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoint } from '../../src/plan/plan-fixture.ts'
-import type { AttemptFailure } from '../../src/providers/adapter.ts'
-import { failure } from '../../src/providers/transport.ts'
+import { endpoint } from '../harness/plan-fixture.ts'
+import { type AttemptFailure, failure } from '../../src/providers/ports/attempt-failure.ts'
 import { KeyPools } from '../../src/relay/key-pools.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
@@ -73,7 +72,7 @@ test('the only key of a provider never rests: there is nothing else to use', () 
   assert.equal(pools.hasFree(single), true)
 })
 
-test('a refused key is told of once until it works again, by its place and never by itself', () => {
+test('a refused key is logged once until it works again, by its place and never by its value', () => {
   const said: string[] = []
   const pools = new KeyPools(movingClock(), (message) => said.push(message))
   for (const code of [401, 401, 403]) pools.failed(POOL, 'b', status(code))

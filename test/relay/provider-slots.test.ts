@@ -11,7 +11,7 @@ function full(): { slots: ProviderSlots; clock: MovingClock; places: ProviderPla
   return { slots, clock, places }
 }
 
-test('500 run at a provider; 100 more wait, in order, and the rest are told at once', () => {
+test('500 run at a provider; 100 more wait, in order, and the rest are refused at once', () => {
   const { slots, places } = full()
   const told: string[] = []
   const waiting = Array.from({ length: 100 }, (_value, index) => {

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
 import { APICallError, generateObject, generateText, jsonSchema, streamText, tool } from 'ai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 /** The AI SDK's provider of OpenAI's own protocols, against the product: `openai(model)` speaks Responses. */
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let openai: OpenAIProvider
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   const { key } = await tollgate.createAccount()
   openai = createOpenAI({ baseURL: `${tollgate.url}/v1`, apiKey: key })
 })

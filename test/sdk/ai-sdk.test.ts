@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 type ChatModel = ReturnType<ReturnType<typeof createOpenAICompatible>['chatModel']>
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let model: ChatModel
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   const { key } = await tollgate.createAccount()
   model = chatModel(key)
 })
@@ -96,7 +96,7 @@ test('streamText: a streamed tool call comes back parsed', async () => {
   assert.deepEqual([call?.toolName, call?.input], ['weather', { input: 'Moscow' }])
 })
 
-test('402 is not retryable and says what is missing', async () => {
+test('402 is not retryable and names the missing amount', async () => {
   const { key } = await tollgate.createAccount({ balance: 0 })
   await assert.rejects(generateText({ model: chatModel(key), prompt: 'Hello' }), (error: unknown) => {
     assert.ok(APICallError.isInstance(error))

@@ -5,22 +5,22 @@ import { OpenRouter } from '@openrouter/sdk'
 import { BadRequestResponseError } from '@openrouter/sdk/models/errors'
 import { APICallError, experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe } from 'ai'
 import OpenAI, { APIError, BadRequestError, InternalServerError, toFile } from 'openai'
-import { audioContainer, audioSeconds } from '../../src/kinds/audio-duration/audio-duration.ts'
+import { audioContainer, audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
 import { wavFile } from '../harness/audio-files.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 const VOICE = 'sandbox/tts'
 const EAR = 'sandbox/transcription'
 const WAV = wavFile(2)
 const SAID = 'Hello from the sandbox. You sent 2 seconds of wav.'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 let client: OpenAI
 let router: OpenRouter
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   key = (await tollgate.createAccount()).key
   client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
   router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })

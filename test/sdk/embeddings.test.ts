@@ -4,16 +4,16 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { OpenRouter } from '@openrouter/sdk'
 import { embed, embedMany } from 'ai'
 import OpenAI, { BadRequestError, InternalServerError } from 'openai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 const MODEL = 'sandbox/embeddings'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let key: string
 let client: OpenAI
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   key = (await tollgate.createAccount()).key
   client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 })

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { HTTPClient, OpenRouter } from '@openrouter/sdk'
 import { generateImage, NoImageGeneratedError } from 'ai'
 import OpenAI, { APIError, BadRequestError } from 'openai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { serveSandbox } from '../harness/served.ts'
 
 const PNG_HEAD = '\x89PNG'
 
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  tollgate = await startTollgate()
-  key = (await tollgate.createAccount()).key
-})
-
-after(() => tollgate.stop())
+const world = serveSandbox('', 100)
 
 function sizeOf(png: Buffer): string {
   assert.equal(png.toString('latin1', 0, 4), PNG_HEAD)
@@ -24,9 +16,9 @@ function sizeOf(png: Buffer): string {
 }
 
 describe('openai', () => {
-  const client = (): OpenAI => new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
+  const client = (): OpenAI => new OpenAI({ apiKey: world.key, baseURL: `${world.tollgate.url}/v1`, maxRetries: 0 })
 
-  test('pictures by address: anyone who has it may look', async () => {
+  test('pictures by address: the address needs no key', async () => {
     const {
       data = [],
       usage,
@@ -65,14 +57,18 @@ describe('openai', () => {
 
 describe('@openrouter/sdk', () => {
   test('the list of image models passes the strict schema', async () => {
-    const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
+    const client = new OpenRouter({ apiKey: world.key, serverURL: `${world.tollgate.url}/v1` })
     assert.ok(JSON.stringify(await client.images.listModels()).includes('sandbox/image'))
   })
 
   test('pictures in the answer pass the strict schema; by address they cannot, and the client has no word for the other mode', async () => {
     const imageGenerationRequest = { model: 'sandbox/image', prompt: 'a cat', n: 2, stream: false as const }
-    const plain = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } })
-    // wire.md D-2.3, known gap: api.md's default is an address.
+    const plain = new OpenRouter({
+      apiKey: world.key,
+      serverURL: `${world.tollgate.url}/v1`,
+      retryConfig: { strategy: 'none' },
+    })
+    // wire.md D-2.3, a known gap: the default is an address.
     await assert.rejects(plain.images.generate({ imageGenerationRequest }), /validation failed/i)
     const httpClient = new HTTPClient({
       fetcher: async (input, init) => {
@@ -85,7 +81,7 @@ describe('@openrouter/sdk', () => {
         })
       },
     })
-    const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, httpClient })
+    const client = new OpenRouter({ apiKey: world.key, serverURL: `${world.tollgate.url}/v1`, httpClient })
     const answer = await client.images.generate({ imageGenerationRequest })
     assert.ok('data' in answer)
     assert.equal(answer.data.length, 2)
@@ -95,9 +91,11 @@ describe('@openrouter/sdk', () => {
 
 describe('AI SDK', () => {
   test('generateImage: bytes, type and size', async () => {
-    const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).imageModel(
-      'sandbox/image',
-    )
+    const model = createOpenAICompatible({
+      name: 'tollgate',
+      baseURL: `${world.tollgate.url}/v1`,
+      apiKey: world.key,
+    }).imageModel('sandbox/image')
     const { images } = await generateImage({ model, prompt: 'a cat', n: 2, size: '1280x720' })
     assert.deepEqual(
       images.map(({ mediaType, uint8Array }) => [mediaType, sizeOf(Buffer.from(uint8Array))]),
@@ -109,9 +107,11 @@ describe('AI SDK', () => {
   })
 
   test('generateImage: no picture is an error', async () => {
-    const model = createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey: key }).imageModel(
-      'sandbox/image',
-    )
+    const model = createOpenAICompatible({
+      name: 'tollgate',
+      baseURL: `${world.tollgate.url}/v1`,
+      apiKey: world.key,
+    }).imageModel('sandbox/image')
     await assert.rejects(
       generateImage({ model, prompt: 'a cat\nsandbox: empty=1', maxRetries: 0 }),
       (error: unknown) => error instanceof Error && !NoImageGeneratedError.isInstance(error),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, InternalServerError, NotFoundError } from 'openai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let client: OpenAI
 
 const SAID = 'Hello from the sandbox. You said: Hello'
@@ -15,7 +15,7 @@ const weather = {
 }
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   client = new OpenAI({ apiKey: (await tollgate.createAccount()).key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 })
 

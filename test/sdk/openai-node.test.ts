@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import OpenAI, {
   APIError,
   BadRequestError,
@@ -9,9 +10,8 @@ import OpenAI, {
   PermissionDeniedError,
   RateLimitError,
 } from 'openai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let client: OpenAI
 
 const hello = [{ role: 'user' as const, content: 'Hello' }]
@@ -23,7 +23,7 @@ const weather = [
 ]
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   client = clientOf((await tollgate.createAccount()).key)
 })
 
@@ -100,7 +100,7 @@ test('completions: plain with cost, several prompts, and a stream', async () => 
   }, APIError)
 })
 
-test('chat: a stream with include_usage ends with a chunk of usage alone', async () => {
+test('chat: a stream with include_usage ends with a chunk that has only usage', async () => {
   const stream = await client.chat.completions.create({
     model: 'sandbox/chat',
     messages: hello,
@@ -208,7 +208,8 @@ test('errors: what a provider says of us is never said of the client', async () 
     assert.ok(error instanceof APIError)
     return error.status
   }
-  // Our account's trouble at the provider is 502, an overload 503, a time-out 504; only a refused request is the client's.
+  // Our account's trouble at the provider is 502, an overload 503, a time-out 504; only a refused request is the
+  // client's.
   const expected: Readonly<Record<number, number>> = {
     400: 400,
     401: 502,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import {
   BadGatewayResponseError,
   BadRequestResponseError,
@@ -9,14 +10,13 @@ import {
   TooManyRequestsResponseError,
   UnauthorizedResponseError,
 } from '@openrouter/sdk/models/errors'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let client: OpenRouter
 let key: string
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   key = (await tollgate.createAccount()).key
   client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
 })

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createCohere } from '@ai-sdk/cohere'
 import { OpenRouter } from '@openrouter/sdk'
 import { CohereClient, CohereError } from 'cohere-ai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { serveSandbox } from '../harness/served.ts'
 
 const MODEL = 'sandbox/rerank'
 const DOCUMENTS = ['Berlin is a city', 'Paris is the capital of France', 'Lyon is in France']
 const QUERY = 'capital of France'
 
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  tollgate = await startTollgate()
-  key = (await tollgate.createAccount()).key
-})
-
-after(() => tollgate.stop())
+const world = serveSandbox('', 100)
 
 test('@openrouter/sdk: rerank passes the strict schema', async () => {
-  const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
+  const client = new OpenRouter({ apiKey: world.key, serverURL: `${world.tollgate.url}/v1` })
   const answer = await client.rerank.rerank({
     requestBody: {
       model: MODEL,
@@ -44,7 +36,7 @@ test('@openrouter/sdk: rerank passes the strict schema', async () => {
 })
 
 test('cohere-ai, version 1 of its interface: rerank, and an error that it raises', async () => {
-  const client = new CohereClient({ token: key, environment: tollgate.url })
+  const client = new CohereClient({ token: world.key, environment: world.tollgate.url })
   const answer = await client.rerank({
     model: MODEL,
     query: QUERY,
@@ -65,7 +57,7 @@ test('cohere-ai, version 1 of its interface: rerank, and an error that it raises
 })
 
 test("AI SDK: Cohere's reranking model at our address", async () => {
-  const model = createCohere({ baseURL: `${tollgate.url}/v1`, apiKey: key }).rerankingModel(MODEL)
+  const model = createCohere({ baseURL: `${world.tollgate.url}/v1`, apiKey: world.key }).rerankingModel(MODEL)
   const { ranking } = await model.doRerank({ query: QUERY, documents: { type: 'text', values: DOCUMENTS }, topN: 2 })
   assert.deepEqual(
     ranking.map(({ index }) => index),

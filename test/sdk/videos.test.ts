@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { assertAuditClean } from '../harness/video-jobs.ts'
+import { askedAgain } from '../harness/patience.ts'
 
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let router: OpenRouter
 let openai: OpenAI
 
 before(async () => {
-  tollgate = await startTollgate()
+  tollgate = await startInProcess()
   const { key } = await tollgate.createAccount()
   router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } })
   openai = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
@@ -30,12 +30,11 @@ const WISH = {
   aspectRatio: '16:9',
 } as const
 
-async function ended(id: string): Promise<Awaited<ReturnType<typeof router.videoGeneration.getGeneration>>> {
-  for (;;) {
-    const job = await router.videoGeneration.getGeneration({ jobId: id })
-    if (job.status !== 'pending' && job.status !== 'in_progress') return job
-    await delay(100)
-  }
+function ended(id: string): Promise<Awaited<ReturnType<typeof router.videoGeneration.getGeneration>>> {
+  return askedAgain(
+    () => router.videoGeneration.getGeneration({ jobId: id }),
+    ({ status }) => status === 'pending' || status === 'in_progress',
+  )
 }
 
 async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Buffer> {

@@ -49,7 +49,9 @@ export function checkPlaces(world: World): void {
   }
 }
 
-/** What each account lost us in its newest hour, free or beyond its balance, and what it spent: by the entries alone. */
+/**
+ * What each account lost us in its newest hour, free or beyond its balance, and what it spent: by the entries alone.
+ */
 export function checkHours(world: World): void {
   for (const row of world.disk.all('SELECT id, free_hour, free_insured, free_spent FROM account')) {
     const id = text(row, 'id')

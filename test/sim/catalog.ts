@@ -1,5 +1,5 @@
 import type { Endpoint, Snapshot } from '../../src/catalog/catalog.ts'
-import { decimal, endpoint, model, prices, snapshot } from '../../src/plan/plan-fixture.ts'
+import { decimal, endpoint, model, prices, snapshot } from '../harness/plan-fixture.ts'
 import type { Random } from './random.ts'
 import { MODELS, type SimType } from './requests.ts'
 
@@ -16,7 +16,7 @@ export class SimCatalog {
   readonly #random: Random
   readonly #midstreamError: 'free' | 'delivered'
   #timezone: keyof typeof MONTH_ENDS
-  /** Providers with completions of their own take all prompts in one call. */
+  /** Providers with native completions take all prompts in one call. */
   readonly takesList: boolean
   #current: Snapshot
   /** By price version. */

@@ -1,7 +1,7 @@
 import type { HoldRow } from '../../src/ledger/ledger-store.ts'
-import type { Replay } from '../../src/store/audit-replay.ts'
-import { SqlAudit } from '../../src/store/audit-store.ts'
-import { HOLD_SELECT, readHoldRow } from '../../src/store/ledger-rows.ts'
+import type { Replay } from '../../src/store/audit/replay.ts'
+import { AuditStore } from '../../src/store/audit/audit-store.ts'
+import { HOLD_SELECT, readHoldRow } from '../../src/store/ledger/ledger-rows.ts'
 import { big } from '../../src/store/database.ts'
 import { checkHours, checkMoney, checkNodes } from './books.ts'
 import type { RequestFacts } from './facts.ts'
@@ -39,7 +39,7 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
           }
     return null
   }
-  const checks = await new SqlAudit(world.database(), { seal: SIM_SEAL, isSealed: async () => true })
+  const checks = await new AuditStore(world.database(), { seal: SIM_SEAL, isSealed: async () => true })
     .run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay })
     .catch((thrown: unknown) => {
       world.trace(`the audit could not run: ${String(thrown)}`)
@@ -163,7 +163,7 @@ function checkEnded(
     [facts.generationId],
   )
   const paid = atCost === undefined ? 0n : big(atCost, 'paid')
-  // What may be free or charged, and was charged as usual, is nobody's loss.
+  // A request that may be free or charged, and was charged as usual, is no loss.
   const insured = insuredOf(
     facts,
     due.kind === 'free-or' && settled && paid === 0n ? { ...due, kind: 'exact' } : due,
@@ -235,7 +235,7 @@ function checkCancel(world: World, say: (text: string) => void, facts: RequestFa
     say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
 }
 
-/** Once the answer has begun to arrive nobody else is asked. */
+/** Once the answer has begun to arrive no other provider is asked. */
 function checkRetries(say: (text: string) => void, facts: RequestFacts): void {
   for (const [index, attempt] of facts.attempts.entries()) {
     if (index === facts.attempts.length - 1) continue

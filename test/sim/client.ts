@@ -1,7 +1,7 @@
 import { ApiError } from '../../src/errors.ts'
 import type { Generation } from '../../src/relay/generation.ts'
-import type { Reader } from '../../src/relay/reader.ts'
-import type { Order } from '../../src/relay/order.ts'
+import type { ClientStream } from '../../src/relay/client-end.ts'
+import type { Operation } from '../../src/relay/operation.ts'
 import type { RequestFacts } from './facts.ts'
 import type { SimNode } from './node.ts'
 import type { Random } from './random.ts'
@@ -42,7 +42,7 @@ export function drawHabits(random: Random): Habits {
   }
 }
 
-/** A client with its socket: what `paid-routes.ts` does for one, without HTTP. */
+/** A client with its socket: what `paid-answer.ts` does for one, without HTTP. */
 export class Client {
   readonly #ports: ClientPorts
   readonly #node: SimNode
@@ -67,7 +67,7 @@ export class Client {
     try {
       const generation = await this.#node.relay.admit({
         principal: this.#node.principal(accountId, keyId),
-        order: this.#order(),
+        operation: this.#operation(),
         requestId: `req-${number}`,
         requestIdGiven: resumable,
         startedMs: scheduler.nowMs,
@@ -75,7 +75,6 @@ export class Client {
         appUrl: null,
         appTitle: null,
         claim: null,
-        open: () => this.#open(),
       })
       await this.#serve(generation)
     } catch (thrown) {
@@ -91,14 +90,14 @@ export class Client {
     this.#facts.present = false
   }
 
-  #order(): Order {
+  #operation(): Operation {
     const { adapters, upstream } = this.#node
-    const order = this.#facts.request.order(adapters)
+    const operation = this.#facts.request.operation(adapters)
     return {
-      ...order,
+      ...operation,
       begin: (start, sink) => {
         upstream.begins(this.#facts, start.candidate.endpoint)
-        return order.begin(start, sink)
+        return operation.begin(start, sink)
       },
     }
   }
@@ -109,7 +108,7 @@ export class Client {
     this.#facts.plan = generation.input.plan
     this.#ports.admitted(this.#facts)
     if (this.#gone && generation.input.buffer === null) generation.cancel()
-    else generation.start()
+    else generation.start(() => this.#open())
     if (this.#gone) this.#detach(generation)
     const result = await generation.done
     this.#facts.doneMs = this.#ports.scheduler.nowMs
@@ -135,7 +134,7 @@ export class Client {
     this.#see({ kind: 'error', name: thrown.errorName })
   }
 
-  #open(): Reader | null {
+  #open(): ClientStream | null {
     if (this.#gone) return null
     this.#reader = new ClientReader(this.#ports, this.#habits.slowness, this.#facts, (reader) =>
       this.#generation?.drained(reader),
@@ -157,7 +156,7 @@ export class Client {
     this.#reader?.close()
     if (generation === null) return
     if (generation.input.buffer !== null) return this.#detach(generation)
-    // The socket is gone a moment before anybody is told.
+    // The socket is gone a moment before the client learns of it.
     const { scheduler, random, world } = this.#ports
     const noticeMs = random.between(0, 1)
     this.#facts.graceUntilMs = scheduler.nowMs + noticeMs
@@ -169,7 +168,7 @@ export class Client {
     if (generation.input.buffer === null || this.#facts.cancelled) this.#facts.goneMs = this.#ports.scheduler.nowMs
     if (generation.input.buffer !== null && !this.#facts.cancelled)
       this.#facts.graceUntilMs = this.#ports.scheduler.nowMs + grace * 1_000
-    generation.detached(this.#reader, grace)
+    generation.detached(this.#reader)
     const { returnsMs, resumable } = this.#habits
     if (returnsMs !== null && resumable) this.#ports.scheduler.after(returnsMs, this.#ports.world, () => this.#return())
   }
@@ -192,14 +191,14 @@ export class Client {
   }
 }
 
-class ClientReader implements Reader {
+class ClientReader implements ClientStream {
   readonly #ports: ClientPorts
   readonly #slowness: number
   readonly #facts: RequestFacts
-  readonly #drained: (reader: Reader) => void
+  readonly #drained: (reader: ClientStream) => void
   #closed = false
 
-  constructor(ports: ClientPorts, slowness: number, facts: RequestFacts, drained: (reader: Reader) => void) {
+  constructor(ports: ClientPorts, slowness: number, facts: RequestFacts, drained: (reader: ClientStream) => void) {
     this.#ports = ports
     this.#slowness = slowness
     this.#facts = facts

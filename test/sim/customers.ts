@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { FREE_HOUR_MICRO } from '../../src/ledger/free-hour.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
-import { SqlAccounts } from '../../src/store/account-store.ts'
-import { SqlKeys } from '../../src/store/key-store.ts'
+import { AccountStore } from '../../src/store/accounts/account-store.ts'
+import { KeyStore } from '../../src/store/accounts/key-store.ts'
+import { sealEmpty } from '../../src/store/audit/book-store.ts'
 import { sharedDatabase, SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
@@ -18,9 +19,9 @@ export interface Customer {
 export async function createCustomers(world: World): Promise<void> {
   const { random, disk, beginMs } = world
   const database = sharedDatabase(disk)
-  const accounts = new SqlAccounts(database, SIM_SEAL)
-  disk.run('UPDATE event_head SET seal = ?', [SIM_SEAL.of('event_head', [1n, ''])])
-  const keys = new SqlKeys(database, SIM_SEAL)
+  const accounts = new AccountStore(database, SIM_SEAL)
+  await database.transaction((sql) => sealEmpty(sql, SIM_SEAL))
+  const keys = new KeyStore(database, SIM_SEAL)
   for (let index = 0; index < ACCOUNTS; index += 1) {
     const accountId = `acc_${index}`
     await accounts.create({
@@ -73,7 +74,7 @@ function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): vo
   disk.run('UPDATE account SET free_hour = ?, free_insured = ?, seal = ? WHERE id = ?', [
     BigInt(hourMs),
     insuredMicro,
-    SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '']),
+    SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '', 'active', null, null]),
     accountId,
   ])
   guarded.add(accountId)

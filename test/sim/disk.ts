@@ -4,7 +4,7 @@ import { migrate } from '../../src/store/migrations.ts'
 
 /**
  * What survives every crash: the project's own schema in memory. A universe lives inside one transaction that is rolled
- * back at its end, so that the next one begins with empty tables without making them anew.
+ * back at its end, so that the next one begins with empty tables without making them again.
  */
 export class Disk {
   readonly #database = new DatabaseSync(':memory:', { readBigInts: true, enableForeignKeyConstraints: true })
@@ -77,6 +77,12 @@ export class Disk {
       all: async (text, values) => this.all(text, values),
       run: async (text, values) => this.run(text, values),
     }
-    return { ...sql, dialect: 'sqlite', transaction: (work) => work(sql), close: async () => undefined }
+    return {
+      ...sql,
+      dialect: 'sqlite',
+      coldWrites: null,
+      transaction: (work) => work(sql),
+      close: async () => undefined,
+    }
   }
 }

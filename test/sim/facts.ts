@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
-import type { UsageReport } from '../../src/kinds/chat-answer.ts'
+import type { UsageReport } from '../../src/kinds/chat/answer.ts'
 import type { Plan } from '../../src/plan/plan.ts'
 import type { SimRequest } from './requests.ts'
 
@@ -29,6 +29,8 @@ export interface AttemptFacts {
   nodeClosing: boolean
   /** It took longer than the gateway waits. */
   gaveUp: boolean
+  /** An error came in the place of the answer. */
+  erred: boolean
 }
 
 /** How the answer looked from the client's chair. */

@@ -1,179 +1,20 @@
-/** A bug that somebody has made somewhere, planted in a copy of the source; the simulation has to notice it. */
-export interface Mutant {
-  readonly name: string
-  /** Below `src`. */
-  readonly file: string
-  readonly find: string
-  readonly replace: string
-}
+import { GUARANTEE_MUTANTS } from './guarantee-mutants.ts'
+import { VALUES, STATEMENTS, JOURNAL, CORE, LEDGER, WRITER, GENERATION, EMBEDDED, type Mutant } from './mutant.ts'
 
-const VALUES = 'store/ledger-values.ts'
-const STATEMENTS = 'store/statement-store.ts'
-const JOURNAL = 'ledger/end-journal.ts'
-const CORE = 'ledger/ledger-core.ts'
-const LEDGER = 'ledger/ledger.ts'
-const WRITER = 'ledger/batch-writer.ts'
-const GENERATION = 'relay/generation.ts'
-const EMBEDDED = 'store/sqlite-ledger.ts'
-
-/** The list of reliability.md 3.3 and more; `find` stands in its file exactly once. */
+/** The list of guarantees.md 3.3, and what else can go wrong; `find` stands in its file exactly once. */
 export const MUTANTS: readonly Mutant[] = [
-  // The table of reliability.md 3.3.
-  {
-    name: 'check then deduct: a hold is not guarded by what is available',
-    file: CORE,
-    find: 'if (account.availableMicro < request.amountMicro) return',
-    replace: 'if (account.availableMicro + account.heldMicro < request.amountMicro) return',
-  },
-  {
-    name: 'settle without a look at the state',
-    file: CORE,
-    find: "if (hold.state === 'settled' || hold.state === 'settled_late') {\n      return { status: 'replayed'",
-    replace: "if (hold.chargedMicro === -1n) {\n      return { status: 'replayed'",
-  },
-  {
-    name: 'void without a look at the state',
-    file: CORE,
-    find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }",
-    replace: "if (closedAfterExpiry(hold)) return { status: 'replayed' }",
-  },
-  {
-    name: 'a settle after expiry takes the hold as if it were there',
-    file: CORE,
-    find: 'const coveredMicro = late ? 0n : hold.amountMicro',
-    replace: 'const coveredMicro = hold.amountMicro',
-  },
-  {
-    name: 'an overrun is charged unchecked',
-    file: CORE,
-    find: 'if (costMicro <= coveredMicro) return costMicro',
-    replace: 'if (costMicro >= 0n) return costMicro',
-  },
-  {
-    name: 'an overrun takes what the key limit does not leave',
-    file: CORE,
-    find: 'least(costMicro - coveredMicro, beyondMicro, roomMicro)',
-    replace: 'least(costMicro - coveredMicro, beyondMicro)',
-  },
-  {
-    name: 'the key is skipped when a hold is given back',
-    file: CORE,
-    find: '    key.heldMicro += heldMicro\n',
-    replace: '    if (heldMicro > 0n) key.heldMicro += heldMicro\n',
-  },
-  {
-    name: 'a key limit forgets what is held',
-    file: CORE,
-    find: 'spentMicro + key.heldMicro + request.amountMicro > key.limitMicro',
-    replace: 'spentMicro + request.amountMicro > key.limitMicro',
-  },
-  {
-    name: 'a top-up is not idempotent',
-    file: 'store/entry-store.ts',
-    find: 'if (known !== undefined) {',
-    replace: "if (known !== undefined && text(known, 'ref') === '') {",
-  },
-  {
-    name: 'void after settle',
-    file: CORE,
-    find: "if (hold.state === 'settled' || hold.state === 'settled_late') return voidOfCharged(hold, request)",
-    replace: '',
-  },
-  {
-    name: 'settle after void',
-    file: CORE,
-    find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }",
-    replace: '',
-  },
-  {
-    name: 'a hold leaks when the provider fails',
-    file: GENERATION,
-    find: 'const outcome = await this.#ports.ledger.void({',
-    replace: "const outcome = error !== null ? { status: 'voided' } as const : await this.#ports.ledger.void({",
-  },
-  {
-    name: 'a hold leaks when its answer is lost',
-    file: LEDGER,
-    find: '    const outcome = await this.#place(operation)\n',
-    replace: '    this.#running.add(request.generationId)\n    const outcome = await this.#place(operation)\n',
-  },
-  {
-    name: 'an abort is not billed',
-    file: GENERATION,
-    find: 'void (verdict === null ? this.#finishFree(null) : this.#settle(verdict, (_usage) => undefined))',
-    replace: 'void this.#finishFree(null)',
-  },
-  {
-    name: 'a drained answer is not billed',
-    file: GENERATION,
-    find: "    if (attempt.isEmpty()) return this.#attemptFailed('empty')",
-    replace:
-      "    if (this.#draining) return this.#finishFree(null)\n    if (attempt.isEmpty()) return this.#attemptFailed('empty')",
-  },
-  {
-    name: 'zero usage is taken for missing usage',
-    file: 'orders/chat-attempt.ts',
-    find: 'return usage === null ? this.delivered() : this.#measure(usage)',
-    replace:
-      "return usage === null || usage.inputTokens === 0 ? this.#measure({ ...countedReport(0, 0), missing: ['input', 'output'] }) : this.#measure(usage)",
-  },
-  {
-    name: 'missing usage is free',
-    file: 'orders/chat-attempt.ts',
-    find: 'return usage === null ? this.delivered() : this.#measure(usage)',
-    replace: 'return this.#measure(usage ?? countedReport(0, 0))',
-  },
-  {
-    name: 'implausible usage is believed',
-    file: 'plan/usage-bounds.ts',
-    find: 'if (inputOk && outputOk) return report',
-    replace: 'if (inputOk || outputOk || !inputOk) return report',
-  },
-  {
-    name: 'a number that cannot be read is 0',
-    file: 'plan/usage-bounds.ts',
-    find: 'report.missing === undefined ? report : counted(report, limits)',
-    replace: 'report',
-  },
-  {
-    name: 'what is charged is booked as what the provider bills',
-    file: GENERATION,
-    find: 'const billedMicro = providerCostMicro(verdict.reported.usage',
-    replace: 'const billedMicro = providerCostMicro(verdict.report.usage',
-  },
-  {
-    name: 'money in floats',
-    file: 'meters.ts',
-    find: 'return ceilMicro(exactCost(usage, prices))',
-    replace:
-      'const exact = exactCost(usage, prices)\n  return BigInt(Math.round(Number(exact.digits) / 10 ** exact.scale))',
-  },
-  { name: 'no sweeper', file: LEDGER, find: '    this.#repeat(SWEEP_MS, () => this.sweep())\n', replace: '' },
-  { name: 'no lease is renewed', file: LEDGER, find: '    this.#repeat(RENEW_MS, () => this.renew())\n', replace: '' },
-  {
-    name: 'no late settle',
-    file: CORE,
-    find: "if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }",
-    replace: "if (hold.state !== 'open' && hold.state !== 'settled') return { status: 'not_open', state: 'voided' }",
-  },
-  {
-    name: 'leases are renewed per node: an end that failed keeps its hold alive',
-    file: LEDGER,
-    find: "  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {\n    this.#running.delete(request.generationId)\n",
-    replace: "  async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {\n",
-  },
-  // And what else can go wrong.
+  ...GUARANTEE_MUTANTS,
   {
     name: 'the end is shown before the settle is durable',
     file: GENERATION,
-    find: '    try {\n      const outcome = await this.#ports.ledger.settle({',
+    find: '    try {\n      const settled = await this.#ports.ledger.settle({',
     replace:
-      "    if (this.#committed && verdict.status === 'completed') show({ report: verdict.report, chargedMicro: chargeMicro(usage, endpoint.sell) })\n    try {\n      const outcome = await this.#ports.ledger.settle({",
+      "    if (this.#client.isShown && outcome.status === 'completed') show({ report, chargedMicro: chargeMicro(report.usage, endpoint.sell) })\n    try {\n      const settled = await this.#ports.ledger.settle({",
   },
   {
     name: 'a cut answer is charged',
     file: GENERATION,
-    find: "if (this.input.plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, this.#running().delivered())",
+    find: "if (plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, asked.attempt.delivered())",
     replace: '',
   },
   {
@@ -185,24 +26,24 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'another provider is asked after the answer has begun',
     file: GENERATION,
-    find: '    if (this.#contentSent) return void this.#brokeMidStream(attempt, failure)\n',
+    find: "    if (asked?.heard === 'content') return void this.#brokeMidStream(asked, attempt, failure)\n",
     replace: '',
   },
   {
     name: 'the buying price is charged',
     file: GENERATION,
-    find: 'costMicro: chargeMicro(usage, endpoint.sell)',
-    replace: 'costMicro: chargeMicro(usage, endpoint.buy)',
+    find: 'costMicro: chargeMicro(report.usage, endpoint.sell)',
+    replace: 'costMicro: chargeMicro(report.usage, endpoint.buy)',
   },
   {
     name: 'a charge at the prices of now',
-    file: 'relay/relay.ts',
+    file: 'src/relay/relay.ts',
     find: 'priceVersion: plan.snapshot.priceVersion',
     replace: 'priceVersion: plan.snapshot.priceVersion + 1',
   },
   {
     name: 'a log row names the wrong price version',
-    file: 'relay/verdict.ts',
+    file: 'src/relay/outcome.ts',
     find: 'priceVersion: input.plan.snapshot.priceVersion',
     replace: 'priceVersion: input.plan.snapshot.priceVersion - 1',
   },
@@ -215,13 +56,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what a provider may bill for an answer that was cut off is not booked',
     file: GENERATION,
-    find: 'if (asked && this.#keepsBilling) this.#insuredMicro += restMicro(this.input.plan.holdMicro, verdict, this.#candidate.endpoint)',
+    find: 'if (stopped && this.#keepsBilling) this.#insuredMicro += restMicro(this.input.plan.holdMicro, outcome, this.#candidate.endpoint)',
     replace: '',
   },
   {
     name: 'what a provider may bill beyond what came of an answer that was waited for in vain is not booked',
     file: GENERATION,
-    find: 'if (this.#draining && isGivenUp(failure)) this.#insuredMicro += restMicro(this.input.plan.holdMicro, left, this.#candidate.endpoint)',
+    find: 'if (this.#draining && isGivenUp(failure)) this.#insuredMicro += restMicro(plan.holdMicro, left, this.#candidate.endpoint)',
     replace: '',
   },
   {
@@ -233,14 +74,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what a provider may bill for an answer that was waited for in vain is not booked',
     file: GENERATION,
-    find: 'if (this.#draining && billed === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro',
+    find: 'if (this.#draining && lost === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro',
     replace: '',
   },
   {
     name: 'who leaves early is let off',
     file: GENERATION,
-    find: 'this.#place.waits || !this.#keepsBilling',
-    replace: 'this.#place.waits || !this.#upstreamAnswered',
+    find: 'if (askedOf(this.#state) === null || !this.#keepsBilling)',
+    replace: "if ((askedOf(this.#state)?.heard ?? 'nothing') === 'nothing')",
   },
   { name: 'a drain has no end', file: GENERATION, find: '() => this.#cutAndCharge())', replace: '() => undefined)' },
   {
@@ -349,45 +190,46 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a lowered limit records no overrun',
-    file: 'store/key-store.ts',
-    find: 'if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await recordExcess',
-    replace: 'if (patch.name !== undefined) await recordExcess',
+    file: 'src/store/accounts/key-store.ts',
+    find: 'if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await this.#recordOver',
+    replace: 'if (patch.name !== undefined) await this.#recordOver',
   },
   {
     name: 'a node that stops starts one more answer',
-    file: 'relay/relay.ts',
-    find: '    await Promise.allSettled(this.#admitting)\n',
+    file: 'src/relay/relay.ts',
+    find: '    await Promise.allSettled([...this.#admitting].map(({ generation }) => generation))\n',
     replace: '',
   },
   {
     name: 'a client that is gone before the start is charged',
     file: GENERATION,
-    find: '    void (verdict === null ? this.#finishFree(null) : this.#settle(verdict, (_usage) => undefined))',
-    replace: "    void this.#settle(verdict ?? this.#countedVerdict('cancelled'), (_usage) => undefined)",
+    find: '    void (outcome === null ? this.#finishFree(null) : this.#settle(outcome, (_usage) => undefined))',
+    replace:
+      "    void (asked === null ? this.#finishFree(null) : this.#settle(countedOutcome(asked.attempt, 'cancelled'), (_usage) => undefined))",
   },
   {
     name: 'a client that leaves goes unnoticed',
     file: GENERATION,
-    find: '    this.#clientGone = true\n    this.#attempt?.resume()\n',
-    replace: "    this.#clientGone = true\n    if (this.input.order.delivery === 'events') return\n",
+    find: 'this.#client.leave()\naskedOf(this.#state)?.attempt.call.resume()\nconst { buffer',
+    replace: "this.#client.leave()\nif (this.input.operation.delivery === 'events') return\nconst { buffer",
   },
   {
     name: 'a client in its grace loses its answer for good',
     file: GENERATION,
     find: 'if (this.#draining) return this.#settle(',
-    replace: 'if (this.#clientGone) return this.#settle(',
+    replace: 'if (this.#client.isGone) return this.#settle(',
   },
   {
     name: 'a broken answer ends as if it were whole',
-    file: GENERATION,
-    find: '      reader.write(missed)\n      return reader.reset()\n',
-    replace: '      return reader.end(missed)\n',
+    file: 'src/relay/client-end.ts',
+    find: '    stream.write(missed)\n    stream.reset()\n',
+    replace: '    stream.end(missed)\n',
   },
   {
     name: 'who comes back to an answer that is being settled waits for ever',
     file: GENERATION,
-    find: "    this.#state = 'done'\n    // Who came back while a cancelled answer was being settled has nothing to wait for.\n    this.#reader?.reset()\n",
-    replace: "    this.#state = 'done'\n",
+    find: "    this.#become({ at: 'done' })\n    // A client that came back while a cancelled answer was being settled has nothing to wait for.\n    this.#client.break()\n",
+    replace: "    this.#become({ at: 'done' })\n",
   },
   {
     name: 'holds in memory are forgotten when a write fails',
@@ -444,6 +286,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'what the store may have charged is told to be free',
+    file: WRITER,
+    find: 'if (queued.sent && isGuarded(operation)) queued.reject(storeUnavailable(null))',
+    replace: 'if (false) queued.reject(storeUnavailable(null))',
+  },
+  {
     name: 'who was told by the journal that it is free is charged',
     file: WRITER,
     find: 'queued.operation = unguarded(operation)',
@@ -451,49 +299,49 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the output bound ignores n',
-    file: 'orders/chat-attempt.ts',
+    file: 'src/operations/chat-attempt.ts',
     find: ') * written * inputs,',
     replace: ') * inputs,',
   },
   {
     name: 'the output bound ignores the prompts',
-    file: 'orders/chat-attempt.ts',
+    file: 'src/operations/chat-attempt.ts',
     find: ') * written * inputs,',
     replace: ') * written,',
   },
   {
     name: 'the per-request price is taken once for several prompts',
-    file: 'plan/worst-price.ts',
+    file: 'src/plan/worst-price.ts',
     find: 'return { request: inputs, ',
     replace: 'return { request: 1, ',
   },
   {
     name: 'the hold ignores n',
-    file: 'plan/chat-plan.ts',
+    file: 'src/plan/chat-plan.ts',
     find: 'const answers = (input.written ?? request.n) * (input.inputs ?? 1)',
     replace: 'const answers = input.inputs ?? 1',
   },
   {
     name: 'the hold ignores the prompts',
-    file: 'plan/chat-plan.ts',
+    file: 'src/plan/chat-plan.ts',
     find: 'const answers = (input.written ?? request.n) * (input.inputs ?? 1)',
     replace: 'const answers = input.written ?? request.n',
   },
   {
     name: 'one prompt of several that reports nothing hides what the others report',
-    file: 'orders/fan-out.ts',
+    file: 'src/operations/fan-out.ts',
     find: "return [{ type: 'usage', usage: this.#told() }]",
     replace: "return this.#usage.includes(null) ? [] : [{ type: 'usage', usage: this.#told() }]",
   },
   {
     name: 'search units are charged however many are said',
-    file: 'orders/rerank-order.ts',
+    file: 'src/operations/rerank.ts',
     find: 'Math.min(searches, most)',
     replace: 'searches',
   },
   {
     name: 'what a provider reports is booked clamped',
-    file: 'plan/usage-bounds.ts',
+    file: 'src/plan/usage-bounds.ts',
     find: 'return { report: billed, reported, ',
     replace: 'return { report: billed, reported: billed, ',
   },
@@ -518,14 +366,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an answer that is read on gives up its place at the provider',
     file: GENERATION,
-    find: '    this.#draining = true\n',
-    replace: '    this.#draining = true\n    this.#place.release()\n',
+    find: '    this.#ports.drains.begin()\n',
+    replace: '    this.#ports.drains.begin()\n    this.#place.release()\n',
   },
   {
     name: 'an answer gives up its place among the running as soon as it begins',
-    file: 'relay/relay.ts',
-    find: '      this.#running.delete(generation)\n      this.inFlight.leave(accountId, keyId)\n    })',
-    replace: '      this.#running.delete(generation)\n    })\n    this.inFlight.leave(accountId, keyId)',
+    file: 'src/relay/relay.ts',
+    find: '      this.#running.delete(generation)\n      this.inFlight.leave(principal.accountId, principal.keyId)\n    })',
+    replace:
+      '      this.#running.delete(generation)\n    })\n    this.inFlight.leave(principal.accountId, principal.keyId)',
   },
   {
     name: 'a closed month moves: a late charge stands on the day it was placed',
@@ -554,7 +403,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'usage_day of the embedded store loses late charges',
-    file: 'store/sqlite-rollup.ts',
+    file: 'src/store/sqlite/rollup.ts',
     find: 'SUM(g.cost), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall)',
     replace:
       "SUM(CASE WHEN h.booked = '' THEN g.cost ELSE 0 END), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall)",
@@ -580,7 +429,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'sums begin anew after a restart',
-    file: 'store/sqlite-rollup.ts',
+    file: 'src/store/sqlite/rollup.ts',
     find: "this.#rolledUp = typeof id === 'bigint' ? id : 0n",
     replace: "this.#rolledUp = typeof id === 'bigint' ? 0n : 0n",
   },

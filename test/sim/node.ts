@@ -12,7 +12,7 @@ import { KeyPools } from '../../src/relay/key-pools.ts'
 import { Relay } from '../../src/relay/relay.ts'
 import { ProviderSlots } from '../../src/relay/provider-slots.ts'
 import { RetryBudget } from '../../src/relay/retry-budget.ts'
-import type { AdapterTable } from '../../src/providers/adapter.ts'
+import type { AdapterTable } from '../../src/providers/ports/adapter.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { SimCatalog } from './catalog.ts'
@@ -158,6 +158,7 @@ export class SimNode {
     })
     this.adapters = new Map([[this.upstream.adapter.name, this.upstream.adapter]])
     this.relay = new Relay({
+      answers: { isFull: false },
       ledger: this.ledger,
       clock,
       catalog,
@@ -170,7 +171,7 @@ export class SimNode {
       drains: this.drains,
       watch: new UsageWatch({ clock, event: () => undefined }),
       slots: this.slots,
-      sharedStreams: null,
+      copyStream: null,
       random: () => random.next(),
       limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
     })

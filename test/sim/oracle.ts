@@ -6,7 +6,7 @@ import type { AttemptFacts, RequestFacts } from './facts.ts'
 import { isUnits } from './requests.ts'
 
 /**
- * Who pays (reliability.md 3.5), told a second time and only from what was seen outside the gateway. `exact` = the
+ * Who pays (guarantees.md 3.5), computed a second time, only from what is visible outside the gateway. `exact` = the
  * price of the answer in micro-rubles, and what the provider bills for it; `free`; `open` = both are right.
  */
 export type Due =
@@ -42,7 +42,7 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
   }
 }
 
-/** Where the account has used up what is free in an hour, the provider's price of it may be charged (row 20). */
+/** Where the account has used up the free amount of an hour, the provider's price of it may be charged (rule 20). */
 function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean): Due {
   const { buy } = attempt.endpoint
   return guarded
@@ -70,7 +70,9 @@ function isEmpty({ request }: RequestFacts, { text, parts, finishes }: AttemptFa
   return text === '' && parts.every(({ usage }) => (usage?.usage.output ?? 0) === 0) && (first?.[1] ?? null) === null
 }
 
-/** All that the providers say, and our count of what they do not: of several calls no less than some of them have told. */
+/**
+ * All that the providers say, and our count of what they do not: of several calls no less than some of them have told.
+ */
 function reported({ request }: RequestFacts, { endpoint, parts, text }: AttemptFacts, tokens: TokenCounter): Usage {
   const told = (meter: 'input' | 'output' | 'search', count: () => number): number => {
     const said = parts.flatMap(({ usage }) => (usage?.usage[meter] === undefined ? [] : [usage.usage[meter]]))
@@ -131,7 +133,7 @@ function exact(
   return { kind: 'exact', micro: priceOf(most, endpoint.sell), billedMicro: priceOf(usage, endpoint.buy), isOrdinary }
 }
 
-/** Σ units × price, rounded up once, in arithmetic of its own. */
+/** Σ units × price, rounded up once, in separate arithmetic. */
 export function priceOf(usage: Usage, sheet: PriceSheet): bigint {
   const SCALE = 12
   let total = 0n
@@ -174,6 +176,8 @@ function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: Toke
   if (said) return buy(received(facts, attempt, tokens))
   if (attempt.outcome === 'ended' || attempt.parts.some(({ usage }) => usage !== null))
     return buy(reported(facts, attempt, tokens))
+  // What comes at once was made before its head was sent, unless an error stood in its place.
+  if (attempt.headers && isUnits(facts.request) && !attempt.erred) return buy(reported(facts, attempt, tokens))
   if (attempt.headers) return buy(received(facts, attempt, tokens))
   // It was read on, and nothing came: the most that it may have cost.
   return isCutOff(facts, attempt) && (attempt.gaveUp || !attempt.nodeClosing) ? (facts.plan?.holdMicro ?? 0n) : 0n

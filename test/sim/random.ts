@@ -40,7 +40,7 @@ export class Random {
     return picked
   }
 
-  /** A generator of its own, so that one actor's draws do not move another's. */
+  /** A separate generator, so that one actor's draws do not move another's. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 4_294_967_296))
   }

@@ -1,15 +1,14 @@
-import { chat } from '../../src/plan/plan-fixture.ts'
-import { chatFormat } from '../../src/kinds/chat-writer.ts'
-import { parseCompletions } from '../../src/kinds/completions-parse.ts'
-import { parseEmbeddings } from '../../src/kinds/embeddings-parse.ts'
-import { parseRerank } from '../../src/kinds/rerank-parse.ts'
-import { chatOrder } from '../../src/orders/chat-order.ts'
-import { completionsOrder } from '../../src/orders/completions-order.ts'
-import { embeddingsOrders } from '../../src/orders/embeddings-order.ts'
-import { rerankOrders } from '../../src/orders/rerank-order.ts'
+import { chat } from '../harness/plan-fixture.ts'
+import { parseCompletions } from '../../src/kinds/completions/parse.ts'
+import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
+import { parseRerank } from '../../src/kinds/rerank/parse.ts'
+import { chatOperation } from '../../src/operations/chat.ts'
+import { completionsOperation } from '../../src/operations/completions.ts'
+import { embeddingsOperations } from '../../src/operations/embeddings.ts'
+import { rerankOperations } from '../../src/operations/rerank.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
-import type { AdapterTable } from '../../src/providers/adapter.ts'
-import type { Order } from '../../src/relay/order.ts'
+import type { AdapterTable } from '../../src/providers/ports/adapter.ts'
+import type { Operation } from '../../src/relay/operation.ts'
 
 export type SimType = 'chat' | 'completions' | 'embeddings' | 'rerank'
 
@@ -36,7 +35,7 @@ export interface SimRequest {
   /** A token for each byte, and frames: nobody reads more, but for a template of a thousand tokens. */
   readonly inputMax: number
   readonly count: (tokens: TokenCounter) => number
-  readonly order: (adapters: AdapterTable) => Order
+  readonly operation: (adapters: AdapterTable) => Operation
 }
 
 /** Whether its price does not depend on how much is said, and nothing of it is shown before it is whole. */
@@ -83,12 +82,7 @@ function chatOf(n: number, stream: boolean, maxTokens: number | null): SimReques
     choices: n,
     inputMax: Buffer.byteLength(PROMPT) + FRAME_TOKENS_MAX * 2,
     count: (tokens) => tokens.countChat(request, TOKENIZER),
-    order: (adapters) =>
-      chatOrder(
-        request,
-        { type: 'chat', endpointName: 'chat/completions', format: chatFormat(request.includeUsage) },
-        adapters,
-      ),
+    operation: (adapters) => chatOperation(request, adapters),
   }
 }
 
@@ -118,7 +112,7 @@ function completionsOf(
     choices: n,
     inputMax: (longest + FRAME_TOKENS_MAX * 2) * prompts.length,
     count: (tokens) => tokens.countChat(request.chat, TOKENIZER) * prompts.length,
-    order: (adapters) => completionsOrder(request, adapters),
+    operation: (adapters) => completionsOperation(request, adapters),
   }
 }
 
@@ -133,7 +127,7 @@ function embeddingsOf(texts: readonly string[]): SimRequest {
     choices: 1,
     inputMax: bytesOf(texts) + FRAME_TOKENS_MAX * texts.length,
     count: (tokens) => countOf(tokens, texts),
-    order: (adapters) => embeddingsOrders(adapters)(request),
+    operation: (adapters) => embeddingsOperations(adapters)(request),
   }
 }
 
@@ -149,7 +143,7 @@ function rerankOf(query: string, documents: readonly string[]): SimRequest {
     choices: 1,
     inputMax: bytesOf(documents) + (FRAME_TOKENS_MAX * 2 + Buffer.byteLength(query)) * documents.length,
     count: (tokens) => countOf(tokens, documents) + countOf(tokens, [query]) * documents.length,
-    order: (adapters) => rerankOrders(adapters)(request),
+    operation: (adapters) => rerankOperations(adapters)(request),
   }
 }
 

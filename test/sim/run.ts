@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { MUTANTS, type Mutant } from './mutants.ts'
+import type { Mutant } from './mutant.ts'
+import { MUTANTS } from './mutants.ts'
 import { explain, seedsFrom, simulate } from './simulate.ts'
 
 const USAGE = 'npm run sim -- [--seeds N] [--from S] [--threads T] [--trace] [--mutants [part of a name]]'
@@ -63,15 +64,21 @@ async function play(from: number, count: number, threads: number, traced: boolea
 async function hunt(mutants: readonly Mutant[], from: number, count: number, threads: number): Promise<number> {
   const waiting = [...mutants]
   let survivors = 0
+  let broken = 0
   const hunter = async (): Promise<void> => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-      const { violated } = await simulate({
+      const hunted = await simulate({
         seeds: seedsFrom(from, count),
-        mutant: mutant.name,
+        mutant,
         traced: false,
         untilViolated: true,
-      })
-      const [caught] = violated
+      }).catch((thrown: unknown) => String(thrown))
+      if (typeof hunted === 'string') {
+        broken += 1
+        console.log(`ERROR          ${mutant.name}\n                 ${hunted.split('\n')[0] ?? ''}`)
+        continue
+      }
+      const [caught] = hunted.violated
       if (caught === undefined) survivors += 1
       console.log(
         caught === undefined
@@ -81,8 +88,10 @@ async function hunt(mutants: readonly Mutant[], from: number, count: number, thr
     }
   }
   await Promise.all(Array.from({ length: threads }, hunter))
-  console.log(`${mutants.length - survivors} of ${mutants.length} planted bugs were caught`)
-  return survivors === 0 ? 0 : 1
+  console.log(
+    `${mutants.length - survivors - broken} of ${mutants.length} planted bugs were caught${broken === 0 ? '' : `; ${broken} could not be planted`}`,
+  )
+  return survivors + broken === 0 ? 0 : 1
 }
 
 process.exitCode = await main()

@@ -16,7 +16,7 @@ interface Event {
   cancelled: boolean
 }
 
-/** Virtual time: one event after another, in an order that follows from the seed alone. */
+/** Virtual time: one event after another, in an order that follows only from the seed. */
 export class Scheduler {
   readonly #random: Random
   /** A binary heap, the next event first. */

@@ -1,9 +1,9 @@
-import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
-import type { UsageReport } from '../../src/kinds/chat-answer.ts'
-import type { AttemptFailure } from '../../src/providers/adapter.ts'
+import type { AnswerEvent } from '../../src/kinds/answer/event.ts'
+import type { UsageReport } from '../../src/kinds/chat/answer.ts'
+import type { AttemptFailure } from '../../src/providers/ports/attempt-failure.ts'
 import type { Random } from './random.ts'
 
-/** What a provider may do (reliability.md 3.5), and how often. */
+/** What a provider may do (guarantees.md 3.5), and how often. */
 const OUTCOMES = [
   ['complete', 34],
   ['usage_missing', 6],

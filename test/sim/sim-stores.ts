@@ -11,6 +11,7 @@ import { spendKeyText } from '../../src/ledger/ledger-store.ts'
 import { limitPeriod } from '../../src/ledger/ledger-core.ts'
 import type { Micro } from '../../src/money.ts'
 import {
+  type ReadOptions,
   big,
   type Database,
   type Row,
@@ -18,7 +19,7 @@ import {
   type SqlValue,
   type TransactionOptions,
 } from '../../src/store/database.ts'
-import { BookSeal } from '../../src/store/book-seal.ts'
+import { BookSeal } from '../../src/store/audit/book-seal.ts'
 import {
   ACCOUNT_SELECT,
   HOLD_SELECT,
@@ -26,7 +27,7 @@ import {
   readAccountRow,
   readHoldRow,
   readKeyRow,
-} from '../../src/store/ledger-rows.ts'
+} from '../../src/store/ledger/ledger-rows.ts'
 import {
   accountValues,
   bookedLater,
@@ -44,9 +45,9 @@ import {
   UPDATE_ACCOUNT,
   UPDATE_HOLD,
   UPDATE_KEY,
-} from '../../src/store/ledger-values.ts'
-import type { SqliteDatabase } from '../../src/store/sqlite-database.ts'
-import { SqliteLedger } from '../../src/store/sqlite-ledger.ts'
+} from '../../src/store/ledger/ledger-values.ts'
+import type { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import { SqliteLedger } from '../../src/store/sqlite/ledger.ts'
 import type { Disk } from './disk.ts'
 import type { Link } from './link.ts'
 
@@ -65,7 +66,7 @@ const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, 
 export const SIM_SEAL = new BookSeal(Buffer.alloc(32, 1))
 const OPEN_HOLDS = `${HOLD_SELECT} WHERE state = 'open'`
 
-/** Who is told of a commit that must not be. */
+/** Hears of a commit that must not be. */
 interface Witness {
   /** True time, Unix ms. */
   readonly nowMs: () => number
@@ -209,6 +210,7 @@ export function sharedDatabase(disk: Disk): Database {
   return {
     ...sql,
     dialect: 'sqlite',
+    coldWrites: null,
     transaction: async (work) => {
       disk.enter()
       let kept = false
@@ -287,8 +289,12 @@ export class EmbeddedDatabase implements Database {
     if (this.#link.fault() !== null) throw new DiskFullError('fdatasync failed')
   }
 
-  async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    if (!this.#disk.isTransaction) this.#beforeColdAccess()
+  async all(
+    text: string,
+    values: readonly SqlValue[] = [],
+    { withoutAmounts = false }: ReadOptions = {},
+  ): Promise<readonly Row[]> {
+    if (!withoutAmounts && !this.#disk.isTransaction) this.#beforeColdAccess()
     return this.#disk.all(text, values)
   }
 
@@ -306,9 +312,9 @@ export class EmbeddedDatabase implements Database {
       run: async (text, values = []) => this.#disk.run(text, values),
     }
     return this.exclusively(async () => {
-      this.#beforeColdAccess()
+      if (options.purpose !== 'note') this.#beforeColdAccess()
       if (options.purpose === 'snapshot') return work(sql)
-      this.#coldWrites += 1
+      if (options.purpose !== 'note') this.#coldWrites += 1
       this.#disk.enter()
       let kept = false
       try {

@@ -3,14 +3,19 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { form } from '../harness/form.ts'
+import { form, oneOf } from '../harness/form.ts'
+import { placesOf } from './mutant-hooks.ts'
+import type { Mutant } from './mutant.ts'
 import { MUTANTS } from './mutants.ts'
 import { REGRESSION_SEEDS } from './regression-seeds.ts'
 import { explain, seedsFrom, simulate } from './simulate.ts'
 
-const SEEDS = Number(process.env['TOLLGATE_SIM_SEEDS'] ?? form({ short: 400, long: 3_000 }))
-const SOURCE = join(import.meta.dirname, '../../src')
-/** One of each kind that is caught within a few universes; the command hunts all of them. */
+const SEEDS = Number(process.env['TOLLGATE_SIM_SEEDS'] ?? form({ short: 120, long: 3_000 }))
+const ROOT = join(import.meta.dirname, '../..')
+/**
+ * One of each kind that is caught within a few universes: the short form plants three of them, the long one the others,
+ * and the command hunts all there are.
+ */
 const SAMPLE = [
   'settle without a look at the state',
   'money in floats',
@@ -24,6 +29,12 @@ const SAMPLE = [
   'the per-request price is taken once for several prompts',
 ]
 const SAMPLE_SEEDS = 300
+
+function mutantNamed(name: string): Mutant {
+  const mutant = MUTANTS.find((one) => one.name === name)
+  assert.ok(mutant !== undefined, `there is no mutant '${name}'`)
+  return mutant
+}
 
 /** Fails with the schedule of the first violated universe and the line that repeats it. */
 async function assertClean(seeds: readonly number[]): Promise<number> {
@@ -52,10 +63,15 @@ test(`${SEEDS} universes: every invariant holds, each answer whose end was seen 
   assert.ok(charged.reduce((sum, count) => sum + count, 0) > SEEDS, 'too few answers were charged to say anything')
 })
 
-test('a universe follows from its seed alone', async () => {
+test('a universe follows only from its seed', async () => {
   const schedules = await Promise.all(
     [1, 2].map(() =>
-      simulate({ seeds: seedsFrom(1, SAMPLE_SEEDS), mutant: 'no sweeper', traced: true, untilViolated: true }),
+      simulate({
+        seeds: seedsFrom(1, SAMPLE_SEEDS),
+        mutant: mutantNamed('no sweeper'),
+        traced: true,
+        untilViolated: true,
+      }),
     ),
   )
   const [first, second] = schedules.map(({ violated }) => violated.map(({ schedule }) => schedule))
@@ -64,21 +80,49 @@ test('a universe follows from its seed alone', async () => {
 })
 
 test('every planted bug still has its place in the source', () => {
-  for (const { name, file, find } of MUTANTS)
+  for (const mutant of MUTANTS)
     assert.equal(
-      readFileSync(join(SOURCE, file), 'utf8').split(find).length,
-      2,
-      `'${name}' does not stand once in src/${file}`,
+      placesOf(mutant, readFileSync(join(ROOT, mutant.file), 'utf8')),
+      1,
+      `'${mutant.name}' does not stand once in ${mutant.file}`,
     )
   assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length)
   assert.ok(MUTANTS.length >= 25)
 })
 
-for (const name of SAMPLE) {
+const UNPLANTED: readonly (readonly [what: string, mutant: Mutant, told: RegExp])[] = [
+  [
+    'whose text is not in its file',
+    { name: 'gone', file: 'src/ledger/ledger-core.ts', find: 'no such text', replace: '' },
+    /its text stands 0 times/,
+  ],
+  [
+    'of a file that is not loaded',
+    { name: 'elsewhere', file: 'src/cli/run.ts', find: 'x', replace: '' },
+    /does not load src\/cli\/run\.ts/,
+  ],
+  [
+    'that is no program',
+    {
+      name: 'broken',
+      file: 'src/ledger/ledger-core.ts',
+      find: 'export class LedgerBatch',
+      replace: 'export class class LedgerBatch',
+    },
+    /SyntaxError/,
+  ],
+]
+for (const [what, mutant, told] of UNPLANTED) {
+  test(`a planted bug ${what} is an error, and counts as not caught`, async () => {
+    await assert.rejects(simulate({ seeds: seedsFrom(1, 1), mutant, traced: false, untilViolated: true }), told)
+  })
+}
+
+for (const name of oneOf(4, SAMPLE)) {
   test(`planted bug: ${name}: is caught`, async () => {
     const { violated } = await simulate({
       seeds: seedsFrom(1, SAMPLE_SEEDS),
-      mutant: name,
+      mutant: mutantNamed(name),
       traced: false,
       untilViolated: true,
     })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Job } from './sim-worker.ts'
+import { LOADED, type Job } from './sim-worker.ts'
 import type { Verdict } from './universe.ts'
 
 /** A universe that takes longer than this hangs, ms. */
@@ -15,12 +15,17 @@ export interface Summary {
   readonly violated: readonly Verdict[]
 }
 
-/** Plays universes in a thread of its own. A thread that breaks or hangs counts as a violation of the seed it was at. */
+/**
+ * Plays universes in a separate thread. A thread that breaks or hangs counts as a violation of the seed it was at.
+ * One that breaks before it plays is an error: its mutant is not in the product, or the product does not load with it,
+ * so that nothing was caught.
+ */
 export function simulate(job: Job): Promise<Summary> {
   const worker = new Worker(join(import.meta.dirname, 'sim-worker.ts'), { workerData: job, stderr: true })
   const verdicts: Verdict[] = []
   const violated: Verdict[] = []
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    let loaded = false
     const broke = (what: string): void => {
       violated.push({
         seed: job.seeds[verdicts.length] ?? 0,
@@ -49,13 +54,21 @@ export function simulate(job: Job): Promise<Summary> {
         violated,
       })
     }
-    worker.on('message', (verdict: Verdict) => {
+    worker.on('message', (verdict: Verdict | typeof LOADED) => {
       clearTimeout(silence)
       silence = setTimeout(() => broke('the universe hangs'), SILENCE_MS)
+      if (verdict === LOADED) {
+        loaded = true
+        return
+      }
       verdicts.push(verdict)
       if (verdict.violations.length > 0) violated.push(verdict)
     })
-    worker.on('error', (error) => broke(String(error)))
+    worker.on('error', (error) => {
+      if (loaded) return broke(String(error))
+      reject(error)
+      finish()
+    })
     worker.on('exit', finish)
   })
 }

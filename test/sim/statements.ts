@@ -1,4 +1,4 @@
-import { SqlStatements, type StatementSheet } from '../../src/store/statement-store.ts'
+import { StatementStore, type StatementSheet } from '../../src/store/ledger/statement-store.ts'
 import { big } from '../../src/store/database.ts'
 import { SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
@@ -29,7 +29,7 @@ export class Statements {
     const world = this.#world
     const node = world.liveNode()
     const nowMs = Math.floor(world.beginMs + world.nowMs + (node?.skewMs ?? 0))
-    const statements = new SqlStatements(node?.database ?? world.database(), SIM_SEAL)
+    const statements = new StatementStore(node?.database ?? world.database(), SIM_SEAL)
     const sheets: StatementSheet[] = []
     for (const month of monthsAround(world.beginMs)) {
       const sheet = await statements.read({

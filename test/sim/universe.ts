@@ -28,7 +28,7 @@ export interface Verdict {
   readonly steps: number
 }
 
-/** Plays one universe, which follows from its seed alone, and checks it. */
+/** Plays one universe, which follows only from its seed, and checks it. */
 export async function playUniverse(
   seed: number,
   parts: { readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean },

@@ -1,8 +1,9 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
-import type { AnswerEvent } from '../../src/kinds/answer-event.ts'
-import type { UsageReport } from '../../src/kinds/chat-answer.ts'
-import { inputUsage } from '../../src/kinds/input-usage.ts'
-import type { Adapter, AnswerSink, ResultSink, RunningCall } from '../../src/providers/adapter.ts'
+import type { AnswerEvent } from '../../src/kinds/answer/event.ts'
+import type { UsageReport } from '../../src/kinds/chat/answer.ts'
+import { inputUsage } from '../../src/kinds/answer/input-usage.ts'
+import { NO_PARAMETERS, type Adapter } from '../../src/providers/ports/adapter.ts'
+import type { AnswerSink, ResultSink, RunningCall } from '../../src/providers/ports/call.ts'
 import type { AttemptFacts, PartFacts, RequestFacts } from './facts.ts'
 import type { Random } from './random.ts'
 import { isUnits } from './requests.ts'
@@ -13,9 +14,9 @@ export interface UpstreamPorts {
   readonly scheduler: Scheduler
   readonly random: Random
   readonly node: Owner
-  /** A provider with completions of its own takes all prompts in one call. */
+  /** A provider with native completions takes all prompts in one call. */
   readonly takesList: boolean
-  /** Many answers say nothing: it is about what is free. */
+  /** Many answers are empty: the universe is about free answers. */
   readonly empties: boolean
   /** Many answers last for minutes. */
   readonly longAnswers: boolean
@@ -36,7 +37,7 @@ export class Upstream {
     const once: Wish = { stream: false, choices: 1, written: 1, maxTokens: null }
     this.adapter = {
       name: 'openai',
-      supportedParameters: ['max_tokens', 'temperature', 'n', 'best_of'],
+      parameters: { ...NO_PARAMETERS, chat: ['max_tokens', 'temperature', 'n', 'best_of'] },
       chat: ({ endpoint, request, sendMaxTokens }, sink) =>
         ask(
           endpoint,
@@ -91,6 +92,7 @@ export class Upstream {
       outcomeMs: nowMs,
       nodeClosing: false,
       gaveUp: false,
+      erred: false,
     }
     request.attempts.push(attempt)
     this.#begun = { request, attempt }
@@ -204,6 +206,7 @@ class ScriptedCall implements RunningCall {
         return
       case 'fail':
         for (const event of this.#unread) if (event.type === 'usage') this.#note(event)
+        attempt.erred = step.failure.reason === 'error_event'
         attempt.gaveUp = step.failure.reason === 'timeout' || step.failure.reason === 'stall'
         this.#close('failed')
         this.#sink.fail(step.failure)
@@ -221,7 +224,7 @@ class ScriptedCall implements RunningCall {
     this.#attempt.outcome = outcome
     this.#attempt.nodeClosing = closing()
     this.#attempt.outcomeMs = scheduler.nowMs
-    // Who comes back to what he has cancelled is shown nothing.
+    // A client that resumes a cancelled stream is shown nothing.
     this.#attempt.clientPresent =
       !this.#request.cancelled && (this.#request.present || scheduler.nowMs < this.#request.graceUntilMs)
     trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)

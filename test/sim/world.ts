@@ -2,10 +2,10 @@ import { periodStarts } from '../../src/ledger/period.ts'
 import type { IdSource } from '../../src/lib/ids.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
 import type { Database } from '../../src/store/database.ts'
-import { SqlEntries } from '../../src/store/entry-store.ts'
-import { readRecords } from '../../src/store/journal-records.ts'
-import { SqlKeys } from '../../src/store/key-store.ts'
-import type { NewEntry } from '../../src/store/store.ts'
+import { EntryStore } from '../../src/store/ledger/entry-store.ts'
+import { readRecords } from '../../src/store/sqlite/journal-records.ts'
+import { KeyStore } from '../../src/store/accounts/key-store.ts'
+import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
 import { SimCatalog } from './catalog.ts'
 import { Client, drawHabits } from './client.ts'
 import { createCustomers, type Customer } from './customers.ts'
@@ -43,7 +43,7 @@ export class World {
   readonly aboutLimits: boolean
   /** Its nodes have a journal for outages of the store. */
   readonly journaled: boolean
-  /** Some of its accounts have used up what is free in an hour. */
+  /** Some of its accounts have used up the free amount of an hour. */
   readonly guards: boolean
   readonly guarded = new Set<string>()
   readonly catalog: SimCatalog
@@ -199,7 +199,7 @@ export class World {
     }
   }
 
-  /** kill -9: what was in memory is gone. */
+  /** kill -9: the memory is gone. */
   kill(node: SimNode, restartMs: number | null): void {
     if (node.owner.dead) return
     this.trace(`${node.name} is killed${restartMs === null ? ' for good' : ''}`)
@@ -332,7 +332,7 @@ export class World {
     const fault = this.embedded ? null : node.link.fault()
     if (fault === 'before') return
     try {
-      const outcome = await new SqlEntries(node.database, SIM_SEAL).post({
+      const outcome = await new EntryStore(node.database, SIM_SEAL).post({
         ...payment.entry,
         atMs: Math.floor(this.beginMs + this.nowMs + node.skewMs),
       })
@@ -356,7 +356,7 @@ export class World {
 
   /** Changes a key as its owner would; a store that fails leaves it as it is. */
   async changeKey(
-    change: (keys: SqlKeys, node: SimNode, keyId: string) => Promise<unknown>,
+    change: (keys: KeyStore, node: SimNode, keyId: string) => Promise<unknown>,
     what: string,
     open: boolean | null = null,
   ): Promise<void> {
@@ -365,7 +365,7 @@ export class World {
     const { keyId } = this.random.pick(this.customers)
     this.trace(`${keyId}: ${what}`)
     try {
-      await change(new SqlKeys(node.database, SIM_SEAL), node, keyId)
+      await change(new KeyStore(node.database, SIM_SEAL), node, keyId)
     } catch {
       return
     }

@@ -18,13 +18,13 @@ const WINDOW = 0.2
 /** The collector lets a young heap swing by half; what stays is its floor, the lowest tenth. */
 const FLOOR = 0.1
 const REST_MS = 30_000
-/** undici closes a connection that nobody uses after four seconds. */
+/** undici closes an unused connection after four seconds. */
 const IDLE_MS = 6_000
 
 export interface Soak {
   readonly requests: number
   readonly perSecond: number
-  /** Answers that are neither what was asked for nor a refusal of an overloaded machine. */
+  /** Answers that are neither complete nor the refusal of an overloaded machine. */
   readonly wrong: readonly string[]
   readonly refused: number
   /** Resident memory after collections, bytes. */
@@ -36,7 +36,9 @@ export interface Soak {
   readonly violations: number
 }
 
-/** One server at half its peak with calls of every fate: whole, streamed, cut, failed, left by their client, resumable. */
+/**
+ * One server at half its peak with calls of every fate: whole, streamed, cut, failed, left by their client, resumable.
+ */
 export async function soak(totalMs: number, tell: (line: string) => void): Promise<Soak> {
   const tollgate = await startTollgate({
     env: { TRUSTED_PROXIES: '127.0.0.1' },

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeyWrap } from '../../src/ledger/seal.ts'
+import type { KeyWrap } from '../../src/ledger/key-wrap.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Bench, NOON_MS, TestClock } from './ledger-fixture.ts'
+import { twoEvents } from './planted-violations.ts'
+
+export interface ColumnBelow {
+  readonly table: string
+  readonly column: string
+  readonly type: 'whole' | 'text' | 'bytes'
+  /** The table has rows. */
+  readonly filled: boolean
+  /** It has a value in one of them. */
+  readonly valued: boolean
+}
 
 export interface OpenedBelow {
   readonly store: Store
@@ -12,14 +23,9 @@ export interface OpenedBelow {
   isOpen(): boolean
   /** Runs SQL past the store, as an intruder or a careless operator would. */
   below(text: string): Promise<void>
-  /**
-   * What there is below the store: each column of each table, whether it is a whole number, and whether the table has
-   * rows.
-   */
-  columns(): Promise<
-    readonly { readonly table: string; readonly column: string; readonly whole: boolean; readonly filled: boolean }[]
-  >
-  /** The statements that take the triggers away. */
+  /** What there is below the store. */
+  columns(): Promise<readonly ColumnBelow[]>
+  /** The statements that take triggers and foreign keys away. */
   readonly dropTriggers: readonly string[]
 }
 
@@ -30,16 +36,7 @@ export function appendOnlyContract(open: () => Promise<OpenedBelow>): void {
     const bench = new Bench(opened.store, new TestClock(NOON_MS))
     const customer = await bench.customer(1_000n)
     await bench.topUp(customer.accountId, 5n)
-    for (const action of ['account.create', 'account.update'] as const)
-      await bench.store.events.append({
-        atMs: NOON_MS,
-        actor: 'admin',
-        ip: null,
-        action,
-        object: 'acc_1',
-        before: null,
-        after: null,
-      })
+    await twoEvents(bench)
     await body(bench, opened)
     await opened.store.close()
   }

@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeyWrap, WrappingKeyError } from '../../src/ledger/seal.ts'
+import { KeyWrap, WrappingKeyError } from '../../src/ledger/key-wrap.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import type { OpenedBelow } from './append-only.ts'
 import { Bench, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { brokenChecks, withBooks } from './planted-violations.ts'
 
-const SEALED = ['account', 'api_key', 'hold', 'generation', 'redeem_code', 'payment_order', 'payment_refund']
+const SEALED = [
+  'account',
+  'api_key',
+  'hold',
+  'generation',
+  'redeem_code',
+  'payment_order',
+  'payment_refund',
+  'job',
+  'log_kept',
+  'row_count',
+  'catalog_version',
+]
 /** As an older program left it: rows without seals, and no key. */
 const OLDER = [
   ...SEALED.map((table) => `UPDATE ${table} SET seal = ''`),
@@ -50,7 +62,7 @@ export function booksContract(open: () => Promise<OpenedBelow>): void {
       })
     }))
 
-  test('a store that has lost the key of its seals is not sealed anew: the audit says so', () =>
+  test('a store that has lost the key of its seals is not sealed again: the audit says so', () =>
     withBooks(open, async (bench, opened) => {
       await opened.below('DELETE FROM book')
       await again(bench, opened, KEY_WRAP, async (later) => {
@@ -70,7 +82,7 @@ export function booksContract(open: () => Promise<OpenedBelow>): void {
       await assert.rejects(opened.openAgain(new KeyWrap([old])), WrappingKeyError)
     }))
 
-  test('what was changed past the store stays found, whatever is written over it', () =>
+  test('a change made past the store stays found, whatever is written over it', () =>
     withBooks(open, async (bench, opened) => {
       await opened.below('UPDATE account SET log_dropped = log_dropped + 1, log_rows = log_rows + 1')
       await opened.below('UPDATE api_key SET spend_limit = spend_limit + 1')

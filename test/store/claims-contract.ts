@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { test } from 'node:test'
-import type { NewClaim } from '../../src/store/idempotency-store.ts'
+import type { NewClaim } from '../../src/store/idempotency/idempotency-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
+import { Bench, benchTests, type Customer, newId } from './ledger-fixture.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 /** What Idempotency-Keys may rely on, on every store. */
 export function claimsContract(open: () => Promise<Store>): void {
-  const claims = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void => {
-    test(name, async () => {
-      const bench = new Bench(await open(), new TestClock(NOON_MS))
-      try {
-        await body(bench, await bench.customer(1_000n))
-        await bench.auditClean()
-      } finally {
-        await bench.store.close()
-      }
-    })
-  }
+  const onBench = benchTests(open)
+  const claims = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void =>
+    onBench(name, async (bench) => body(bench, await bench.customer(1_000n)))
 
   const claimOf = (bench: Bench, { accountId }: Customer, fields: Partial<NewClaim> = {}): NewClaim => {
     const atMs = fields.atMs ?? bench.clock.now()
@@ -119,20 +110,23 @@ export function claimsContract(open: () => Promise<Store>): void {
     })
   })
 
-  claims('who ends free gives the key up; a hold that may still be charged keeps it', async (bench, customer) => {
-    const claim = claimOf(bench, customer)
-    await bench.store.idempotency.claim(claim)
-    await bench.hold(customer, 10n, claim.generationId)
-    await bench.store.idempotency.release(claim.id, claim.generationId)
-    assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'running')
-    await bench.void(customer, claim.generationId)
-    await bench.store.idempotency.release(claim.id, newId('gen-'))
-    await bench.store.idempotency.release(claim.id, claim.generationId)
-    assert.equal(
-      (await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' }))).status,
-      'claimed',
-    )
-  })
+  claims(
+    'a request that ends free gives the key up; a hold that may still be charged keeps it',
+    async (bench, customer) => {
+      const claim = claimOf(bench, customer)
+      await bench.store.idempotency.claim(claim)
+      await bench.hold(customer, 10n, claim.generationId)
+      await bench.store.idempotency.release(claim.id, claim.generationId)
+      assert.equal((await bench.store.idempotency.claim(claimOf(bench, customer))).status, 'running')
+      await bench.void(customer, claim.generationId)
+      await bench.store.idempotency.release(claim.id, newId('gen-'))
+      await bench.store.idempotency.release(claim.id, claim.generationId)
+      assert.equal(
+        (await bench.store.idempotency.claim(claimOf(bench, customer, { requestDigest: 'body-2' }))).status,
+        'claimed',
+      )
+    },
+  )
 
   claims(
     'a void that the process did not live to follow with a release frees the key all the same',
@@ -159,7 +153,7 @@ export function claimsContract(open: () => Promise<Store>): void {
     bench.clock.advance(1)
     const next = claimOf(bench, customer)
     assert.equal((await bench.store.idempotency.claim(next)).status, 'claimed')
-    // It was only slow: what it holds and does now is not charged.
+    // It was only slow: its hold is not charged.
     await bench.hold(customer, 10n, claim.generationId)
     assert.deepEqual(await settle(bench, customer, claim), { status: 'not_open', state: 'claim_lost' })
     await bench.void(customer, claim.generationId)
@@ -223,12 +217,12 @@ export function claimsContract(open: () => Promise<Store>): void {
     },
   )
 
-  claims('kept answers are sealed anew one by one', async (bench, customer) => {
+  claims('stored answers are encrypted again one by one', async (bench, customer) => {
     const wanted = Array.from({ length: 130 }, () => claimOf(bench, customer, { id: randomBytes(16).toString('hex') }))
     await Promise.all(wanted.map((claim) => bench.store.idempotency.claim(claim)))
     for (const [index, { id, generationId }] of wanted.entries())
       await bench.store.idempotency.end(id, generationId, index === 0 ? null : Buffer.from(`old ${id}`))
-    await bench.store.idempotency.reseal((id, generationId, answer) =>
+    await bench.store.idempotency.rewrap((id, generationId, answer) =>
       Buffer.from(`${answer.toString()} ${id} ${generationId}`),
     )
     for (const [index, claim] of wanted.entries()) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { FileGoneError } from '../../src/store/file-store.ts'
+import { FileGoneError } from '../../src/store/files/file-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const EXPIRES_AT_MS = 1_000
@@ -13,7 +13,7 @@ const FILE = {
   expiresAtMs: EXPIRES_AT_MS,
 }
 
-/** Stored files: what was put comes back, whole or in part, until it is removed. */
+/** Stored files: stored bytes come back, whole or in part, until they are removed. */
 export function filesContract(open: () => Promise<Store>): void {
   const files = (name: string, body: (store: Store) => Promise<void>): void => {
     test(name, async () => {

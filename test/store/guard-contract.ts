@@ -7,7 +7,7 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 const RUB = 1_000_000n
 const HOUR_MS = 3_600_000
 
-/** What is free, until an account has used up its hour (reliability.md 3.5 row 20). */
+/** What is free, until an account has used up its hour (guarantees.md rule 20). */
 export function guardContract(open: () => Promise<Store>): void {
   const guard = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void => {
     test(name, async () => {

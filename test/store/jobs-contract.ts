@@ -1,59 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JobDetails, JobMove, JobRow, JobState, NewJob } from '../../src/store/job-store.ts'
+import type { JobMove, JobRow, JobState, NewJob } from '../../src/store/jobs/job.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
+import { newJob } from '../harness/new-job.ts'
+import { Bench, benchTests, type Customer, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 const HOUR_MS = 3_600_000
-const DETAILS: JobDetails = {
-  candidates: [],
-  current: 0,
-  refused: [],
-  attempts: 0,
-  keyPrint: null,
-  reference: null,
-  upstreamId: null,
-  polls: 0,
-  misses: 0,
-  acceptedAtMs: null,
-  files: 0,
-  costMicro: '0',
-  error: null,
-  errorType: null,
-  appUrl: null,
-  appTitle: null,
-  sessionId: null,
-}
-const PENDING: JobState = {
-  status: 'pending',
-  phase: 'ready',
-  progress: 0,
-  dueAtMs: NOON_MS,
-  completedAtMs: null,
-  expiresAtMs: null,
-  details: DETAILS,
-}
-
-function newJob({ accountId, keyId }: Customer, id: string, over: Partial<NewJob> = {}): NewJob {
-  return {
-    ...PENDING,
-    id,
-    accountId,
-    keyId,
-    requestId: 'req-1',
-    model: 'v/video',
-    request: Buffer.from('sealed'),
-    priceVersion: 1,
-    holdMicro: 300n,
-    createdAtMs: NOON_MS,
-    deadlineMs: NOON_MS + HOUR_MS,
-    ...over,
-  }
+function newVideo(customer: Customer, id: string, over: Partial<NewJob> = {}): NewJob {
+  return newJob(customer, id, 300n, { nowMs: NOON_MS, ttlMs: HOUR_MS }, over)
 }
 
 async function create(bench: Bench, customer: Customer, over: Partial<NewJob> = {}): Promise<JobRow> {
   const id = newId('gen-vid-')
-  const job = newJob(customer, id, over)
+  const job = newVideo(customer, id, over)
   const outcome = await bench.ledger.hold({
     generationId: id,
     accountId: customer.accountId,
@@ -77,24 +36,15 @@ const ENDED = (status: JobState['status']): Partial<JobState> => ({ status, comp
 
 /** Jobs: created with their hold, moved by compare-and-set, ended with their money in one commit. */
 export function jobsContract(open: () => Promise<Store>): void {
-  const jobs = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void => {
-    test(name, async () => {
-      const bench = new Bench(await open(), new TestClock(NOON_MS))
-      try {
-        await body(bench, await bench.customer(1_000n))
-        await bench.auditClean()
-      } finally {
-        await bench.ledger.stop()
-        await bench.store.close()
-      }
-    })
-  }
+  const onBench = benchTests(open)
+  const jobs = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void =>
+    onBench(name, async (bench) => body(bench, await bench.customer(1_000n)))
 
   jobs('a job and its hold are created in one commit; a refused hold creates no job', async (bench, customer) => {
     const row = await create(bench, customer)
     assert.deepEqual(
       { ...row, request: row.request.toString() },
-      { ...newJob(customer, row.id), request: 'sealed', version: 1, leaseOwner: '', leaseUntilMs: 0 },
+      { ...newVideo(customer, row.id), request: 'encrypted', version: 1, leaseOwner: '', leaseUntilMs: 0 },
     )
     assert.deepEqual(await bench.money(customer.accountId), { available: 700n, held: 300n })
     const id = newId('gen-vid-')
@@ -105,7 +55,7 @@ export function jobsContract(open: () => Promise<Store>): void {
       amountMicro: 701n,
       priceVersion: 1,
       subject: { type: 'video', model: 'v/video', requestId: 'r', streamed: false },
-      job: newJob(customer, id, { holdMicro: 701n }),
+      job: newVideo(customer, id, { holdMicro: 701n }),
     })
     assert.deepEqual(refused, { status: 'insufficient_balance', availableMicro: 700n })
     assert.equal(await bench.store.jobs.find(id), null)
@@ -240,7 +190,7 @@ export function jobsContract(open: () => Promise<Store>): void {
     },
   )
 
-  jobs('history: completed jobs of the account alone, newest first, in pages', async (bench, customer) => {
+  jobs('history: only completed jobs of the account, newest first, in pages', async (bench, customer) => {
     const stranger = await bench.customer(1_000n)
     const ids: string[] = []
     for (const [owner, index] of [
@@ -265,10 +215,10 @@ export function jobsContract(open: () => Promise<Store>): void {
     assert.deepEqual([page.total, page.data.map(({ id }) => id)], [3, [ids[1], ids[0]]])
   })
 
-  jobs('requests are sealed anew in place', async (bench, customer) => {
+  jobs('requests are encrypted again in place', async (bench, customer) => {
     const row = await create(bench, customer)
-    assert.equal(await bench.store.jobs.reseal((id, request) => Buffer.concat([Buffer.from(id), request])), 1)
-    assert.equal((await bench.store.jobs.find(row.id))?.request.toString(), `${row.id}sealed`)
+    assert.equal(await bench.store.jobs.rewrap((id, request) => Buffer.concat([Buffer.from(id), request])), 1)
+    assert.equal((await bench.store.jobs.find(row.id))?.request.toString(), `${row.id}encrypted`)
   })
 
   test('I21 tells a job whose money is not as its state says', async () => {

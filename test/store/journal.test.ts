@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openJournal, type Journal } from '../../src/store/journal-file.ts'
+import { openJournal, type Journal } from '../../src/store/sqlite/journal-file.ts'
 
 const SEGMENT_BYTES = 8 * 1_048_576
 
@@ -19,7 +19,7 @@ async function withDirectory(body: (directory: string) => Promise<void>): Promis
 const payload = (text: string): Buffer => Buffer.from(text)
 const texts = (journal: Journal): string[] => journal.left.map(({ payload: bytes }) => bytes.toString('utf8'))
 
-test('what was appended is there after the process is gone, until it is settled', () =>
+test('an appended record outlives the process until it is settled', () =>
   withDirectory(async (directory) => {
     const first = await openJournal(directory)
     assert.deepEqual(first.left, [])
@@ -69,7 +69,7 @@ test('it is allocated whole before it is needed, and grows no more', () =>
     await journal.close()
   }))
 
-test('a torn last record is passed over, and so is one that the disk has spoilt: what stands behind it counts', () =>
+test('a torn last record is passed over, and so is a corrupt one: the records after it count', () =>
   withDirectory(async (directory) => {
     const journal = await openJournal(directory)
     await journal.append(['first', 'second', 'third', 'torn'].map(payload))
@@ -110,7 +110,7 @@ test('when every segment holds something open it refuses, and takes more as soon
     await journal.close()
   }))
 
-test('two processes have slots of their own; what a dead one left goes to the next that starts', () =>
+test('two processes have separate slots; the records of a dead one go to the next that starts', () =>
   withDirectory(async (directory) => {
     const first = await openJournal(directory)
     const second = await openJournal(directory)

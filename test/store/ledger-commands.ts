@@ -63,7 +63,7 @@ const adjustWish = fc.record({
 })
 const againWish = fc.record({ op: fc.constant('again'), pick })
 
-/** The commands of reliability.md 3.4: what an operator, clients, time and crashes do to the books. */
+/** The commands of guarantees.md 3.4: what an operator, clients, time and crashes do to the books. */
 export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
   fc.tuple(holdWish, node).map(([wish, at]) => alone('reserve', wish, at)),
   fc.tuple(holdWish, node).map(([wish, at]) => alone('reserve', wish, at)),
@@ -219,7 +219,7 @@ export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> 
       providerCostMicro: row.providerCostMicro,
     }),
   })
-  // Nobody sweeps here but the command for it.
+  // Only the command for it sweeps here.
   assert.deepEqual(
     checks.flatMap(({ id, violations }) => (id === 'I10' ? [] : violations.map((violation) => `${id} ${violation}`))),
     [],

@@ -1,37 +1,23 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { LedgerBatch } from '../../src/ledger/ledger-core.ts'
 import type { LedgerChanges, LedgerRows } from '../../src/ledger/ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
+import { Bench, type BenchTest, benchTests, newId, NOON_MS } from './ledger-fixture.ts'
 
 const RUB = 1_000_000n
 const DAY_MS = 86_400_000
 
 /** The money guarantees: hold → settle | void | expire → late settle. */
 export function ledgerContract(open: () => Promise<Store>): void {
-  const money = (name: string, body: (bench: Bench) => Promise<void>): void => {
-    test(name, async () => {
-      const bench = new Bench(await open(), new TestClock(NOON_MS))
-      try {
-        await body(bench)
-        await bench.auditClean()
-      } finally {
-        await bench.ledger.stop()
-        await bench.store.close()
-      }
-    })
-  }
+  const money = benchTests(open)
   holdTests(money)
   settleTests(money)
   limitTests(money)
   leaseTests(money)
 }
 
-type Money = (name: string, body: (bench: Bench) => Promise<void>) => void
-
-function holdTests(money: Money): void {
+function holdTests(money: BenchTest): void {
   money('a hold moves money from available to held, a repeat of it moves nothing', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
@@ -99,7 +85,7 @@ function holdTests(money: Money): void {
   })
 }
 
-function settleTests(money: Money): void {
+function settleTests(money: BenchTest): void {
   money('a settle charges the cost, gives the rest back and writes one log row', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
@@ -122,7 +108,7 @@ function settleTests(money: Money): void {
     assert.deepEqual(await bench.money(customer.accountId), { available: 9n * RUB, held: 0n })
   })
 
-  money('a cost above the hold takes what is available and books the rest as shortfall', async (bench) => {
+  money('a cost above the hold takes the available amount and books the rest as shortfall', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
     await bench.hold(customer, 4n * RUB, id)
@@ -184,7 +170,7 @@ function settleTests(money: Money): void {
     assert.deepEqual(await bench.money(customer.accountId), { available: 9n * RUB, held: 0n })
   })
 
-  money('an operation the store refuses fails alone, its batch goes through', async (bench) => {
+  money('a refused operation fails, and the others of its batch go through', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const poisoned = bench.hold(customer, -1n)
     const others = Promise.all(Array.from({ length: 5 }, () => bench.hold(customer, RUB)))
@@ -197,7 +183,7 @@ function settleTests(money: Money): void {
   })
 }
 
-function limitTests(money: Money): void {
+function limitTests(money: BenchTest): void {
   money('spent + held + the new hold never exceeds a key limit', async (bench) => {
     const customer = await bench.customer(100n * RUB, { limitMicro: 10n * RUB })
     const [first, second] = [newId('gen-'), newId('gen-')]
@@ -282,7 +268,7 @@ function limitTests(money: Money): void {
   )
 }
 
-function leaseTests(money: Money): void {
+function leaseTests(money: BenchTest): void {
   money('F13: a hold whose process is gone expires and may still be settled once, late', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { test } from 'node:test'
 import { randomIds } from '../../src/lib/ids.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Micro } from '../../src/money.ts'
@@ -62,7 +63,12 @@ export class Bench<C extends Clock = TestClock> {
   readonly clock: C
   readonly ledger: Ledger
 
-  constructor(store: Store, clock: C, node = 'node-1', more: Pick<LedgerPorts, 'journal' | 'notice'> = {}) {
+  constructor(
+    store: Store,
+    clock: C,
+    node = 'node-1',
+    more: Pick<LedgerPorts, 'journal' | 'notice' | 'commitSpacingMs'> = {},
+  ) {
     this.store = store
     this.clock = clock
     this.ledger = new Ledger({
@@ -221,4 +227,21 @@ export class Bench<C extends Clock = TestClock> {
       sessionId: null,
     }
   }
+}
+
+export type BenchTest = (name: string, body: (bench: Bench) => Promise<void>) => void
+
+/** Makes tests that have a fresh store each, whose books are audited after it. */
+export function benchTests(open: () => Promise<Store>): BenchTest {
+  return (name, body) =>
+    test(name, async () => {
+      const bench = new Bench(await open(), new TestClock(NOON_MS))
+      try {
+        await body(bench)
+        await bench.auditClean()
+      } finally {
+        await bench.ledger.stop()
+        await bench.store.close()
+      }
+    })
 }

@@ -7,12 +7,12 @@ import { ApiError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
 import { EndJournal } from '../../src/ledger/end-journal.ts'
-import { openJournal, type Journal } from '../../src/store/journal-file.ts'
+import { openJournal, type Journal } from '../../src/store/sqlite/journal-file.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import { Bench, newId } from './ledger-fixture.ts'
-import { patient } from '../harness/patience.ts'
+import { patient, until } from '../harness/patience.ts'
 
 /** What the operator reads of an outage, and nothing besides. */
 const TOLD = [
@@ -185,7 +185,7 @@ test('with a journal, a settle that outlasts two seconds is answered, and in the
     await assert.rejects(bench.hold(customer, 1n), isUnavailable)
     assert.deepEqual(await bench.money(customer.accountId), { available: 70n, held: 30n })
     faults.length = 0
-    while (journal.open > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(10_000, 'the journal is brought', () => journal.open === 0)
     assert.deepEqual(await bench.money(customer.accountId), { available: 93n, held: 0n })
     assert.deepEqual(await bench.spend(customer).then(({ total }) => total), 7n)
     assert.deepEqual(notices, TOLD)
@@ -251,16 +251,18 @@ test('a settle that the store takes while it is written to the journal is charge
     const id = newId('gen-')
     await bench.hold(customer, 10n, id)
     const append = journal.append.bind(journal)
+    const disk = Promise.withResolvers<void>()
     let written: Promise<unknown> = Promise.resolve()
     journal.append = (payloads) => {
       // The store is back at this moment, and faster than the disk.
       faults.length = 0
-      const slow = new Promise((resolve) => setTimeout(resolve, 500)).then(() => append(payloads))
+      const slow = disk.promise.then(() => append(payloads))
       written = slow
       return slow
     }
     down(faults)
     assert.deepEqual(await bench.settle(customer, id, 7n), { status: 'settled', chargedMicro: 7n, shortfallMicro: 0n })
+    disk.resolve()
     await written
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(new EndJournal(journal).open, 0)
@@ -273,9 +275,9 @@ test('a hold that a stuck store takes after its asker was refused is given back'
     const customer = await bench.customer(100n)
     const { ledger } = bench.store
     const commit = ledger.commit.bind(ledger)
-    let stuck = true
+    const stuck = Promise.withResolvers<void>()
     ledger.commit = async (...values) => {
-      while (stuck) await new Promise((resolve) => setTimeout(resolve, 10))
+      await stuck.promise
       await commit(...values)
     }
     const started = performance.now()
@@ -283,7 +285,7 @@ test('a hold that a stuck store takes after its asker was refused is given back'
     assert.ok(performance.now() - started < patient(1_000))
     await assert.rejects(bench.hold(customer, 10n), isUnavailable)
     assert.ok(performance.now() - started < patient(1_100), 'the next one does not wait')
-    stuck = false
+    stuck.resolve()
     await bench.ledger.stop()
     assert.deepEqual(await bench.money(customer.accountId), { available: 100n, held: 0n })
     assert.equal((await bench.store.generations.list({ accountId: customer.accountId, limit: 1, offset: 0 })).total, 0)

@@ -14,7 +14,7 @@ export function outageContract(
   open: (url: string) => Promise<Store>,
   crash: () => Promise<void>,
 ): void {
-  test('the database crashes under load: what was acknowledged is charged once, the rest not at all or once, and work goes on', async () => {
+  test('the database crashes under load: acknowledged charges are there once, the others at most once, and work goes on', async () => {
     const url = await newDatabase()
     const bench = new Bench(await open(url), systemClock)
     const customer = await bench.customer(1_000_000n)

@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.ts'
-import type { NewEvent, NewEntry, Store } from '../../src/store/store.ts'
-import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
+import type { NewEvent } from '../../src/store/events/event-store.ts'
+import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { administratorTests } from './administrators-contract.ts'
+import { Bench, type BenchTest, benchTests, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 const RUB = 1_000_000n
 
-type Records = (name: string, body: (bench: Bench) => Promise<void>) => void
-
 /** Everything durable besides the hot path. */
 export function recordsContract(open: () => Promise<Store>): void {
-  const records: Records = (name, body) => {
-    test(name, async () => {
-      const bench = new Bench(await open(), new TestClock(NOON_MS))
-      try {
-        await body(bench)
-        await bench.auditClean()
-      } finally {
-        await bench.ledger.stop()
-        await bench.store.close()
-      }
-    })
-  }
+  const records = benchTests(open)
   accountTests(records)
   entryTests(records)
   logTests(records)
@@ -30,7 +20,7 @@ export function recordsContract(open: () => Promise<Store>): void {
   auditTests(open)
 }
 
-function accountTests(records: Records): void {
+function accountTests(records: BenchTest): void {
   records('an account comes back as it was made and patched; others stay as they are', async ({ store }) => {
     const made = {
       id: 'acc_1',
@@ -77,7 +67,7 @@ function accountTests(records: Records): void {
   })
 }
 
-function entryTests(records: Records): void {
+function entryTests(records: BenchTest): void {
   records(
     'a reference is credited once; the same with another amount, account or sign is a conflict',
     async (bench) => {
@@ -102,7 +92,7 @@ function entryTests(records: Records): void {
     },
   )
 
-  records('a refund and a negative adjustment take only what is available, never what is held', async (bench) => {
+  records('a refund and a negative adjustment take only available money, never held money', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     await bench.hold(customer, 4n * RUB)
     const post = (kind: NewEntry['kind'], amountMicro: bigint) =>
@@ -130,7 +120,7 @@ function entryTests(records: Records): void {
     )
   })
 
-  records('totals of an account: what came in and what was charged', async (bench) => {
+  records('totals of an account: money in and charges', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const id = newId('gen-')
     await bench.hold(customer, 4n * RUB, id)
@@ -142,7 +132,7 @@ function entryTests(records: Records): void {
   })
 }
 
-function logTests(records: Records): void {
+function logTests(records: BenchTest): void {
   records('an account pages through its own log newest first, with filters and totals', async (bench) => {
     const customer = await bench.customer(10n * RUB)
     const other = await bench.customer(10n * RUB)
@@ -226,7 +216,7 @@ function logTests(records: Records): void {
   })
 }
 
-function catalogTests(records: Records): void {
+function catalogTests(records: BenchTest): void {
   records('price versions grow by one, also when appended at once, and stay readable', async ({ store }) => {
     assert.equal(await store.catalogs.latest(), null)
     const append = (document: string, after: number) =>
@@ -251,299 +241,6 @@ function catalogTests(records: Records): void {
     assert.equal((await store.catalogs.byVersion(3))?.document, '{"n":2}')
     assert.equal(await store.catalogs.byVersion(9), null)
   })
-}
-
-function administratorTests(records: Records): void {
-  records(
-    'a user has one e-mail; a set-up token works once and in time; a session ends when it is left alone, is over or its user is disabled',
-    async ({ store }) => {
-      const { users, sessions } = store
-      const person = {
-        id: 'usr_1',
-        email: 'root@example.com',
-        name: 'Root',
-        role: 'admin' as const,
-        accountId: null,
-        passwordHash: null,
-        language: null,
-        oidc: null,
-        createdAtMs: NOON_MS,
-      }
-      assert.equal(await users.administrators(), 0)
-      assert.equal((await users.create(person))?.theme, 'auto')
-      assert.equal(await users.create({ ...person, id: 'usr_2' }), null)
-      assert.equal(await users.administrators(), 0, 'nobody without a password can sign in')
-      await users.update('usr_1', { passwordHash: 'hash' })
-      assert.equal((await users.findByEmail('root@example.com'))?.passwordHash, 'hash')
-      assert.equal(await users.administrators(), 1)
-      await users.putSetupToken({ hash: 'once', userId: 'usr_1', clearTotp: true, expiresAtMs: NOON_MS + 10 })
-      await users.putSetupToken({ hash: 'late', userId: null, clearTotp: false, expiresAtMs: NOON_MS + 10 })
-      const claims = await Promise.all(Array.from({ length: 8 }, () => users.claimSetupToken('once', NOON_MS)))
-      assert.deepEqual(
-        claims.filter((claim) => claim !== null),
-        [{ userId: 'usr_1', clearTotp: true }],
-      )
-      assert.equal(await users.claimSetupToken('late', NOON_MS + 11), null)
-      const session = {
-        hash: 'session',
-        id: 'ses_1',
-        userId: 'usr_1',
-        ip: '::1',
-        userAgent: 'test',
-        createdAtMs: NOON_MS,
-        lastSeenAtMs: NOON_MS,
-        idleMs: 10,
-        endsAtMs: NOON_MS + 25,
-      }
-      await sessions.create(session)
-      assert.deepEqual((await sessions.find('session', NOON_MS))?.session, session)
-      assert.equal(await sessions.find('session', NOON_MS + 10), null, 'left alone')
-      await sessions.touch('session', NOON_MS + 20)
-      assert.equal((await sessions.find('session', NOON_MS + 24))?.user.id, 'usr_1')
-      assert.equal(await sessions.find('session', NOON_MS + 25), null, 'over')
-      await users.update('usr_1', { disabled: true })
-      assert.equal(await sessions.find('session', NOON_MS + 1), null, 'disabled')
-      assert.equal(await sessions.deleteOthers('usr_1', 'session'), 0)
-      assert.equal(await sessions.delete('session'), true)
-    },
-  )
-
-  records('a step of two-step sign-in and a recovery code work once, also at once', async ({ store: { users } }) => {
-    await users.create({
-      id: 'usr_1',
-      email: 'a@example.com',
-      name: 'A',
-      role: 'user',
-      accountId: null,
-      passwordHash: null,
-      language: 'ru',
-      oidc: { issuer: 'https://i', subject: 's', email: null },
-      createdAtMs: NOON_MS,
-    })
-    await users.setTotp('usr_1', { seed: Buffer.from('sealed'), enabled: true, step: 5, recoveryHashes: ['r1', 'r2'] })
-    const steps = await Promise.all(Array.from({ length: 6 }, () => users.useTotpStep('usr_1', 6)))
-    assert.equal(steps.filter(Boolean).length, 1)
-    assert.equal(await users.useTotpStep('usr_1', 5), false)
-    const codes = await Promise.all(Array.from({ length: 6 }, () => users.useRecoveryCode('usr_1', 'r1')))
-    assert.equal(codes.filter(Boolean).length, 1)
-    assert.equal(await users.recoveryCodesLeft('usr_1'), 1)
-    assert.equal((await users.findByOidc('https://i', 's'))?.totpSeed?.toString(), 'sealed')
-    await users.replaceSeed('usr_1', Buffer.from('other'), Buffer.from('new'))
-    assert.equal((await users.sealedSeeds())[0]?.seed.toString(), 'sealed')
-  })
-
-  records(
-    'failed sign-ins at once never pass a rule together, and each is forgotten with its window',
-    async ({ store: { signIns } }) => {
-      const attempt = {
-        atMs: NOON_MS,
-        email: 'a@example.com',
-        userId: null,
-        ip: '10.0.0.1',
-        ipKey: '10.0.0.1',
-        userAgent: 'test',
-        method: 'password' as const,
-        device: null,
-      }
-      const rules = [{ of: 'email_and_ip' as const, failures: 5, windowMs: 900_000 }]
-      const started = await Promise.all(Array.from({ length: 12 }, () => signIns.begin(attempt, rules)))
-      assert.equal(started.filter(({ status }) => status === 'begun').length, 5)
-      assert.deepEqual(await signIns.begin(attempt, rules), {
-        status: 'limited',
-        rule: 'email_and_ip',
-        retryAtMs: NOON_MS + 900_000,
-      })
-      assert.equal((await signIns.begin({ ...attempt, ipKey: '10.0.0.2' }, rules)).status, 'begun', 'another address')
-      assert.equal(
-        (await signIns.begin({ ...attempt, atMs: NOON_MS + 900_000 }, rules)).status,
-        'begun',
-        'another window',
-      )
-    },
-  )
-
-  records(
-    'the tries of strangers elsewhere do not count for an address that signed in lately, nor for a device',
-    async ({ store: { signIns } }) => {
-      const attempt = {
-        atMs: NOON_MS,
-        email: 'a@example.com',
-        userId: null,
-        ip: '10.0.0.1',
-        ipKey: '10.0.0.1',
-        userAgent: 'test',
-        method: 'password' as const,
-        device: null,
-      }
-      const home = { ...attempt, ipKey: '10.9.9.9' }
-      const arrived = await signIns.begin({ ...home, atMs: NOON_MS - 10_000 }, [])
-      assert.equal(arrived.status, 'begun')
-      if (arrived.status === 'begun') await signIns.succeed(arrived.id, 'usr_1', 'password')
-      const rules = [{ of: 'email' as const, failures: 3, windowMs: 900_000, knownAddressMs: 60_000 }]
-      for (let tries = 0; tries < 3; tries += 1)
-        assert.equal((await signIns.begin({ ...attempt, ipKey: `10.0.0.${tries}` }, rules)).status, 'begun')
-      assert.equal((await signIns.begin({ ...attempt, ipKey: '10.0.0.7' }, rules)).status, 'limited')
-      assert.equal((await signIns.begin(home, rules)).status, 'begun')
-      assert.equal(
-        (await signIns.begin({ ...home, email: 'b@example.com' }, rules)).status,
-        'begun',
-        'another user has a count of their own',
-      )
-      assert.equal(
-        (await signIns.begin({ ...home, atMs: NOON_MS + 50_000 }, rules)).status,
-        'limited',
-        'it was too long ago',
-      )
-      const own = [{ of: 'device' as const, failures: 2, windowMs: 900_000 }]
-      for (const expected of ['begun', 'begun', 'limited'])
-        assert.equal((await signIns.begin({ ...attempt, device: 'dev_1' }, own)).status, expected)
-      assert.equal((await signIns.begin({ ...attempt, device: 'dev_2' }, own)).status, 'begun')
-    },
-  )
-
-  records(
-    'an open order is looked at by one; refunds at once take no more than was paid nor than there is',
-    async (bench) => {
-      const { store } = bench
-      const { accountId } = await bench.customer(0n)
-      await store.payments.create({
-        id: 'pay_1',
-        accountId,
-        method: 'yookassa',
-        amountMicro: 100n * RUB,
-        currency: 'RUB',
-        createdAtMs: NOON_MS,
-      })
-      await store.payments.begin('pay_1', 'p-1', null)
-      assert.deepEqual(await store.payments.due(NOON_MS, 10), [])
-      assert.deepEqual(
-        (await store.payments.due(NOON_MS + 60_000, 10)).map(({ id, checks }) => [id, checks]),
-        [['pay_1', 0]],
-      )
-      const claims = await Promise.all(
-        Array.from({ length: 6 }, () => store.payments.claim('pay_1', 0, NOON_MS + 120_000)),
-      )
-      assert.equal(claims.filter(Boolean).length, 1)
-      assert.deepEqual(await store.payments.due(NOON_MS + 60_000, 10), [])
-      const refund = (refundId: string, rub: bigint) =>
-        store.payments.refund({ orderId: 'pay_1', refundId, amountMicro: rub * RUB, atMs: NOON_MS })
-      assert.deepEqual(await refund('r-0', 1n), { status: 'refused', why: 'the order is not paid' })
-      assert.equal(await store.payments.pay({ id: 'pay_1', paymentId: 'p-1', atMs: NOON_MS }), true)
-      await store.entries.post({
-        accountId,
-        kind: 'adjustment',
-        amountMicro: -80n * RUB,
-        reason: 'spent',
-        reference: 'spent',
-        actor: 'test',
-        atMs: NOON_MS,
-      })
-      const outcomes = await Promise.all(['r-1', 'r-1', 'r-1', 'r-2', 'r-3', 'r-4'].map((id) => refund(id, 30n)))
-      assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), [
-        'booked',
-        'booked',
-        'booked',
-        'known',
-        'known',
-        'refused',
-      ])
-      assert.equal(
-        outcomes.reduce((sum, outcome) => sum + (outcome.status === 'booked' ? outcome.bookedMicro : 0n), 0n),
-        20n * RUB,
-      )
-      const order = await store.payments.findByPayment('yookassa', 'p-1')
-      assert.deepEqual([order?.refundedMicro, order?.refundMissingMicro], [90n * RUB, 70n * RUB])
-      assert.equal((await store.accounts.get(accountId))?.availableMicro, 0n)
-      await bench.auditClean()
-    },
-  )
-
-  records(
-    'an identity is of one user, who has one, and is not taken away from who has no other way in',
-    async ({ store: { users } }) => {
-      const identity = { issuer: 'https://i', subject: 's', email: 'a@issuer.example', linkedAtMs: NOON_MS }
-      for (const id of ['usr_1', 'usr_2'])
-        await users.create({
-          id,
-          email: `${id}@example.com`,
-          name: id,
-          role: 'user',
-          accountId: null,
-          passwordHash: id === 'usr_1' ? 'hash' : null,
-          language: null,
-          oidc: null,
-          createdAtMs: NOON_MS,
-        })
-      assert.deepEqual(
-        await Promise.all([users.linkIdentity('usr_1', identity), users.linkIdentity('usr_1', identity)]).then((both) =>
-          both.toSorted(),
-        ),
-        ['full', 'linked'],
-      )
-      assert.equal(await users.linkIdentity('usr_2', identity), 'taken')
-      assert.equal(await users.linkIdentity('usr_1', { ...identity, subject: 'other' }), 'full')
-      assert.deepEqual((await users.findByOidc('https://i', 's'))?.oidc, identity)
-      assert.equal(await users.unlinkIdentity('usr_1', { issuer: 'https://i', subject: 'other' }), false)
-      assert.equal(await users.unlinkIdentity('usr_1', identity), true)
-      assert.equal(await users.linkIdentity('usr_2', identity), 'linked')
-      assert.equal(await users.unlinkIdentity('usr_2', identity), false, 'no password')
-      assert.equal((await users.get('usr_2'))?.oidc?.subject, 's')
-    },
-  )
-
-  records(
-    'a code of three uses redeemed at once by five accounts is three entries; a paid order is one',
-    async (bench) => {
-      const { store } = bench
-      const people = await Promise.all(Array.from({ length: 5 }, () => bench.customer(RUB)))
-      const digest = Buffer.alloc(32, 7)
-      await store.codes.create([
-        {
-          id: 'code_1',
-          digest,
-          label: 'ABCD',
-          amountMicro: 5n * RUB,
-          usesMax: 3,
-          expiresAtMs: null,
-          note: null,
-          createdBy: 'token',
-          createdAtMs: NOON_MS,
-        },
-      ])
-      const redeemed = await Promise.all(
-        people.flatMap(({ accountId }) =>
-          [1, 2].map(() => store.codes.redeem({ digest, accountId, actor: 'a', atMs: NOON_MS })),
-        ),
-      )
-      assert.equal(redeemed.filter(({ status }) => status === 'redeemed').length, 3)
-      assert.equal((await store.codes.get('code_1'))?.uses, 3)
-      const [person] = people
-      assert.ok(person !== undefined)
-      await store.payments.create({
-        id: 'pay_1',
-        accountId: person.accountId,
-        method: 'yookassa',
-        amountMicro: 100n * RUB,
-        currency: 'RUB',
-        createdAtMs: NOON_MS,
-      })
-      await store.payments.begin('pay_1', 'p-1', 'https://pay')
-      assert.equal(await store.payments.pay({ id: 'pay_1', paymentId: 'p-2', atMs: NOON_MS }), false)
-      const paid = await Promise.all(
-        Array.from({ length: 5 }, () => store.payments.pay({ id: 'pay_1', paymentId: 'p-1', atMs: NOON_MS })),
-      )
-      assert.equal(paid.filter(Boolean).length, 1)
-      await store.payments.cancel('pay_1')
-      assert.equal((await store.payments.get('pay_1'))?.state, 'paid')
-      const money = await store.entries.before({
-        accountId: person.accountId,
-        kind: 'money',
-        beforeId: null,
-        limit: 10,
-      })
-      assert.equal(money.filter(({ reference }) => reference === 'yookassa:p-1').length, 1)
-    },
-  )
 }
 
 function auditTests(open: () => Promise<Store>): void {

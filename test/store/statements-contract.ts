@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { StatementSheet } from '../../src/store/statement-store.ts'
+import type { StatementSheet } from '../../src/store/ledger/statement-store.ts'
 import type { OpenedBelow } from './append-only.ts'
 import { Bench, newId, TestClock, type Customer } from './ledger-fixture.ts'
 import { brokenChecks } from './planted-violations.ts'
@@ -10,7 +10,7 @@ const SEPTEMBER_MS = Date.UTC(2026, 8, 10, 12)
 const OCTOBER_END_MS = Date.UTC(2026, 9, 31, 23, 30)
 const CREDITS = 10_501
 
-/** What a customer is told of a month stays so. */
+/** The statement of a past month does not change. */
 export function statementsContract(open: () => Promise<OpenedBelow>): void {
   const withAccount = async (
     body: (parts: {

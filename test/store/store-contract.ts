@@ -8,7 +8,7 @@ import { ledgerContract } from './ledger-contract.ts'
 import { logContract } from './log-contract.ts'
 import { recordsContract } from './records-contract.ts'
 
-/** What every store guarantees; each test gets a store of its own from `open`. */
+/** What every store guarantees; each test gets a fresh store from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
   describe('free rules', () => guardContract(open))

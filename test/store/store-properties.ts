@@ -17,7 +17,9 @@ const CUSTOMERS: readonly {
   { balance: 100n, limit: 40n, reset: 'daily' },
 ]
 const COMMANDS_MAX = 50
-/** Shrinking runs the same commands on a store, over and over: a failure is told after this much of it at the latest. */
+/**
+ * Shrinking runs the same commands on a store, over and over: a failure is reported after this long at the latest.
+ */
 const SHRINK_MS = 20_000
 
 export interface PropertyRuns {
@@ -28,8 +30,8 @@ export interface PropertyRuns {
 }
 
 /**
- * Any sequence of commands, alone or many at once, on one to several nodes, answers what the model answers, and leaves
- * books that add up (reliability.md 3.4). `TOLLGATE_MODEL_RUNS` asks for more of them.
+ * Any sequence of commands, one by one or many at once, on one to several nodes, answers what the model answers, and
+ * leaves books that add up (guarantees.md 3.4). `TOLLGATE_MODEL_RUNS` asks for more of them.
  */
 export function storeProperties(open: () => Promise<Store>, { runs, nodesMax, budgetMs }: PropertyRuns): void {
   const asked = Number(process.env['TOLLGATE_MODEL_RUNS'] ?? runs)

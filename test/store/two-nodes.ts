@@ -67,7 +67,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     await second.store.close()
   })
 
-  test('the oldest live node leads, alone, and leaves the lead to the next when it goes; all have one time', async () => {
+  test('only the oldest live node leads, and the next one when it goes; all have one time', async () => {
     const url = await newDatabase()
     const stores = await Promise.all([open(url), open(url), open(url)])
     const beat = async (index: number) => (await stores[index]?.nodes?.beat(`node-${index}`)) ?? assert.fail()
@@ -87,7 +87,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     await Promise.all(stores.map((store) => store.close()))
   })
 
-  test('a block is told once to each node, and the longer of two wins', async () => {
+  test('each node learns of a block once, and the longer of two wins', async () => {
     const url = await newDatabase()
     const stores = await Promise.all([open(url), open(url)])
     await stores[0]?.nodes?.block({ ip: '203.0.113.9', leftMs: 600_000, blocks: 2 })

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { VideoHandle, VideoState } from '../../src/providers/videos.ts'
+import type { VideoHandle, VideoState } from '../../src/providers/ports/video-upstream.ts'
 import { endFree } from '../../src/videos/job-end.ts'
 import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
 import { NOON_MS, TestClock } from '../store/ledger-fixture.ts'
 import { drive, job, newWorld, runnerOf, VIDEO, type World } from './video-world.ts'
+import { until } from '../harness/patience.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-video-runner-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
@@ -27,12 +28,8 @@ async function inWorld(body: (world: World) => Promise<void>): Promise<void> {
 }
 
 /** Lets the real disk and the microtasks do what is due. */
-async function settle(until: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 2_000; turn += 1) {
-    if (await until()) return
-    await delay(1)
-  }
-  assert.fail('it did not come to pass')
+async function settle(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  await until(20_000, `it comes: ${isSo.toString()}`, isSo, 10)
 }
 
 /** A provider's call that a test holds. */
@@ -150,9 +147,9 @@ test('a job that was cancelled while its submission was on its way stays cancell
     const runner = runnerOf(world, bench.clock)
     await runner.start()
     await settle(held.reached)
-    const seal = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed }
+    const cipher = { encrypt: (plain: Buffer) => plain, decrypt: (encrypted: Buffer) => encrypted }
     assert.equal(
-      await endFree({ ledger: bench.ledger, clock: bench.clock, seal }, await job(world), 'cancelled', {
+      await endFree({ ledger: bench.ledger, clock: bench.clock, cipher }, await job(world), 'cancelled', {
         error: 'The job was cancelled',
         errorType: null,
       }),

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Snapshot } from '../../src/catalog/catalog.ts'
-import type { VideoOrder } from '../../src/kinds/video-request.ts'
-import { endpoint, model } from '../../src/plan/plan-fixture.ts'
-import type { Adapter } from '../../src/providers/adapter.ts'
-import { plainMp4 } from '../../src/providers/sandbox-mp4.ts'
-import type { VideoUpstream } from '../../src/providers/videos.ts'
+import type { VideoOperation } from '../../src/kinds/video/request.ts'
+import { endpoint, model } from '../harness/plan-fixture.ts'
+import { NO_PARAMETERS, type Adapter } from '../../src/providers/ports/adapter.ts'
+import { sandboxMp4 } from '../../src/providers/sandbox/mp4.ts'
+import type { VideoUpstream } from '../../src/providers/ports/video-upstream.ts'
 import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
 import { KeyPools } from '../../src/relay/key-pools.ts'
 import { RetryBudget } from '../../src/relay/retry-budget.ts'
-import type { JobRow } from '../../src/store/job-store.ts'
+import { NEW_DETAILS, type JobRow } from '../../src/store/jobs/job.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { VideoRunner, type RunnerPorts } from '../../src/videos/video-runner.ts'
@@ -17,7 +17,7 @@ import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from '../store/ledger-fixture.ts'
 
 export const COST = 300n
-const ORDER: VideoOrder = {
+const OPERATION: VideoOperation = {
   prompt: 'A lake',
   size: '64x48',
   duration: 4,
@@ -29,10 +29,10 @@ const ORDER: VideoOrder = {
   seed: null,
   user: null,
 }
-export const VIDEO = plainMp4({ width: 64, height: 48, seconds: 4, colour: [90, 180, 60] })
-const PLAIN_SEAL = { seal: (plain: Buffer) => plain, open: (sealed: Buffer) => sealed }
+export const VIDEO = sandboxMp4('1280x720', 4)
+const PLAIN_CIPHER = { encrypt: (plain: Buffer) => plain, decrypt: (encrypted: Buffer) => encrypted }
 
-/** A provider that outlives us: what it has accepted it makes, and it counts what it was asked for. */
+/** A provider that outlives the process: it finishes accepted jobs, and counts its calls. */
 export class Provider implements VideoUpstream {
   readonly supportedParameters: readonly string[] = []
   submissions = 0
@@ -47,7 +47,7 @@ export class Provider implements VideoUpstream {
     this.polls += 1
     return this.polls < 2
       ? { status: 'running', progress: 40 }
-      : { status: 'done', videos: [{ bytes: VIDEO, mediaType: 'video/mp4' }] }
+      : { status: 'done', videos: [{ bytes: [VIDEO], mediaType: 'video/mp4' }] }
   }
 
   async open(): ReturnType<VideoUpstream['open']> {
@@ -84,7 +84,7 @@ export async function newWorld(dataDir: string): Promise<World> {
       keyId: customer.keyId,
       requestId: 'r',
       model: 'v/video',
-      request: Buffer.from(JSON.stringify(ORDER)),
+      request: Buffer.from(JSON.stringify(OPERATION)),
       priceVersion: 1,
       holdMicro: COST,
       createdAtMs: NOON_MS,
@@ -96,6 +96,7 @@ export async function newWorld(dataDir: string): Promise<World> {
       completedAtMs: null,
       expiresAtMs: null,
       details: {
+        ...NEW_DETAILS,
         candidates: [
           {
             endpointId: 'p/m',
@@ -107,22 +108,6 @@ export async function newWorld(dataDir: string): Promise<World> {
             buyMicro: '200',
           },
         ],
-        current: 0,
-        refused: [],
-        attempts: 0,
-        keyPrint: null,
-        reference: null,
-        upstreamId: null,
-        polls: 0,
-        misses: 0,
-        acceptedAtMs: null,
-        files: 0,
-        costMicro: '0',
-        error: null,
-        errorType: null,
-        appUrl: null,
-        appTitle: null,
-        sessionId: null,
       },
     },
   })
@@ -132,7 +117,7 @@ export async function newWorld(dataDir: string): Promise<World> {
 
 export type Wrap = <T extends object>(target: T, name: string) => T
 
-/** A process that works on the world's jobs; `wrap` stands between it and what it does. */
+/** A process that works on the world's jobs; `wrap` wraps each of its ports. */
 export function runnerOf(
   { bench, provider }: World,
   clock: TestClock,
@@ -150,7 +135,7 @@ export function runnerOf(
   }
   const adapter: Adapter = {
     name: 'openai',
-    supportedParameters: [],
+    parameters: NO_PARAMETERS,
     videos: wrap<VideoUpstream>(provider, 'provider'),
   }
   const ports: RunnerPorts = {
@@ -160,7 +145,7 @@ export function runnerOf(
     ledger: wrap(bench.ledger, 'ledger'),
     catalog: { current: () => snapshot },
     adapters: new Map([['openai', adapter]]),
-    seal: PLAIN_SEAL,
+    cipher: PLAIN_CIPHER,
     notice: () => undefined,
     health: new EndpointHealthBook(clock),
     keyPools: new KeyPools(clock, () => undefined),

@@ -1,12 +1,12 @@
 import i18n from 'i18next'
-import type { ErrorBody } from '../../../src/cabinet/contract.ts'
+import type { ErrorBody } from '../../../src/cabinet/session-contract.ts'
 import type { ErrorType } from '../../../src/errors.ts'
 import { address, type Answer, type AnyInput, type Endpoint, type Input } from './endpoint.ts'
 
-/** `unreachable`: nothing answered; `unknown`: what answered is not this server, or another release of it. */
+/** `unreachable`: nothing answered; `unknown`: the answer is not from this server, or from another release of it. */
 export type FailureType = ErrorType | 'unreachable' | 'unknown'
 
-/** An answer that was no 2xx, or none at all (`status` 0). */
+/** An answer other than 2xx, or no answer at all (`status` 0). */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
   readonly status: number
@@ -29,14 +29,14 @@ export class ApiFailure extends Error {
   }
 }
 
-/** The texts have exactly the types that there are. */
+/** Each type has a text, and nothing else has one. */
 function isKnown(type: string): type is FailureType {
   return i18n.exists(`failure.types.${type}`)
 }
 
 /** Calls one endpoint of the contract. */
 export async function call<E extends Endpoint>(endpoint: E, input: Input<E>, signal?: AbortSignal): Promise<Answer<E>> {
-  // Every Input<E> has these fields, or not, with these types.
+  // A field of AnyInput has this type in every Input<E>, or is absent there.
   const given = input as AnyInput
   const method = endpoint.slice(0, endpoint.indexOf(' '))
   const init: RequestInit = { method, credentials: 'same-origin', ...(signal === undefined ? {} : { signal }) }
@@ -45,11 +45,11 @@ export async function call<E extends Endpoint>(endpoint: E, input: Input<E>, sig
     init.body = JSON.stringify(given.body ?? {})
   }
   const response = await send(address(endpoint, given), init)
-  // The server's tests hold it to the contract.
+  // Tests of the server check that its answers have the types of the contract.
   return (await response.json()) as Answer<E>
 }
 
-/** Sends, and throws an ApiFailure for whatever is no success. */
+/** Sends, and throws an ApiFailure for any answer but a success. */
 export async function send(url: string, init: RequestInit): Promise<Response> {
   let response: Response
   try {

@@ -27,10 +27,10 @@ type Body<E extends Endpoint> = Api[E] extends { readonly body: infer B }
     : { readonly body: B }
   : unknown
 
-/** What a call of the endpoint must and may be given. */
+/** The arguments that a call of the endpoint must and may have. */
 export type Input<E extends Endpoint> = Parameters<E> & Query<E> & Body<E>
 
-/** Any input, as the code that sends it sees it. */
+/** Any input, as the sending code sees it. */
 export interface AnyInput {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: object

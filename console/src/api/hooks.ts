@@ -10,7 +10,7 @@ import {
 } from '@tanstack/react-query'
 import i18n from 'i18next'
 import { createElement } from 'react'
-import type { SessionState } from '../../../src/cabinet/contract.ts'
+import type { SessionState } from '../../../src/cabinet/session-contract.ts'
 import { FailureWords } from '../parts/FailureWords.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
@@ -29,7 +29,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** Somebody is signed in now: what was read before belongs to somebody else. */
+/** A user has signed in: earlier answers belong to someone else. */
 export function startSession(client: QueryClient, state: SessionState): void {
   const session = queryKey('GET /cabinet/v1/session')
   client.removeQueries({ predicate: (query) => query.queryKey[0] !== session[0] })
@@ -73,10 +73,10 @@ export function useRead<E extends ReadEndpoint>(
 }
 
 export interface ActOptions<A> {
-  /** Endpoints whose answers are old after it. */
+  /** Reads that are out of date after the call. */
   readonly renews?: readonly ReadEndpoint[]
   readonly done?: (answer: A) => void
-  /** Told in a notification. */
+  /** The text of a notification after success. */
   readonly said?: string
   /** The form shows the failure itself. */
   readonly quiet?: boolean

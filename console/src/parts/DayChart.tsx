@@ -1,7 +1,7 @@
 import { ColorSwatch, Group, Paper, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
-import { useState, type PointerEvent, type ReactNode } from 'react'
-import { axisTicks, axisWidthPx, stacked, type Band } from './chart-scale.ts'
+import { useState, type CSSProperties, type PointerEvent, type ReactNode } from 'react'
+import { chartScale, stacked, type Band, type Scale } from './chart-scale.ts'
 import css from './day-chart.module.css'
 import { useFormat } from './use-format.ts'
 
@@ -12,19 +12,17 @@ export interface ChartSeries {
 
 export interface DayChartProps {
   readonly kind: 'area' | 'bars'
-  /** One object a day with its `day` and a number per series. */
+  /** An object for each day, with its `day` and a number for each series. */
   readonly days: readonly Readonly<Record<string, number | string>>[]
   readonly series: readonly ChartSeries[]
   readonly unit: 'money' | 'count'
-  /** What the chart shows, for those who do not see it. */
+  /** What the chart shows, for screen readers. */
   readonly label: string
   readonly height?: number
 }
 
 const COLOURS = ['sea-6', 'indigo-5', 'orange-5', 'grape-5', 'cyan-6', 'pink-5', 'lime-6', 'gray-5']
-const BOTTOM_PX = 26
-const TOP_PX = 8
-const DAY_LABEL_PX = 76
+const DAY_LABEL_PX = 92
 const BAR_MOST_PX = 28
 
 /** A chart by day, drawn here: a chart library would be more than a third of the first load. */
@@ -36,21 +34,17 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
   const bands = rows.map((values) =>
     kind === 'bars' ? stacked(values) : values.map((value): Band => ({ from: 0, to: value })),
   )
-  const ends = bands.flat().map(({ to }) => to)
-  const ticks = axisTicks(Math.min(0, ...ends), Math.max(0, ...ends), unit === 'count')
-  const tickTexts = ticks.map((tick) => (unit === 'money' ? format.compactMoney(tick) : format.compact(tick)))
-  const left = axisWidthPx(tickTexts)
-  const least = ticks[0] ?? 0
-  const most = ticks.at(-1) ?? 1
-  const step = Math.max(0, width - left) / Math.max(1, days.length)
-  const x = (index: number): number => left + step * (index + 0.5)
-  const y = (value: number): number => TOP_PX + (height - TOP_PX - BOTTOM_PX) * (1 - (value - least) / (most - least))
-  const point = ({ currentTarget, clientX }: PointerEvent<Element>): void => {
-    const index = Math.floor((clientX - currentTarget.getBoundingClientRect().left - left) / step)
-    setPointed(index >= 0 && index < days.length ? index : null)
-  }
-  const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, step)))
-  const shown = pointed === null ? undefined : days[pointed]
+  const scale = chartScale({
+    width,
+    height,
+    days: days.length,
+    ends: bands.flat().map(({ to }) => to),
+    isWhole: unit === 'count',
+    tickText: (tick) => (unit === 'money' ? format.compactMoney(tick) : format.compact(tick)),
+  })
+  const point = ({ currentTarget, clientX }: PointerEvent<Element>): void =>
+    setPointed(scale.dayAt(clientX - currentTarget.getBoundingClientRect().left))
+  const dayNames = days.map((day) => String(day['day']))
   return (
     <>
       {series.length > 1 && <Legend series={series} />}
@@ -63,92 +57,91 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
         onPointerLeave={() => setPointed(null)}
       >
         <svg width="100%" height={height} className={css.chart} aria-hidden="true">
-          {ticks.map((tick, index) => (
-            <g key={tick}>
-              <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} className={css.grid} />
-              <text x={left - 8} y={y(tick)} dy="0.32em" textAnchor="end" className={css.text}>
-                {tickTexts[index]}
-              </text>
-            </g>
-          ))}
-          {days.map(
-            (day, index) =>
-              (days.length - 1 - index) % every === 0 && (
-                <text
-                  key={String(day['day'])}
-                  x={Math.min(x(index), width - DAY_LABEL_PX / 3)}
-                  y={height - 6}
-                  textAnchor="middle"
-                  className={css.text}
-                >
-                  {format.day(String(day['day']))}
-                </text>
-              ),
-          )}
+          <Axes scale={scale} days={dayNames} />
           {pointed !== null && (
             <rect
-              x={left + step * pointed}
-              y={TOP_PX}
-              width={step}
-              height={height - TOP_PX - BOTTOM_PX}
+              x={scale.left + scale.step * pointed}
+              y={scale.top}
+              width={scale.step}
+              height={scale.bottom - scale.top}
               className={css.pointed}
             />
           )}
-          {width > 0 &&
-            (kind === 'area'
-              ? series.map(({ name }, number) => (
-                  <Area
-                    key={name}
-                    points={bands.map((day, index) => [x(index), y(day[number]?.to ?? 0)])}
-                    floor={y(0)}
-                    colour={colourOf(number)}
-                  />
-                ))
-              : bands.map((day, index) => (
-                  <Bars
-                    key={String(days[index]?.['day'])}
-                    x={x(index)}
-                    width={Math.min(BAR_MOST_PX, step * 0.7)}
-                    day={day}
-                    y={y}
-                  />
-                )))}
+          {width > 0 && kind === 'area' && <Areas scale={scale} series={series} bands={bands} />}
+          {width > 0 && kind === 'bars' && <Bars scale={scale} days={dayNames} bands={bands} />}
         </svg>
-        {shown !== undefined && pointed !== null && (
-          <Paper
-            withBorder
-            shadow="md"
-            px="sm"
-            py={6}
-            className={css.tip}
-            style={x(pointed) > width / 2 ? { right: width - x(pointed) + 12 } : { left: x(pointed) + 12 }}
-          >
-            <Text size="xs" c="dimmed">
-              {format.day(String(shown['day']))}
-            </Text>
-            {series.map(({ name, label: text }, number) =>
-              (rows[pointed]?.[number] ?? 0) !== 0 || series.length === 1 ? (
-                <Group key={name} gap={6} wrap="nowrap">
-                  <ColorSwatch size={9} withShadow={false} color={colourOf(number)} />
-                  <Text size="sm">
-                    {text}: <b>{valueText(rows[pointed]?.[number] ?? 0)}</b>
-                  </Text>
-                </Group>
-              ) : null,
-            )}
-          </Paper>
+        {pointed !== null && dayNames[pointed] !== undefined && (
+          <Tip
+            day={dayNames[pointed]}
+            values={rows[pointed] ?? []}
+            series={series}
+            unit={unit}
+            place={besidePoint(scale.x(pointed), width)}
+          />
         )}
       </div>
     </>
   )
+}
 
-  function valueText(value: number): string {
-    return unit === 'money' ? format.money(value) : format.number(value)
-  }
+/** To the side of the pointed day that has more room. */
+function besidePoint(x: number, width: number): CSSProperties {
+  return x > width / 2 ? { right: width - x + 12 } : { left: x + 12 }
 }
 
 function colourOf(number: number): string {
   return `var(--mantine-color-${COLOURS[number % COLOURS.length] ?? 'gray-5'})`
+}
+
+/** Lines with their amounts, and as many names of days as there is room for. */
+function Axes({ scale, days }: { readonly scale: Scale; readonly days: readonly string[] }): ReactNode {
+  const format = useFormat()
+  const { left, width, height, step, ticks, x, y } = scale
+  const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, step)))
+  return (
+    <>
+      {ticks.map(({ value, text }) => (
+        <g key={value}>
+          <line x1={left} x2={width} y1={y(value)} y2={y(value)} className={css.grid} />
+          <text x={left - 8} y={y(value)} dy="0.32em" textAnchor="end" className={css.text}>
+            {text}
+          </text>
+        </g>
+      ))}
+      {days.map(
+        (day, index) =>
+          (days.length - 1 - index) % every === 0 && (
+            <text
+              key={day}
+              x={Math.min(x(index), width - DAY_LABEL_PX / 3)}
+              y={height - 6}
+              textAnchor="middle"
+              className={css.text}
+            >
+              {format.day(day)}
+            </text>
+          ),
+      )}
+    </>
+  )
+}
+
+interface AreasProps {
+  readonly scale: Scale
+  readonly series: readonly ChartSeries[]
+  /** A band for each series, day by day. */
+  readonly bands: readonly (readonly Band[])[]
+}
+
+function Areas({ scale: { x, y }, series, bands }: AreasProps): ReactNode {
+  return series.map(({ name }, number) => (
+    <Area
+      key={name}
+      points={bands.map((day, index) => [x(index), y(day[number]?.to ?? 0)])}
+      floor={y(0)}
+      colour={colourOf(number)}
+    />
+  ))
 }
 
 function Area({
@@ -173,7 +166,18 @@ function Area({
   )
 }
 
-function Bars({
+interface BarsProps {
+  readonly scale: Scale
+  readonly days: readonly string[]
+  readonly bands: readonly (readonly Band[])[]
+}
+
+function Bars({ scale: { x, y, step }, days, bands }: BarsProps): ReactNode {
+  const width = Math.min(BAR_MOST_PX, step * 0.7)
+  return bands.map((day, index) => <Bar key={days[index]} x={x(index)} width={width} day={day} y={y} />)
+}
+
+function Bar({
   x,
   width,
   day,
@@ -197,6 +201,38 @@ function Bars({
           rx={1.5}
         />
       ),
+  )
+}
+
+interface TipProps {
+  readonly day: string
+  readonly values: readonly number[]
+  readonly series: readonly ChartSeries[]
+  readonly unit: DayChartProps['unit']
+  readonly place: CSSProperties
+}
+
+/** The figures of the day that the pointer is on. */
+function Tip({ day, values, series, unit, place }: TipProps): ReactNode {
+  const format = useFormat()
+  return (
+    <Paper withBorder shadow="md" px="sm" py={6} className={css.tip} style={place}>
+      <Text size="xs" c="dimmed">
+        {format.day(day)}
+      </Text>
+      {series.map(({ name, label }, number) => {
+        const value = values[number] ?? 0
+        if (value === 0 && series.length > 1) return null
+        return (
+          <Group key={name} gap={6} wrap="nowrap">
+            <ColorSwatch size={9} withShadow={false} color={colourOf(number)} />
+            <Text size="sm">
+              {label}: <b>{unit === 'money' ? format.money(value) : format.number(value)}</b>
+            </Text>
+          </Group>
+        )
+      })}
+    </Paper>
   )
 }
 

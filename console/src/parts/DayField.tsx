@@ -15,13 +15,13 @@ export interface DayFieldProps {
   /** `YYYY-MM-DD`; empty = none. */
   readonly value: string
   readonly onChange: (day: string) => void
-  /** A day that must be there has nothing to clear it with. */
+  /** A required day has no button that clears it. */
   readonly required?: boolean
   readonly min?: string
   readonly max?: string
 }
 
-/** A day, typed or picked, written as the chosen language does; a native field would speak the browser's. */
+/** A day that is typed or picked, in the format of the chosen language. A native field would use the browser's language. */
 export function DayField({
   label,
   description,

@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from 'react'
 import css from '../style/layout.module.css'
 
-/** Names and their values, one line each; what is null is left out. */
+/** Names with their values, a line each. Empty values are left out. */
 export function Facts({
   items,
 }: {

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import css from '../style/layout.module.css'
 import { failureText, problemTexts, serverWords } from './failure-text.ts'
 
-/** What went wrong; the server's own words are set off from the page's, in the language they have. */
+/** An error in the reader's language. Words of the server stand apart and are marked as English. */
 export function FailureWords({ failure }: { readonly failure: unknown }): ReactNode {
   const { t } = useTranslation()
   const words = serverWords(failure)

@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import css from '../style/layout.module.css'
 
-/** Filters side by side; on a phone behind a button, so that the list is what one sees first. */
+/** Filters side by side; on a phone behind a button, so that the list comes first. */
 export function FilterPanel({ children }: { readonly children: ReactNode }): ReactNode {
   const { t } = useTranslation()
   const isNarrow = useMediaQuery('(max-width: 700px)') === true

@@ -4,7 +4,7 @@ import css from '../style/bar.module.css'
 
 const HIGH = 0.8
 
-/** How much of a whole is used, 0 to 1; warns from 80 % unless it is a plain share. */
+/** A bar of the used share, 0 to 1. It warns from 80% on, unless it is `plain`. */
 export function LimitBar({
   share,
   label,
@@ -15,7 +15,7 @@ export function LimitBar({
   readonly plain?: boolean
 }): ReactNode {
   const shown = Math.max(0, Math.min(1, share))
-  // A custom property is no property of CSSProperties.
+  // The type CSSProperties does not have custom properties.
   const style = { '--share': shown } as CSSProperties
   return (
     <div

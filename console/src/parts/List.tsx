@@ -8,7 +8,7 @@ export interface Column<Row> {
   /** Empty for a column of buttons. */
   readonly title: string
   readonly cell: (row: Row) => ReactNode
-  /** Numbers stand at the end. */
+  /** Numbers are aligned at the end of the cell. */
   readonly end?: boolean
 }
 

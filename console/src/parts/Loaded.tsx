@@ -12,7 +12,10 @@ export interface LoadedProps<A> {
   readonly children: (answer: A) => ReactNode
 }
 
-/** The content of an answer; until then its outline, and what failed with a way to try again. */
+/**
+ * The content of an answer. Before the answer there is an outline, after a failure the error with a button to try
+ * again.
+ */
 export function Loaded<A>({ of, height = 220, children }: LoadedProps<A>): ReactNode {
   if (of.data !== undefined) return children(of.data)
   if (of.isError) return <Failed failure={of.error} retry={() => void of.refetch()} />
@@ -49,7 +52,7 @@ export interface EmptyProps {
   readonly action?: ReactNode
 }
 
-/** Nothing is there yet, and what would put something there. */
+/** Says that a list is empty, and what to do about it. */
 export function Empty({ title, text, action }: EmptyProps): ReactNode {
   return (
     <Stack align="center" gap={6} py={48} px="md" ta="center">

@@ -7,17 +7,17 @@ import { useFormat } from './use-format.ts'
 const TEXT_CHARS_MAX = 60
 
 interface NumberFieldProps extends NumberBounds, Omit<TextInputProps, 'value' | 'onChange' | 'defaultValue'> {
-  /** A plain decimal such as `1234.5`, or what could not be read; empty = nothing. */
+  /** A plain decimal such as `1234.5`, or the unreadable text; empty = nothing. */
   readonly value?: string
   readonly onChange: (value: string) => void
-  /** Behind the number, such as ₽. */
+  /** Stands after the number, such as ₽. */
   readonly unit?: string
 }
 
 /**
- * Every number that a person types: an amount, a price, a count. It takes what is pasted whole, in either way of
- * writing, shows on leaving how it was read, and changes nothing in silence: what is ambiguous or out of bounds is
- * said, and keeps its form from being sent.
+ * The field for every number that a person types: an amount, a price, a count. It reads English and Russian notation,
+ * and shows how it read the number when the focus leaves it. It never changes a number in silence: an ambiguous number,
+ * or one out of bounds, gets a message and keeps the form from being sent.
  */
 export function NumberField({
   value = '',
@@ -41,7 +41,7 @@ export function NumberField({
     ...(most === undefined ? {} : { most }),
   }
   if (value !== told) {
-    // Somebody else set it: a form that was reset, a button with a ready amount.
+    // The value was set from outside: the form was reset, or a button has a ready amount.
     setTold(value)
     setText(writtenNumber(value, decimalMark))
   }

@@ -9,7 +9,7 @@ export interface PageProps {
   readonly children: ReactNode
 }
 
-/** A page: its heading, what it is for, what can be done, and its content. Names the browser's tab. */
+/** A page: its heading, its purpose, its actions and its content. It also sets the title of the browser's tab. */
 export function Page({ title, lead, actions, children }: PageProps): ReactNode {
   useEffect(() => {
     document.title = `${title} · Tollgate`

@@ -8,11 +8,11 @@ export interface PagerProps {
   readonly size: number
   readonly total: number
   readonly go: (offset: number) => void
-  /** There are more than `total`. */
+  /** The list has more rows than `total`. */
   readonly atLeast?: boolean
 }
 
-/** From one page of a list to the next. Nothing where all is on one. */
+/** Buttons to the next and the previous page of a list. A list with only one page has none. */
 export function Pager({ offset, size, total, go, atLeast = false }: PagerProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

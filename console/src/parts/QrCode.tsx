@@ -4,7 +4,10 @@ import { encode } from 'uqr'
 const SIDE_PX = 200
 const BORDER = 4
 
-/** A text as a QR code, drawn here: what it holds is a secret. Dark on white in every theme, as cameras expect. */
+/**
+ * A text as a QR code, drawn in the browser because the text is a secret. Dark on white in every theme, as cameras
+ * expect.
+ */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   const { data, size } = encode(text, { ecc: 'M', border: BORDER })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))

@@ -1,12 +1,11 @@
 import { Card, Text } from '@mantine/core'
-import clsx from 'clsx'
-import type { ReactNode } from 'react'
+import type { CSSProperties, ReactNode } from 'react'
 import css from '../style/layout.module.css'
 
-/** More characters do not fit on a line of the narrowest tile at full size. */
-const FULL_SIZE_CHARACTERS = 10
+/** Characters of a value whose text is not known here. */
+const CHARACTERS = 10
 
-/** One number that matters, with its name above and what it means below. */
+/** One important number, with its name above and its meaning below. */
 export function Tile({
   label,
   value,
@@ -16,13 +15,15 @@ export function Tile({
   readonly value: ReactNode
   readonly note?: ReactNode
 }): ReactNode {
+  // A long value is written smaller, so that it stays on its line. The type CSSProperties does not have custom properties.
+  const style = { '--characters': typeof value === 'string' ? value.length : CHARACTERS } as CSSProperties
   return (
     <Card padding="md">
       <Text size="sm" c="dimmed">
         {label}
       </Text>
-      <div className={clsx(css.value, typeof value === 'string' && value.length > FULL_SIZE_CHARACTERS && css.long)}>
-        {value}
+      <div className={css.fitted} style={style}>
+        <div className={css.value}>{value}</div>
       </div>
       {note !== undefined && (
         <Text size="xs" c="dimmed" mt={4} component="div">

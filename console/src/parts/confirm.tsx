@@ -5,7 +5,7 @@ import i18n from 'i18next'
 export interface Question {
   readonly title: string
   readonly text: string
-  /** What the button says that does it. */
+  /** The label of the confirming button. */
   readonly act: string
   readonly harmful?: boolean
   readonly onConfirm: () => void

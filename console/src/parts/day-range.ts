@@ -20,7 +20,7 @@ export function lastDays(days: number): DayRange {
   return { from: daysBack(days - 1), to: today() }
 }
 
-/** Two days as the times that they begin and end at in the reader's time zone; what is no day is left out. */
+/** The first and the last moment of two days in the reader's time zone; an invalid day is left out. */
 export function timesOf(
   from: string | undefined,
   to: string | undefined,

@@ -1,9 +1,10 @@
 import i18n from 'i18next'
-import type { CatalogProblem } from '../../../src/admin/contract.ts'
-import type { ErrorType, FieldCheck, RefusalReason } from '../../../src/errors.ts'
+import type { CatalogProblem } from '../../../src/admin/catalog-contract.ts'
+import type { ErrorType } from '../../../src/errors.ts'
+import type { FieldCheck, RefusalReason } from '../../../src/refusals.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
 
-/** Their messages name what was wrong in words of the API, which no page can know. */
+/** The server's messages of these errors say more than the console's texts: they name the fault. */
 const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
   'invalid_json',
   'invalid_filter',
@@ -25,16 +26,16 @@ const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
   'provider_error',
 ])
 
-/** The error type in the reader's language; as it stands where another release knows more of them. */
+/** The name of an error type in the reader's language. A type that only another release knows stays as it is. */
 export function errorName(type: ErrorType): string {
   return i18n.exists(`failure.types.${type}`) ? i18n.t(`failure.types.${type}`) : type
 }
 
-/** What went wrong, in the reader's language, with the figures of the answer. */
+/** The error in the reader's language, with the figures of the answer. */
 export function failureText(failure: unknown): string {
   if (!(failure instanceof ApiFailure)) return i18n.t('failure.unknown')
   const { reason, params } = failure.metadata
-  if (isReason(reason)) return i18n.t(`refusal.${reason}`, { replace: shown(params) })
+  if (isReason(reason)) return i18n.t(`refusal.${reason}`, { replace: paramTexts(params) })
   const field = checkOf(failure)
   if (field !== null) return `${fieldName(field.field)}: ${field.message}`
   const name = i18n.t(`failure.types.${failure.errorType}`)
@@ -45,7 +46,7 @@ export function failureText(failure: unknown): string {
   return rest.length === 0 ? name : `${name}. ${rest.join(' ')}`
 }
 
-/** The server's own words, where they say more than the text; they are shown as a quotation. */
+/** The server's message, where it says more than the console's text. Pages show it as a quotation. */
 export function serverWords(failure: unknown): string | null {
   if (!(failure instanceof ApiFailure) || !TOLD_BY_SERVER.has(failure.errorType) || failure.message === '') return null
   const { reason, problems } = failure.metadata
@@ -93,8 +94,8 @@ function figure(value: unknown, options: Intl.NumberFormatOptions = {}): string 
 }
 
 /**
- * The field of a form that was refused, and what is said of it; null where the form shows no such field, so that the
- * whole of it says it.
+ * The refused field of a form with its message. It is null where the form has no such field: then the form shows the
+ * failure as a whole.
  */
 export function fieldFailure<F extends string>(
   failure: unknown,
@@ -112,7 +113,7 @@ function checkOf(failure: unknown): { readonly field: string; readonly message: 
   return { field, message: checkText(check, params) }
 }
 
-/** One line of a catalogue that was refused: where, and what in the reader's language, or in the server's words. */
+/** One refused line of a catalogue: its place, and the fault in the reader's language or in the server's words. */
 export interface ProblemText {
   readonly path: string
   readonly text: string | null
@@ -121,7 +122,7 @@ export interface ProblemText {
 
 export function problemTexts(failure: unknown): { readonly lines: readonly ProblemText[]; readonly more: number } {
   const { problems, problem_count: count } = failure instanceof ApiFailure ? failure.metadata : {}
-  // What the server sends under this name.
+  // The fields that the server sends under this name.
   const lines = Array.isArray(problems) ? (problems as readonly CatalogProblem[]) : []
   return {
     lines: lines.map(({ path, message, check, params }) => ({
@@ -142,23 +143,28 @@ function isReason(name: unknown): name is RefusalReason {
 }
 
 function checkText(check: FieldCheck, params: unknown): string {
-  return i18n.t(`check.${check}`, { replace: shown(params) })
+  return i18n.t(`check.${check}`, { replace: paramTexts(params) })
 }
 
 /**
- * What the reader calls a field, `rate_limit.window` by its last part; its name in the API where the console has no
- * such field.
+ * The reader's name for a field; `rate_limit.window` is found by its last part. A field that the console does not have
+ * keeps its name of the API.
  */
 function fieldName(field: string): string {
   const key = `field.${field.slice(field.lastIndexOf('.') + 1)}`
   return i18n.exists(key) ? i18n.t(key as 'field.name') : field
 }
 
-function shown(params: unknown): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(params ?? {}).map(([name, value]) => [
-      name,
-      typeof value === 'number' ? figure(value, { maximumFractionDigits: 6 }) : String(value),
-    ]),
-  )
+/** These figures come as texts with exact decimals: no float holds a price. */
+const DECIMALS: ReadonlySet<string> = new Set(['markup', 'sell', 'cost', 'found', 'usual', 'most'])
+
+/** The figures of a check, a refusal or a warning in the reader's number format. */
+export function paramTexts(params: unknown): Record<string, string> {
+  const text = (name: string, value: unknown): string =>
+    typeof value === 'number'
+      ? figure(value, { maximumFractionDigits: 6 })
+      : DECIMALS.has(name)
+        ? figure(value, { maximumFractionDigits: 20 })
+        : String(value)
+  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, text(name, value)]))
 }

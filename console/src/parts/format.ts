@@ -4,11 +4,11 @@ const MICRO_DIGITS = 6
 export interface Format {
   readonly locale: string
   readonly zone: string
-  /** What stands before a fraction. */
+  /** The decimal mark. */
   readonly decimalMark: string
-  /** RUB to the last micro-ruble, and never rounded: figures that stand together add up as they are shown. */
+  /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
   money(rub: number): string
-  /** An exact decimal of RUB, with its own decimals. */
+  /** A price in rubles, without needless zeros. */
   price(rub: string | number): string
   number(value: number, digits?: number): string
   /** 12.3 thousand and the like, for tiles and axes. */
@@ -17,8 +17,10 @@ export interface Format {
   percent(share: number, digits?: number): string
   dateTime(iso: string): string
   date(iso: string): string
-  /** A `YYYY-MM-DD`, which has no zone. */
+  /** A `YYYY-MM-DD`: it is the same day in every time zone. */
   day(day: string): string
+  /** The first and the last day of a period. The year is written once if both days are in it. */
+  span(from: string, to: string): { readonly from: string; readonly to: string }
   time(iso: string): string
   ago(iso: string): string
   duration(ms: number): string
@@ -26,7 +28,7 @@ export interface Format {
 
 export function createFormat(language: string, zone: string): Format {
   const locale = language === 'ru' ? 'ru-RU' : 'en-GB'
-  // Making a formatter takes longer than a row of a list may: each is made once.
+  // Making a formatter takes longer than drawing a row of a list, so each is made once.
   const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
   const times = remembered((options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options))
   const rub = (value: number, options: Intl.NumberFormatOptions): string =>
@@ -34,6 +36,10 @@ export function createFormat(language: string, zone: string): Format {
   const time = (iso: string, options: Intl.DateTimeFormatOptions): string =>
     times({ timeZone: zone, ...options }).format(new Date(iso))
   const number = (value: number, digits = 0): string => numbers({ maximumFractionDigits: digits }).format(value)
+  const longDay = (day: string, withYear: boolean): string =>
+    times({ timeZone: 'UTC', day: 'numeric', month: 'long', ...(withYear ? { year: 'numeric' } : {}) }).format(
+      new Date(`${day}T00:00:00Z`),
+    )
   return {
     locale,
     zone,
@@ -55,6 +61,7 @@ export function createFormat(language: string, zone: string): Format {
     dateTime: (iso) => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
     date: (iso) => time(iso, { dateStyle: 'medium' }),
     day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
+    span: (from, to) => ({ from: longDay(from, from.slice(0, 4) !== to.slice(0, 4)), to: longDay(to, true) }),
     time: (iso) => time(iso, { timeStyle: 'medium' }),
     ago: (iso) => ago(locale, iso),
     duration: (ms) =>

@@ -1,4 +1,4 @@
-/** What a field takes. */
+/** The values that a field accepts. */
 export interface NumberBounds {
   /** Digits after the separator; 0 = whole numbers. */
   readonly decimals: number
@@ -6,7 +6,9 @@ export interface NumberBounds {
   readonly most?: number
 }
 
-/** `value` is a plain decimal such as `-1234.5`; a problem is a key of the texts under `number`, with what they show. */
+/**
+ * `value` is a plain decimal such as `-1234.5`. A problem is a key of the texts under `number`, with the values for it.
+ */
 export type NumberReading =
   | { readonly value: string }
   | {
@@ -15,7 +17,7 @@ export type NumberReading =
     }
 
 const DIGITS_MAX = 15
-/** Of any width: figures are copied out of tables, letters and bills. */
+/** Spaces of every width: people copy figures from tables, letters and bills. */
 const SPACE = /[\s\u00a0\u2009\u202f']/
 const UNITS = /(?:₽|rub\.?|руб(?:\.|л[а-я]*)?|\$|€)/giu
 
@@ -25,8 +27,8 @@ export function isPlainNumber(text: string): boolean {
 }
 
 /**
- * Reads a number as people write it: `1 234,56`, `1,234.56`, `1.234,56 ₽`. What may mean two numbers (`1,234`) is a
- * problem and never a guess, and so is what lies outside the bounds: nothing is moved into them.
+ * Reads a number as people write it: `1 234,56`, `1,234.56`, `1.234,56 ₽`. A text that may mean two numbers (`1,234`)
+ * is a problem, never a guess. So is a number out of bounds: it is never moved into them.
  */
 export function readNumber(text: string, { decimals, least, most }: NumberBounds): NumberReading {
   const bare = text.replaceAll(UNITS, '').trim().replaceAll('\u2212', '-')
@@ -56,7 +58,7 @@ export function readNumber(text: string, { decimals, least, most }: NumberBounds
   return { value: read }
 }
 
-/** A plain decimal without zeros that say nothing, or the word 'ambiguous'; null = no number. */
+/** A plain decimal without needless zeros, or 'ambiguous'; null = not a number. */
 function plainOf(bare: string): string | null {
   const sign = bare.startsWith('-') ? '-' : ''
   const rest = sign === '' ? bare : bare.slice(1).trim()
@@ -76,8 +78,7 @@ function plainOf(bare: string): string | null {
 }
 
 /**
- * The mark that stands before the fraction, where a text has marks of one kind; null = it groups digits, or there is
- * none.
+ * The decimal mark of a text that has only one kind of marks; null = the marks group digits, or there is no mark.
  */
 function single(rest: string, mark: string | undefined): string | null {
   if (mark === undefined) return null
@@ -85,11 +86,11 @@ function single(rest: string, mark: string | undefined): string | null {
   if (parts.length > 2) return null
   const [before = '', after = ''] = parts
   const grouped = SPACE.test(before)
-  // `0,125` and `1 234,567` have no other meaning, `1,234` has two.
+  // `0,125` and `1 234,567` have only one meaning, `1,234` has two.
   return after.length === 3 && !grouped && /^[1-9]\d{0,2}$/.test(before) ? 'ambiguous' : mark
 }
 
-/** Digits without what groups them in threes; null where the groups are no threes. */
+/** Digits without their group marks; null = a group does not have three digits. */
 function ungrouped(text: string): string | null {
   if (/^\d*$/.test(text)) return text
   const groups = text.split(/[\s\u00a0\u2009\u202f'.,]/)
@@ -102,7 +103,7 @@ function trimmed(fraction: string): string {
   return fraction.slice(0, end)
 }
 
-/** A number of the server as a plain decimal: small ones without an exponent. */
+/** A number of the server as a plain decimal. Small numbers have no exponent. */
 export function plainNumber(value: number): string {
   const text = String(value)
   return text.includes('e') ? trimmedNumber(value.toFixed(12)) : text
@@ -114,7 +115,7 @@ function trimmedNumber(text: string): string {
   return places === '' ? whole : `${whole}.${places}`
 }
 
-/** A plain decimal as its reader writes it, with groups of three and so that it reads as the same number. */
+/** A plain decimal in the reader's notation, in groups of three digits. `readNumber` reads the same number from it. */
 export function writtenNumber(plain: string, decimalMark: string): string {
   if (!isPlainNumber(plain)) return plain
   const [whole = '', fraction] = plain.split('.')

@@ -3,20 +3,20 @@ import { useCallback, useEffect, useRef, useState, type RefObject } from 'react'
 
 const ROW_PX = 54
 const PHONE_ROW_PX = 92
-/** Rows kept above and below what is seen, so that a fast scroll shows no gap. */
+/** Rows kept above and below the visible part, so that a fast scroll shows no gap. */
 const SPARE_ROWS = 8
 
 export interface VisibleRows {
   readonly frame: RefObject<HTMLDivElement | null>
   readonly onScroll: () => void
-  /** Index of the first row to draw, and one behind the last. */
+  /** The index of the first row to draw, and the index after the last. */
   readonly first: number
   readonly last: number
   /** px */
   readonly rowHeight: number
 }
 
-/** Which rows of a long list are in sight of its scrolling frame. */
+/** The rows of a long list that are visible in its scrolling frame. */
 export function useVisibleRows(count: number): VisibleRows {
   const rowHeight = useMediaQuery('(max-width: 700px)') === true ? PHONE_ROW_PX : ROW_PX
   const frame = useRef<HTMLDivElement>(null)

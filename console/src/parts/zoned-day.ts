@@ -1,37 +1,37 @@
 const DAY_MS = 86_400_000
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/
 
-/** When a day (`YYYY-MM-DD`) begins in a time zone, by its own clocks; null = no day. */
+/** When a day (`YYYY-MM-DD`) begins by the clocks of a time zone; null = not a day. */
 export function startOfDay(day: string, zone: string): Date | null {
   const wallMs = DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
   if (Number.isNaN(wallMs)) return null
   const guess = wallMs - offsetMs(wallMs, zone)
-  // The clocks may change between the guess and the truth.
+  // The clocks may change between the guess and the true beginning.
   const start = wallMs - offsetMs(guess, zone)
-  // Where clocks go forward at midnight, the day begins an hour into itself.
+  // Where clocks go forward at midnight, the day begins at one o'clock.
   return new Date(dayIn(start, zone) === day ? start : guess)
 }
 
-/** When it ends, which is when the next one begins; a day may have 23 hours or 25. */
+/** When a day ends: at the beginning of the next one. A day may have 23 or 25 hours. */
 export function endOfDay(day: string, zone: string): Date | null {
   const start = DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
   return Number.isNaN(start) ? null : startOfDay(new Date(start + DAY_MS).toISOString().slice(0, 10), zone)
 }
 
-/** The last second of a day, as what expires with it is written; null = no day. */
+/** The last second of a day, for things that expire on it; null = not a day. */
 export function lastSecondOf(day: string, zone: string): string | null {
   const end = endOfDay(day, zone)
   return end === null ? null : new Date(end.getTime() - 1_000).toISOString()
 }
 
-/** The day that it is in a time zone at `ms`. */
+/** The day in a time zone at `ms`. */
 export function dayIn(ms: number, zone: string): string {
   return new Date(ms + offsetMs(ms, zone)).toISOString().slice(0, 10)
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
-/** Making one takes longer than reading it. */
+/** A clock is made once, because making it takes longer than reading it. */
 function clockOf(zone: string): Intl.DateTimeFormat {
   const known = clocks.get(zone)
   if (known !== undefined) return known

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Menu, useMantineColorScheme, type MantineColorSchem
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Language, SessionState } from '../../../src/cabinet/contract.ts'
+import type { Language, SessionState } from '../../../src/cabinet/session-contract.ts'
 import { queryKey, useAct } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { AutoIcon, DarkIcon, LightIcon } from '../parts/icons.ts'
@@ -10,7 +10,7 @@ import { useSession } from '../session.tsx'
 
 const SESSION_KEY = queryKey('GET /cabinet/v1/session')
 
-/** Language and theme: kept with the user where there is one, else in this browser. */
+/** The choice of language and theme. It is saved with the user, and before sign-in in this browser. */
 export function Preferences(): ReactNode {
   return (
     <>

@@ -1,18 +1,18 @@
 import { Center, Loader, useMantineColorScheme } from '@mantine/core'
 import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, type ReactNode } from 'react'
-import type { SessionState } from '../../../src/cabinet/contract.ts'
+import type { SessionState } from '../../../src/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { Failed } from '../parts/Loaded.tsx'
 import { SessionProvider } from '../session.tsx'
 import { EntryFrame } from './EntryFrame.tsx'
 
-/** A stranger loads nothing of it. */
+/** A visitor who is not signed in does not load it. */
 const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/setup']
 
-/** Who is here decides what is shown: the entry pages to strangers, the console to users. */
+/** Shows the entry pages before sign-in, and the console after it. */
 export function Root(): ReactNode {
   const session = useRead('GET /cabinet/v1/session', {})
   if (session.data !== undefined) {
@@ -62,12 +62,12 @@ function Entered({ state }: { readonly state: SessionState }): ReactNode {
   )
 }
 
-/** Only a path of this console: what stands in a link must not lead elsewhere. */
+/** Accepts only a path of this console, so that a link cannot lead to another site. */
 function ownPath(wish: string | null): string {
   return wish !== null && /^\/(?![/\\])/.test(wish) ? wish : '/'
 }
 
-/** The language and theme that the user chose anywhere hold here as well. */
+/** Applies the language and the theme that the user chose, in whatever browser. */
 function useWishes({ profile }: SessionState): void {
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const language = profile?.language ?? null

@@ -13,7 +13,7 @@ import { CUSTOMER, OPERATOR } from './navigation.ts'
 import { Preferences } from './Preferences.tsx'
 import css from './shell.module.css'
 
-/** The console's frame: where one can go, whose account it is, and the page. */
+/** The frame of the console: the navigation, the account and the page. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { t } = useTranslation()
   const [opened, { open, close }] = useDisclosure(false)
@@ -22,7 +22,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   const before = useRef(pathname)
   useEffect(() => {
     close()
-    // A screen reader goes on at the new page, not where the link was.
+    // A screen reader continues at the new page, not at the link.
     if (before.current !== pathname) main.current?.focus({ preventScroll: true })
     before.current = pathname
   }, [pathname, close])
@@ -179,7 +179,7 @@ function UserMenu(): ReactNode {
   )
 }
 
-/** What everybody here must know now: maintenance, a closed account, a step that is missing. */
+/** Notices above every page: maintenance, a closed account, a missing step. */
 function Notices(): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()

@@ -1,8 +1,10 @@
-import type { RawObject } from '../json-fields.ts'
+import type { RawObject } from '../fields/json-fields.ts'
 import { holdsMedia } from './native-parts.ts'
-import type { ResponsesInput } from './responses-request.ts'
+import type { ResponsesInput } from './request.ts'
 
-/** Tools and items of turns that the client runs itself, or that only say what was: they cost what their text comes to. */
+/**
+ * Tools that the client runs itself, and items that only record past turns: they cost only the tokens of their text.
+ */
 const CLIENT_TYPES: ReadonlySet<string> = new Set([
   'function',
   'custom',
@@ -22,19 +24,19 @@ const CLIENT_TYPES: ReadonlySet<string> = new Set([
   'compaction',
   'image_generation_call',
 ])
-/** Calls that the provider may make by itself where the request names no number. */
+/** Calls of hosted tools that a provider may make where the request names no number. */
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
 
-/** What a provider may do by itself for a request. */
+/** The hosted tools of a request: the provider runs them. */
 export interface HostedUse {
   /** Sent as `max_tool_calls`, and held for. */
   readonly callsMax: number
-  /** Types of tools that it runs. */
+  /** Types of the tools that it runs. */
   readonly types: readonly string[]
 }
 
-/** null = nothing but answering: what the request shows is all that is read. */
+/** null = only answering: the model reads nothing besides the request. */
 export function hostedUse({ tools, items, maxToolCalls, toolChoice }: ResponsesInput): HostedUse | null {
   const types = tools.map(typeOf).filter((type) => !CLIENT_TYPES.has(type))
   const chosen =

@@ -1,12 +1,20 @@
 import { ApiError } from '../../errors.ts'
-import { copyObject, field, invalidInput, isObject, quoted, stringField, type RawObject } from '../json-fields.ts'
+import {
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../fields/json-fields.ts'
 import { inputParts } from './input-parts.ts'
 import { checkNative } from './native-parts.ts'
-import type { InputItem, MessageRole } from './responses-request.ts'
-import { openDetails } from './sealed-details.ts'
+import type { InputItem, MessageRole } from './request.ts'
+import { decodeDetails } from './encoded-details.ts'
 
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
-/** Items of tools that the provider runs itself or that chat has no words for. */
+/** Items of tools that the provider runs itself, or that chat has no form for. */
 const NATIVE_ITEMS: ReadonlySet<string> = new Set([
   'web_search_call',
   'file_search_call',
@@ -89,7 +97,7 @@ function nativeOf(raw: RawObject, path: string): InputItem {
 
 function reasoningOf(raw: RawObject, path: string): InputItem {
   const encrypted = stringField(raw, 'encrypted_content', `${path}.encrypted_content`) ?? null
-  const details = encrypted === null ? null : openDetails(encrypted)
+  const details = encrypted === null ? null : decodeDetails(encrypted)
   return {
     type: 'reasoning',
     summary: textsOf(raw, 'summary', path),
@@ -122,7 +130,7 @@ function named(raw: RawObject, name: string, path: string): string {
   throw invalidInput(`${path}.${name}`, 'must be a non-empty string')
 }
 
-/** The texts of a reasoning item's parts, whichever kind they are. */
+/** The texts of a reasoning item's parts of both kinds. */
 function textsOf(raw: RawObject, name: string, path: string): readonly string[] {
   const parts = field(raw, name)
   if (parts === undefined) return []

@@ -1,12 +1,12 @@
-import type { ChatMessage, ChatPart, ChatToolCall } from '../chat-request.ts'
-import type { RawObject } from '../json-fields.ts'
-import type { InputItem } from './responses-request.ts'
+import type { ChatMessage, ChatPart, ChatToolCall } from '../chat/request.ts'
+import type { RawObject } from '../fields/json-fields.ts'
+import type { InputItem } from './request.ts'
 
 type Assistant = { -readonly [K in keyof ChatMessage]: ChatMessage[K] }
 
 /**
- * The conversation that the items tell, as messages (wire.md D-2.4). Native items stay out, for a provider of chat has
- * no words for them; but images are also made by models of chat.
+ * The conversation of the items, as messages (wire.md D-2.4). Native items are left out, because a chat provider has no
+ * form for them. Images stay, because chat models also make them.
  */
 export function inputMessages(instructions: string | null, items: readonly InputItem[]): readonly ChatMessage[] {
   const messages: ChatMessage[] =
@@ -34,7 +34,7 @@ export function inputMessages(instructions: string | null, items: readonly Input
         if (item.role !== 'assistant') messages.push({ role: item.role, content: item.content })
         break
       case 'function_call':
-        // What was thought since belongs to a message of its own.
+        // The reasoning since then belongs to a separate message.
         if (open === null || reasoning.length > 0 || details.length > 0) open = assistant(null)
         open.tool_calls = [...(open.tool_calls ?? []), toolCall(item)]
         break
@@ -44,7 +44,7 @@ export function inputMessages(instructions: string | null, items: readonly Input
         break
       case 'reasoning': {
         const texts = (item.content.length > 0 ? item.content : item.summary).filter((text) => text !== '')
-        // Signatures that came after the words they are of.
+        // Signatures that came after their text.
         if (texts.length === 0 && open !== null && item.details.length > 0)
           open.reasoning_details = [...(open.reasoning_details ?? []), ...item.details]
         else details.push(...item.details)
@@ -60,7 +60,7 @@ export function inputMessages(instructions: string | null, items: readonly Input
   return messages
 }
 
-/** An image that the model made, as it goes back to it in chat. */
+/** An image that the model made, in the form that chat sends back. */
 function generatedImage(item: RawObject): ChatPart | null {
   const { type, result } = item
   if (type !== 'image_generation_call' || typeof result !== 'string') return null

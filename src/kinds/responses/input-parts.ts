@@ -1,11 +1,11 @@
 import { ApiError } from '../../errors.ts'
-import { isBase64 } from '../chat-parts.ts'
-import type { ChatPart } from '../chat-request.ts'
-import { field, invalidInput, isObject, quoted, type RawObject } from '../json-fields.ts'
+import { isBase64 } from '../chat/parts.ts'
+import type { ChatPart } from '../chat/request.ts'
+import { field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 
 const TYPES = ['input_text', 'output_text', 'input_image', 'input_file', 'input_audio', 'input_video', 'refusal']
 
-/** The content parts of an item, in the words of chat. */
+/** The content parts of an item, in chat's form. */
 export function inputParts(parts: readonly unknown[], path: string): readonly ChatPart[] {
   return parts.map((part, index) => partOf(part, `${path}[${index}]`))
 }
@@ -16,7 +16,7 @@ function partOf(raw: unknown, path: string): ChatPart {
   switch (type) {
     case 'input_text':
     case 'output_text':
-    // Clients that come from chat write it so.
+    // Clients that come from chat use this form.
     case 'text':
       return { type: 'text', text: text(raw, 'text', path) }
     case 'refusal':
@@ -56,7 +56,7 @@ function notStored(raw: RawObject, path: string): void {
 function imageOf(raw: RawObject, path: string): { url: string; detail?: string } {
   const given = field(raw, 'image_url')
   if (given === undefined) notStored(raw, path)
-  // The object is chat's spelling.
+  // The object is chat's form.
   const url = isObject(given) ? filled(given, 'url', `${path}.image_url`) : filled(raw, 'image_url', path)
   const detail = field(raw, 'detail')
   if (detail === undefined) return { url }

@@ -1,24 +1,23 @@
-import type { ChatRequest, ChatTool } from '../chat-request.ts'
+import type { ChatRequest, ChatTool } from '../chat/request.ts'
+import { functionOf } from '../chat/tools.ts'
 import {
   booleanField,
   copyObject,
   field,
   invalidInput,
   isObject,
-  objectField,
   quoted,
-  stringField,
   type RawObject,
-} from '../json-fields.ts'
+} from '../fields/json-fields.ts'
 import { checkNative } from './native-parts.ts'
-import type { NativeOnly } from './responses-request.ts'
+import type { NativeOnly } from './request.ts'
 
 export interface InputTools {
-  /** The functions, as chat has them; null = none. */
+  /** The functions, in chat's form; null = none. */
   readonly functions: readonly ChatTool[] | null
-  /** All in the order given, as Responses has them. */
+  /** All tools in the given order, in the form of Responses. */
   readonly tools: readonly RawObject[]
-  /** Where the first tool stands that the client does not run itself. */
+  /** The position of the first tool that the client does not run itself. */
   readonly native: NativeOnly | null
 }
 
@@ -50,23 +49,6 @@ export function parseInputTools(body: RawObject): InputTools {
   return { functions: functions.length === 0 ? null : functions, tools, native }
 }
 
-function functionOf(raw: RawObject, path: string): ChatTool {
-  const name = stringField(raw, 'name', `${path}.name`)
-  if (name === undefined || name === '') throw invalidInput(`${path}.name`, 'is required')
-  const description = stringField(raw, 'description', `${path}.description`)
-  const parameters = objectField(raw, 'parameters', `${path}.parameters`)
-  const strict = booleanField(raw, 'strict', `${path}.strict`)
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(description === undefined ? {} : { description }),
-      parameters: parameters === undefined ? {} : copyObject(parameters, `${path}.parameters`),
-      ...(strict === undefined ? {} : { strict }),
-    },
-  }
-}
-
 function flatFunction(
   { function: { name, description, parameters, strict } }: ChatTool,
   raw: RawObject,
@@ -84,8 +66,8 @@ function flatFunction(
 }
 
 /**
- * Files, vector stores and containers belong to the operator's account at the provider: an id of one is not the
- * client's to use.
+ * Files, vector stores and containers belong to the operator's account at the provider: a client must not use their
+ * ids.
  */
 function refuseStored(raw: RawObject, path: string): void {
   const container = field(raw, 'container')
@@ -102,7 +84,7 @@ function refuseStored(raw: RawObject, path: string): void {
 
 export interface InputToolChoice {
   readonly chat: ChatRequest['toolChoice']
-  /** As Responses has it; null = not given. */
+  /** In the form of Responses; null = not given. */
   readonly given: string | RawObject | null
   readonly native: NativeOnly | null
 }

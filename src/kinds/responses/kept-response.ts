@@ -1,17 +1,17 @@
 import type { ApiError } from '../../errors.ts'
-import type { ChunkIdentity } from '../chat-answer.ts'
+import type { ChunkIdentity } from '../chat/answer.ts'
 import { failureOf, responseBody } from './response-body.ts'
-import type { RequestEcho } from './responses-request.ts'
+import type { RequestEcho } from './request.ts'
 
-/** What is left of a stream. */
+/** The kept part of a stream. */
 export interface KeptStream {
-  /** Its newest event as it was sent; null where none is kept. */
+  /** Its newest event as sent; null where none is kept. */
   readonly lastEvent: Buffer | null
   /** How it ended for its client; null while it runs. */
   readonly ended: { readonly error: ApiError | null } | null
 }
 
-/** The Response of a stream that is asked for beside it: what its last event holds, else as far as it can be told. */
+/** The Response of a stream for a separate request: from its last event, otherwise as far as it is known. */
 export function keptResponse(
   identity: ChunkIdentity,
   echo: RequestEcho,
@@ -32,13 +32,13 @@ export function keptResponse(
   })
 }
 
-/** Only the last event of a whole stream holds the Response. */
+/** Only the last event of a complete stream contains the Response. */
 function responseIn(event: Buffer): Record<string, unknown> | null {
   const line = event
     .toString('utf8')
     .split('\n')
     .find((text) => text.startsWith('data: '))
-  // Our own writer made it: an event with a Response has no other form.
+  // Our own writer made it: events with a Response have only this form.
   const { type, response } = JSON.parse(line?.slice('data: '.length) ?? '{}') as {
     type?: string
     response?: Record<string, unknown>

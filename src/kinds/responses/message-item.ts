@@ -4,7 +4,7 @@ type Part =
   | { readonly type: 'output_text'; text: string; readonly annotations: unknown[] }
   | { readonly type: 'refusal'; text: string }
 
-/** What the model says: its text, and a refusal in a part of its own. */
+/** The model's message: its text, and a refusal in a separate part. */
 export class MessageItem implements OutputItem {
   readonly type = 'message'
   readonly #place: ItemPlace
@@ -12,7 +12,7 @@ export class MessageItem implements OutputItem {
   readonly #parts: Part[] = []
   #status: ItemStatus = 'in_progress'
 
-  /** `fields` are what a native provider says of it, such as `phase`. */
+  /** `fields` are a native provider's facts about it, such as `phase`. */
   constructor(place: ItemPlace, fields: Readonly<Record<string, unknown>>) {
     this.#place = place
     this.#fields = fields

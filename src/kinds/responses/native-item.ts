@@ -3,7 +3,9 @@ import type { ItemPlace, OutputItem } from './output-item.ts'
 const ADDED = 'response.output_item.added'
 const DONE = 'response.output_item.done'
 
-/** An item that only its provider's protocol knows: it and its events pass as they are, in our place and number. */
+/**
+ * An item that only its provider's protocol has. The item and its events pass unchanged, with our position and number.
+ */
 export class NativeItem implements OutputItem {
   readonly type = 'native'
   readonly #place: ItemPlace
@@ -20,11 +22,11 @@ export class NativeItem implements OutputItem {
     return this.#isOpen
   }
 
-  /** One of its events; that it was added is told already. */
+  /** One of its events; the event of its addition has been sent already. */
   pass({ type, item, ...fields }: Readonly<Record<string, unknown>>): void {
     if (!this.#isOpen || typeof type !== 'string' || type === ADDED) return
     if (type !== DONE) return this.#place.emit(type, { ...fields, output_index: this.#place.index })
-    // The event of an item holds it: `nativeItem` has seen to that.
+    // An item's event contains the item: `nativeItem` has checked that.
     this.#item = item as Readonly<Record<string, unknown>>
     this.close()
   }

@@ -1,6 +1,6 @@
-import { field, invalidInput, isObject, quoted, type RawObject } from '../json-fields.ts'
+import { field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 
-/** What stands in a tool or an item of the provider's own that is not the request's: the words of a schema. */
+/** Keys that hold a JSON schema: its names and words are no references of the request. */
 const SCHEMAS: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema'])
 const MEDIA_TYPES: ReadonlySet<string> = new Set([
   'input_image',
@@ -9,13 +9,13 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
   'input_video',
   'computer_screenshot',
 ])
-/** Tools that the client runs itself, and what groups them. */
+/** Tools that the client runs itself, and groups of them. */
 const OWN_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace', undefined])
 
 /**
- * Refuses what a tool or an item that is only copied may not hide: an id of a file, which is the operator's at the
- * provider, and within a group of tools, or among those that were found, one that the provider runs and bills. Those
- * stand in `tools`, where they are priced.
+ * Refuses hidden parts of a tool or item that is only copied: a file id, because files are the operator's at the
+ * provider; and, in a group of tools or in search results, a tool that the provider runs and bills. Such tools belong
+ * in `tools`, where they are priced.
  */
 export function checkNative(value: RawObject, path: string): void {
   for (const object of objectsIn(value)) {
@@ -37,13 +37,13 @@ export function checkNative(value: RawObject, path: string): void {
   }
 }
 
-/** Whether it holds pictures, sound or files, of which its text says nothing. */
+/** Whether it contains pictures, sound or files, which its text does not count. */
 export function holdsMedia(value: RawObject): boolean {
   for (const { type } of objectsIn(value)) if (typeof type === 'string' && MEDIA_TYPES.has(type)) return true
   return false
 }
 
-/** The object and all in it; how deep that goes is bounded with the body. */
+/** The object and everything in it; the body's limit bounds the depth. */
 function* objectsIn(value: RawObject): Generator<RawObject> {
   const waiting: unknown[] = [value]
   while (waiting.length > 0) {

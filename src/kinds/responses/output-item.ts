@@ -1,7 +1,7 @@
 /** Sends one event of the stream; the writer numbers it. */
 export type Emit = (type: string, fields: Readonly<Record<string, unknown>>) => void
 
-/** Where an item stands in its answer. */
+/** The position of an item in its answer. */
 export interface ItemPlace {
   readonly id: string
   /** `output_index`. */
@@ -15,7 +15,7 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 export interface OutputItem {
   readonly type: 'message' | 'reasoning' | 'function_call' | 'native'
   readonly isOpen: boolean
-  /** As it stands now. */
+  /** Its current state. */
   body(): Record<string, unknown>
   close(status: 'completed' | 'incomplete'): void
 }

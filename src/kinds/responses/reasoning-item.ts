@@ -1,6 +1,6 @@
 import type { ItemPlace, ItemStatus, OutputItem } from './output-item.ts'
 
-/** What the model thought, in the parts of a summary. */
+/** The model's reasoning, in the parts of a summary. */
 export class ReasoningItem implements OutputItem {
   readonly type = 'reasoning'
   readonly #place: ItemPlace
@@ -27,7 +27,7 @@ export class ReasoningItem implements OutputItem {
     this.#emit('response.reasoning_summary_text.delta', { delta: text })
   }
 
-  /** What is known of it at its end, such as `encrypted_content`; a late word still stands in the whole answer. */
+  /** Fields known at its end, such as `encrypted_content`; a late one is still in the complete answer. */
   describe(fields: Readonly<Record<string, unknown>>): void {
     this.#fields = { ...this.#fields, ...fields }
   }

@@ -1,15 +1,15 @@
 import type { ApiError } from '../../errors.ts'
 import { rubles } from '../../money.ts'
-import type { ChargedUsage } from '../answer-format.ts'
-import type { ChunkIdentity, FinishReason } from '../chat-answer.ts'
-import type { RequestEcho } from './responses-request.ts'
+import type { ChargedUsage } from '../answer/writer.ts'
+import type { ChunkIdentity, FinishReason } from '../chat/answer.ts'
+import type { RequestEcho } from './request.ts'
 
-/** Where an answer stands, as a client reads it. */
+/** The state of an answer for a client. */
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly output: readonly Record<string, unknown>[]
   readonly usage: ChargedUsage | null
-  /** Unix seconds; null for what is not completed. */
+  /** Unix seconds; null while it is not completed. */
   readonly completedAt: number | null
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null
   readonly failure: ResponseFailure | null
@@ -18,7 +18,7 @@ export interface ResponseState {
 export interface ResponseFailure {
   readonly code: 'server_error' | 'rate_limit_exceeded' | 'invalid_prompt'
   readonly message: string
-  /** Ours, of the error table. */
+  /** Our error, from the error table. */
   readonly errorType: string
 }
 
@@ -66,7 +66,7 @@ export function responseBody(
   }
 }
 
-/** A generation's id as its Response has it, and the part that the ids of its items share. */
+/** A generation's id in the form of Responses, and the part that the ids of its items share. */
 export function responseId(generationId: string): string {
   return `resp-${idTail(generationId)}`
 }
@@ -107,7 +107,7 @@ export function endOf(finish: FinishReason | null): Pick<ResponseState, 'status'
   }
 }
 
-/** Our error in the few words that Responses has for one. */
+/** Our error in the few codes that Responses has. */
 export function failureOf(error: ApiError): ResponseFailure {
   const { status, message, errorType } = error
   return {

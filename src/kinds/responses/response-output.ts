@@ -1,17 +1,18 @@
-import type { AnswerEvent, ItemEvent, ItemFields } from '../answer-event.ts'
+import type { AnswerEvent, ItemEvent, ItemFields } from '../answer/event.ts'
+import { isObject } from '../fields/json-fields.ts'
 import { CallItem } from './call-item.ts'
-import { flatAnnotation, generatedImages } from './chat-extras.ts'
 import { MessageItem } from './message-item.ts'
 import { NativeItem } from './native-item.ts'
 import type { Emit, ItemPlace, OutputItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
-import { sealDetails } from './sealed-details.ts'
+import { encodeDetails } from './encoded-details.ts'
 
 const NOTHING: ItemFields = Object.freeze({})
 
 /**
- * The items of a Responses answer as its events build them (wire.md D-2.4); `emit` is told of every step. One text, one
- * summary is open at a time; calls stay open until they are known to be complete, as their arguments may come mixed.
+ * Builds the items of a Responses answer from its events (wire.md D-2.4); `emit` gets every step. One text and one
+ * summary are open at a time. Calls stay open until they are known to be complete, because their arguments may come
+ * mixed.
  */
 export class ResponseOutput {
   readonly #tail: string
@@ -21,18 +22,18 @@ export class ResponseOutput {
   readonly #natives = new Map<number, NativeItem>()
   #message: MessageItem | null = null
   #reasoning: ReasoningItem | null = null
-  /** What the next item of the type is to have. */
+  /** Fields for the next item of the type. */
   #begun: { readonly of: string; readonly fields: ItemFields } | null = null
   #isNewPart = false
-  /** They may come before the text they are about. */
+  /** They may come before the text that they annotate. */
   #annotations: unknown[] = []
   #wasEmptyText = false
   readonly #keepsDetails: boolean
   #details: unknown[] = []
 
   /**
-   * `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to give back what a
-   * model needs to go on thinking.
+   * `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to send back the
+   * data that a model needs to continue its reasoning.
    */
   constructor(tail: string, emit: Emit, keepsDetails: boolean) {
     this.#tail = tail
@@ -68,16 +69,16 @@ export class ResponseOutput {
     }
   }
 
-  /** The answer is over; `status` is that of what was still open. */
+  /** The answer is over; open items get `status`. */
   close(status: 'completed' | 'incomplete'): void {
-    // An answer that is the empty text has a message all the same.
+    // An answer with an empty text still has a message.
     if (this.#items.length === 0 && (this.#wasEmptyText || this.#annotations.length > 0))
       this.#openMessage().add('output_text', '')
-    this.#sealDetails()
+    this.#encodeDetails()
     for (const item of this.#items) if (item.isOpen) item.close(status)
     this.#message = this.#reasoning = null
     if (this.#details.length === 0) return
-    // Signatures that came after the words they are of have an item of their own.
+    // Signatures that came after their text have a separate item.
     this.#openReasoning()
     this.#closeSpeech()
   }
@@ -160,12 +161,12 @@ export class ResponseOutput {
     const call = of === 'function_call' ? this.#calls.get(index) : undefined
     if (call?.isOpen === true) call.close('completed')
     if (of === 'reasoning') this.#endReasoning(fields)
-    // A message that said nothing was begun all the same.
+    // A message is opened even where its text is empty.
     if (of === 'message' && this.#begun?.of === 'message') this.#openMessage().add('output_text', '')
     if (of === 'message' && this.#message !== null) this.#closeSpeech()
   }
 
-  /** The thoughts may be for the provider alone: then the item holds only what it can read again. */
+  /** Reasoning may be only for the provider: then the item contains only the provider's own data. */
   #endReasoning(fields: ItemFields): void {
     const isUnsaid = this.#begun?.of === 'reasoning'
     if (isUnsaid && Object.keys(fields).length === 0) this.#begun = null
@@ -179,7 +180,7 @@ export class ResponseOutput {
     const known = this.#natives.get(key)
     if (known !== undefined) return known.pass(event)
     const item = event['item']
-    // What belongs to no item we have seen says nothing to a client.
+    // Data without a known item means nothing to a client.
     if (typeof item !== 'object' || item === null) return
     this.#closeSpeech()
     const place = this.#place('item')
@@ -189,13 +190,13 @@ export class ResponseOutput {
     native.pass(event)
   }
 
-  #sealDetails(): void {
+  #encodeDetails(): void {
     if (this.#reasoning !== null && this.#details.length > 0)
-      this.#reasoning.describe({ encrypted_content: sealDetails(this.#details.splice(0)) })
+      this.#reasoning.describe({ encrypted_content: encodeDetails(this.#details.splice(0)) })
   }
 
   #closeSpeech(): void {
-    this.#sealDetails()
+    this.#encodeDetails()
     this.#message?.close('completed')
     this.#reasoning?.close('completed')
     this.#message = this.#reasoning = null
@@ -212,4 +213,26 @@ export class ResponseOutput {
     const index = this.#items.length
     return { id: `${prefix}-${this.#tail}-${index}`, index, emit: this.#emit }
   }
+}
+
+/**
+ * An annotation in the form of Responses, which has no inner object: the members of chat's `{type, url_citation: {…}}`
+ * move up.
+ */
+function flatAnnotation(annotation: unknown): unknown {
+  if (!isObject(annotation) || typeof annotation['type'] !== 'string') return annotation
+  const { type } = annotation
+  const inner = annotation[type]
+  if (!isObject(inner)) return annotation
+  return { type, ...(type === 'url_citation' ? { start_index: 0, end_index: 0, title: '' } : {}), ...inner }
+}
+
+/** The images of a chat answer as items of Responses; an image without data is left out. */
+function generatedImages(images: unknown): readonly ItemFields[] {
+  if (!Array.isArray(images)) return []
+  return images.flatMap((image: unknown) => {
+    const url = isObject(image) && isObject(image['image_url']) ? image['image_url']['url'] : null
+    const data = typeof url === 'string' ? /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1] : undefined
+    return data === undefined ? [] : [{ type: 'image_generation_call', status: 'completed', result: data }]
+  })
 }

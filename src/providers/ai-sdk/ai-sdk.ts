@@ -1,33 +1,35 @@
 import { SDK_ADAPTER } from '../../catalog/sdk-package.ts'
-import type { Adapter } from '../adapter.ts'
-import type { FileFetch } from '../file-fetch.ts'
-import type { Transport } from '../transport.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { SDK_PARAMETERS } from './call-options.ts'
-import { SdkCall } from './sdk-call.ts'
+import { sdkChat } from './sdk-chat.ts'
 import { SdkEmbeddings } from './sdk-embeddings.ts'
 import { sdkImages } from './sdk-images.ts'
 import { SdkPackages } from './sdk-packages.ts'
+import { sdkRerank } from './sdk-rerank.ts'
 import { sdkSpeech } from './sdk-speech.ts'
 import { sdkTranscription } from './sdk-transcription.ts'
-import { sdkRerank } from './sdk-rerank.ts'
 
 /**
- * Providers without an adapter of their own, through the packages of the Vercel AI SDK: the row of the catalogue names
- * the package.
+ * Providers that have no adapter here, through the packages of the Vercel AI SDK: the row of the catalogue names the
+ * package.
  */
-export function createAiSdk(transport: Transport, now: () => number, files: FileFetch): Adapter {
+export function createAiSdk({ transport, files, now }: Pick<AdapterPorts, 'transport' | 'files' | 'now'>): Adapter {
   const ports = { packages: new SdkPackages(), transport, now }
+  const chat: NonNullable<Adapter['chat']> = (call, sink) => sdkChat(ports, call, sink)
   return {
     name: SDK_ADAPTER,
-    supportedParameters: SDK_PARAMETERS,
-    chat: (call, sink) => new SdkCall(ports, call, sink),
-    unitParameters: {
+    parameters: {
+      ...NO_PARAMETERS,
+      chat: SDK_PARAMETERS,
       embeddings: ['input_type'],
       rerank: ['top_n'],
       image: ['n', 'size', 'aspect_ratio', 'image', 'seed'],
       tts: ['voice', 'response_format', 'speed', 'instructions'],
       transcription: ['language', 'prompt', 'temperature', 'response_format', 'timestamp_granularities'],
     },
+    chat,
+    chatImages: imagesOverChat(chat, files),
     embeddings: (call, sink) => new SdkEmbeddings(ports, call, sink),
     rerank: (call, sink) => sdkRerank(ports, call, sink),
     images: sdkImages({ ...ports, files }),

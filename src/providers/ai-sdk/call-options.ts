@@ -4,9 +4,9 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider'
-import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
-import type { ChatCall } from '../adapter.ts'
-import { objectOf, textOf } from '../raw-json.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 import type { SupportedUrls } from './media-part.ts'
 import { sdkPrompt } from './prompt.ts'
 

@@ -1,10 +1,11 @@
-import type { AttemptFailure, ImageCall } from '../adapter.ts'
-import { CallFailedError, exchangeBytes, type CallContext } from '../call-steps.ts'
-import { FileFetchError, type FileFetch } from '../file-fetch.ts'
-import { IMAGE_BYTES_MAX } from '../image-shares.ts'
-import { parseJson } from '../raw-json.ts'
-import { failure, type Transport } from '../transport.ts'
-import { upstreamFailure } from '../upstream-error.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
+import type { ImageCall } from '../ports/call.ts'
+import { StepFailedError, askInStep, type StepContext } from '../upstream/steps.ts'
+import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
+import { IMAGE_BYTES_MAX } from '../answers/image-shares.ts'
+import { parseJson } from '../wire/raw-json.ts'
+import type { Transport } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Requests of one call: some packages ask until a picture is ready. */
 const REQUESTS_MAX = 300
@@ -23,12 +24,12 @@ export interface ImageFetchPorts {
 export class ImageFetch {
   readonly #ports: ImageFetchPorts
   readonly #call: ImageCall
-  readonly #context: CallContext
+  readonly #context: StepContext
   #requests = 0
   /** What the provider said in an error; a package would say less. */
   failure: AttemptFailure | null = null
 
-  constructor(ports: ImageFetchPorts, call: ImageCall, context: CallContext) {
+  constructor(ports: ImageFetchPorts, call: ImageCall, context: StepContext) {
     this.#ports = ports
     this.#call = call
     this.#context = context
@@ -61,25 +62,28 @@ export class ImageFetch {
       ...Object.fromEntries(new Headers(init.headers)),
     }
     const request = {
-      provider: { ...provider, baseUrl: url.origin },
       path: url.pathname + url.search,
       body: Buffer.from(await encoded.arrayBuffer()),
       headers,
-      streaming: false,
     }
     const { transport, now } = this.#ports
+    const endpoint = { provider: { ...provider, baseUrl: url.origin } }
     try {
       return answerOf(
-        await exchangeBytes({
-          ...this.#context,
+        await askInStep(
+          this.#context,
           transport,
-          request,
-          bytesMax: IMAGE_BYTES_MAX,
-          error: (status, body, received) => upstreamFailure(status, body, received, now()),
-        }),
+          { endpoint },
+          {
+            request: () => request,
+            answer: (bytes) => bytes,
+            bytesMax: IMAGE_BYTES_MAX,
+            error: (status, body, received) => upstreamFailure(status, body, received, now()),
+          },
+        ),
       )
     } catch (thrown) {
-      if (thrown instanceof CallFailedError) this.failure ??= thrown.failure
+      if (thrown instanceof StepFailedError) this.failure ??= thrown.failure
       throw thrown
     }
   }

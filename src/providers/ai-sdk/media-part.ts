@@ -1,6 +1,6 @@
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider'
-import type { ChatPart } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
+import type { ChatPart } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
 
 /** Patterns of the addresses that a model takes as they are, by media type such as `image/*`. */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>

@@ -5,9 +5,9 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
-import type { ChatMessage } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { toolInput } from '../tool-input.ts'
+import type { ChatMessage } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { toolInput } from '../answers/tool-input.ts'
 import { mediaPart, type SupportedUrls } from './media-part.ts'
 
 export interface PromptRules {

@@ -6,9 +6,9 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider'
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { FinishReason } from '../../kinds/chat-answer.ts'
-import { toolCallId } from '../tool-call-id.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { FinishReason } from '../../kinds/chat/answer.ts'
+import { toolCallId } from '../answers/tool-call-id.ts'
 import { sdkUsage } from './sdk-usage.ts'
 
 /** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */

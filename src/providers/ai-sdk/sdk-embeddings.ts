@@ -1,29 +1,28 @@
 import type { EmbeddingModelV4CallOptions } from '@ai-sdk/provider'
-import type { EmbeddingsAnswer } from '../../kinds/embeddings-answer.ts'
-import type { EmbeddingsInput } from '../../kinds/embeddings-request.ts'
-import { inputUsage } from '../../kinds/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import type { ResultSink, RunningCall } from '../adapter.ts'
-import { BatchedEmbeddings } from '../embeddings-call.ts'
-import { textsOf, type EmbeddingsCall, type EmbeddingsPage } from '../embeddings-protocol.ts'
-import { UnsendableError } from '../native.ts'
-import { TokenReader } from '../token-reader.ts'
-import type { SdkCallPorts } from './sdk-call.ts'
+import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
+import type { EmbeddingsInput } from '../../kinds/embeddings/request.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { ResultSink, RunningCall } from '../ports/call.ts'
+import { BatchedEmbeddings } from '../upstream/embeddings.ts'
+import { textsOf, type EmbeddingsCall, type EmbeddingsPage } from '../ports/embeddings-protocol.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 import { refusal, thrownFailure } from './sdk-error.ts'
 import type { SdkSettings } from './sdk-packages.ts'
-import { SdkUnitCall } from './sdk-unit-call.ts'
+import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 const BYTES_MAX = 64 * 1_048_576
 
 /** Embeddings through a package: as many calls as its model says it needs. */
 export class SdkEmbeddings implements RunningCall {
-  readonly #ports: SdkCallPorts
+  readonly #ports: SdkPorts
   readonly #call: EmbeddingsCall
   readonly #sink: ResultSink<EmbeddingsAnswer>
   #batches: RunningCall | null = null
   #over = false
 
-  constructor(ports: SdkCallPorts, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>) {
+  constructor(ports: SdkPorts, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>) {
     this.#ports = ports
     this.#call = call
     this.#sink = sink
@@ -65,13 +64,13 @@ export class SdkEmbeddings implements RunningCall {
     return (await model.maxEmbeddingsPerCall) ?? Infinity
   }
 
-  #model(settings: SdkSettings): ReturnType<SdkCallPorts['packages']['embeddingModel']> {
+  #model(settings: SdkSettings): ReturnType<SdkPorts['packages']['embeddingModel']> {
     const { provider, upstreamModel } = this.#call.endpoint
     return this.#ports.packages.embeddingModel(provider, upstreamModel, settings)
   }
 
   #ask(input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall {
-    return new SdkUnitCall<EmbeddingsPage>(
+    return sdkResult<EmbeddingsPage>(
       this.#ports,
       this.#call,
       pages,
@@ -88,7 +87,7 @@ export class SdkEmbeddings implements RunningCall {
         }))
         return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
       },
-      BYTES_MAX,
+      { bytesMax: BYTES_MAX },
     )
   }
 }

@@ -1,8 +1,7 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf, textOf } from '../raw-json.ts'
-import { failure } from '../transport.ts'
-import { eventFailure } from '../upstream-error.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 
 const DETAIL_LENGTH_MAX = 2_000
 const CAUSES_MAX = 4
@@ -36,7 +35,9 @@ export function thrownFailure(thrown: unknown, sent: boolean): AttemptFailure {
   return said === null ? failure('garbage', null, messageOf(thrown)) : eventFailure(said)
 }
 
-/** The provider's own error inside a 200, which a package gives as it came, or as the value that did not fit its schema. */
+/**
+ * The provider's own error inside a 200, which a package gives as it came, or as the value that did not fit its schema.
+ */
 function upstreamError(thrown: unknown, depth: number): unknown {
   const error = objectOf(thrown)
   if (error === null || depth === 0) return null

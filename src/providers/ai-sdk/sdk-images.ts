@@ -1,10 +1,11 @@
 import type { ImageModelV4, ImageModelV4File } from '@ai-sdk/provider'
-import type { ImageResult } from '../../kinds/image-answer.ts'
-import { wantedRatio, type SourceImage } from '../../kinds/image-request.ts'
-import type { Adapter, ImageCall } from '../adapter.ts'
-import { CallFailedError, inSteps, type CallContext } from '../call-steps.ts'
-import { inShares, readImages } from '../image-shares.ts'
-import { listOf, objectOf, textOf } from '../raw-json.ts'
+import type { ImageResult } from '../../kinds/images/answer.ts'
+import { wantedRatio, type SourceImage } from '../../kinds/images/request.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import type { ImageCall } from '../ports/call.ts'
+import { StepFailedError, inSteps, type StepContext } from '../upstream/steps.ts'
+import { inShares, readImages } from '../answers/image-shares.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 import { ImageFetch, type ImageFetchPorts } from './image-fetch.ts'
 import { refusal, thrownFailure } from './sdk-error.ts'
 import type { SdkPackages } from './sdk-packages.ts'
@@ -40,7 +41,7 @@ async function countMax({ maxImagesPerCall, modelId }: ImageModelV4): Promise<nu
   return Math.max(1, most ?? 1)
 }
 
-async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, context: CallContext): Promise<ImageResult> {
+async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, context: StepContext): Promise<ImageResult> {
   const images = new ImageFetch(ports, call, context)
   const model = await modelOf(ports, call, images)
   const { request } = call
@@ -84,7 +85,7 @@ async function attempted<T>(images: ImageFetch, work: () => Promise<T>): Promise
   try {
     return await work()
   } catch (thrown) {
-    throw new CallFailedError(
+    throw new StepFailedError(
       images.failure ?? (images.started ? null : refusal(thrown)) ?? thrownFailure(thrown, images.started),
     )
   }

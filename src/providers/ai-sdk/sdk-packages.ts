@@ -7,7 +7,7 @@ import type {
   TranscriptionModelV4,
 } from '@ai-sdk/provider'
 import type { Provider } from '../../catalog/catalog.ts'
-import { objectOf } from '../raw-json.ts'
+import { objectOf } from '../wire/raw-json.ts'
 
 /** The form of models that this adapter speaks; a package says which one it has. */
 const SPECIFICATION = 'v4'

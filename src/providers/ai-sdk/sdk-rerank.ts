@@ -1,13 +1,12 @@
-import type { RerankAnswer } from '../../kinds/rerank-answer.ts'
-import type { ResultSink, RunningCall } from '../adapter.ts'
-import { objectOf } from '../raw-json.ts'
-import { readRanking, type RerankCall } from '../rerank-protocol.ts'
-import type { SdkCallPorts } from './sdk-call.ts'
-import { SdkUnitCall } from './sdk-unit-call.ts'
+import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
+import type { ResultSink, RunningCall } from '../ports/call.ts'
+import { objectOf } from '../wire/raw-json.ts'
+import { readRanking, type RerankCall } from '../ports/rerank-protocol.ts'
+import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 /** A ranking through a package. What it used stands in the provider's own answer alone. */
-export function sdkRerank(ports: SdkCallPorts, call: RerankCall, sink: ResultSink<RerankAnswer>): RunningCall {
-  return new SdkUnitCall<RerankAnswer>(ports, call, sink, async (settings) => {
+export function sdkRerank(ports: SdkPorts, call: RerankCall, sink: ResultSink<RerankAnswer>): RunningCall {
+  return sdkResult<RerankAnswer>(ports, call, sink, async (settings) => {
     const { endpoint, request } = call
     const model = await ports.packages.rerankingModel(endpoint.provider, endpoint.upstreamModel, settings)
     const documents = { type: 'text' as const, values: [...request.documents] }

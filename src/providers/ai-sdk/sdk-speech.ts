@@ -1,12 +1,10 @@
-import { audioContainer } from '../../kinds/audio-duration/audio-duration.ts'
-import { SPEECH_FORMATS, type SpeechFormat } from '../../kinds/speech-format.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { SpeechCall, SpeechProtocol } from '../audio-protocol.ts'
-import { failure } from '../transport.ts'
-import { WholeSound, type Sound } from '../whole-sound.ts'
-import type { SdkCallPorts } from './sdk-call.ts'
+import { audioContainer } from '../../kinds/transcription/duration/audio-duration.ts'
+import { SPEECH_FORMATS, type SpeechFormat } from '../../kinds/speech/format.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
+import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
+import { WholeSound, type Sound } from '../answers/whole-sound.ts'
 import type { SdkSettings } from './sdk-packages.ts'
-import { SdkUnitCall } from './sdk-unit-call.ts'
+import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 const SOUND_BYTES_MAX = 64 * 1_048_576
 /** What a format looks like; bare samples look like nothing. */
@@ -23,20 +21,21 @@ const CONTAINERS: Readonly<Record<SpeechFormat, ReturnType<typeof audioContainer
  * Speech through a package, which gives it all at once. Which formats its provider has, no package tells: the model's
  * row does.
  */
-export function sdkSpeech(ports: SdkCallPorts): SpeechProtocol {
+export function sdkSpeech(ports: SdkPorts): SpeechProtocol {
   return {
     formats: () => SPEECH_FORMATS,
     ask: (call, sink) =>
-      new WholeSound(
-        sink,
-        (whole) =>
-          new SdkUnitCall<Sound>(ports, call, whole, (settings) => speak(ports, call, settings), SOUND_BYTES_MAX, true),
+      new WholeSound(sink, (whole) =>
+        sdkResult<Sound>(ports, call, whole, (settings) => speak(ports, call, settings), {
+          bytesMax: SOUND_BYTES_MAX,
+          takesBytes: true,
+        }),
       ),
   }
 }
 
 async function speak(
-  { packages }: SdkCallPorts,
+  { packages }: SdkPorts,
   { endpoint, request, format, voice }: SpeechCall,
   settings: SdkSettings,
 ): Promise<Sound | AttemptFailure> {

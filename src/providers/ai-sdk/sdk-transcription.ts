@@ -1,24 +1,22 @@
 import type { JSONObject } from '@ai-sdk/provider'
-import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription-request.ts'
-import type { UnitCall } from '../adapter.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
-import { readSegments, readWords, secondsIn } from '../transcript-fields.ts'
-import type { SdkCallPorts } from './sdk-call.ts'
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import type { UnitCall } from '../ports/call.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
+import { readLengths, readSegments, readWords } from '../answers/transcript-fields.ts'
 import type { SdkSettings } from './sdk-packages.ts'
-import { SdkUnitCall } from './sdk-unit-call.ts'
+import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 /** Transcripts through a package. Times that a provider does not tell are those of the whole sound. */
-export function sdkTranscription(ports: SdkCallPorts): TranscriptionProtocol {
+export function sdkTranscription(ports: SdkPorts): TranscriptionProtocol {
   return {
     timestamps: () => true,
     translates: () => false,
-    ask: (call, sink) =>
-      new SdkUnitCall<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings)),
+    ask: (call, sink) => sdkResult<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings)),
   }
 }
 
 async function listen(
-  { packages }: SdkCallPorts,
+  { packages }: SdkPorts,
   { endpoint, request }: UnitCall<TranscriptionRequest>,
   settings: SdkSettings,
 ): Promise<TranscriptionResult> {
@@ -39,8 +37,7 @@ async function listen(
       segments: readSegments(timed(segments)),
       words: readWords(timed(words ?? []), 'text'),
     },
-    seconds: secondsIn(durationInSeconds),
-    billedSeconds: null,
+    ...readLengths(durationInSeconds),
     usage: null,
     upstreamId: null,
   }

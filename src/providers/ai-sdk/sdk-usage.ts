@@ -1,6 +1,6 @@
-import type { UsageReport, UsageSide } from '../../kinds/chat-answer.ts'
-import { objectOf, type RawJson } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
+import type { UsageReport, UsageSide } from '../../kinds/chat/answer.ts'
+import { objectOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 
 /**
  * A package's usage as disjoint meters; null when the provider sent none. `total` of the input holds what was read from

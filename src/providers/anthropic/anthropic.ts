@@ -1,23 +1,44 @@
-import type { Adapter } from '../adapter.ts'
-import { createNative, type NativeProtocol } from '../native.ts'
-import { SseDecoder } from '../sse-decoder.ts'
-import type { Transport } from '../transport.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { anthropicCompletions } from './completions.ts'
-import { ANTHROPIC_PARAMETERS } from './parameters.ts'
 import { AnthropicReader } from './reader.ts'
 import { anthropicRequest, askedFormat } from './request.ts'
 import { hidesReasoning } from './thinking.ts'
 
-/** Anthropic's Messages protocol, which others speak as well. */
-export function createAnthropic(transport: Transport, now: () => number): Adapter {
-  const protocol = anthropicProtocol(now)
-  return { ...createNative(protocol, transport), completions: anthropicCompletions(transport, now, protocol.decoder) }
-}
+/** What the Messages protocol can carry, by OpenRouter's names; an endpoint may list fewer. */
+const PARAMETERS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+  'user',
+]
 
-export function anthropicProtocol(now: () => number): NativeProtocol {
+/** Anthropic's Messages protocol, which others speak as well. */
+export function createAnthropic({ transport, files, now }: AdapterPorts): Adapter {
+  const chat = askChat(anthropicProtocol(now), transport)
   return {
     name: 'anthropic',
-    supportedParameters: ANTHROPIC_PARAMETERS,
+    parameters: { ...NO_PARAMETERS, chat: PARAMETERS },
+    chat,
+    chatImages: imagesOverChat(chat, files),
+    completions: anthropicCompletions(transport, now),
+  }
+}
+
+export function anthropicProtocol(now: () => number): ChatProtocol {
+  return {
     request: anthropicRequest,
     reader: (call) => {
       const format = askedFormat(call)
@@ -27,6 +48,6 @@ export function anthropicProtocol(now: () => number): NativeProtocol {
         now,
       )
     },
-    decoder: ({ message, error }) => new SseDecoder({ event: message, errorLine: error }),
+    decoder: sseMessages,
   }
 }

@@ -1,12 +1,11 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
-import { toolCallId } from '../tool-call-id.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { toolCallId } from '../answers/tool-call-id.ts'
+import { REASONING_FORMAT } from './signed-thinking.ts'
 
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const BLOCKS_MAX = 4_096
 const THINKING_CHARS_MAX = 4_194_304
-/** OpenRouter's name of these reasoning details, by which clients and we know whose they are. */
-export const REASONING_FORMAT = 'anthropic-claude-v1'
 
 /** What clients of one request do not want to see, or see in another shape. */
 export interface BlockView {
@@ -21,7 +20,9 @@ type OpenBlock =
   | { readonly type: 'thinking'; text: string; signature: string }
   /** `call` is the index of the tool call; null for the answer tool. `given` is an input that came whole. */
   | { readonly type: 'tool_use'; readonly call: number | null; readonly given: RawJson | null; streamed: boolean }
-  /** Tools that the provider runs itself, and whatever is newer than this reader: their text comes in blocks of its own. */
+  /**
+   * Tools that the provider runs itself, and whatever is newer than this reader: their text comes in blocks of its own.
+   */
   | { readonly type: 'other' }
 
 /** The content blocks of one answer, as events. A whole block is one that opens with all it has and closes. */

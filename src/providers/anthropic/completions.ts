@@ -1,8 +1,11 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { Adapter, AttemptFailure, CompletionsCall } from '../adapter.ts'
-import { callNative, UnsendableError, type NativeProtocol, type NativeReader, type NativeRequest } from '../native.ts'
-import { objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { CompletionsCall } from '../ports/call.ts'
+import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { anthropicError, anthropicErrorEvent } from './error.ts'
 import { ANTHROPIC_VERSION } from './request.ts'
 
@@ -12,29 +15,20 @@ const STOP = '\n\nHuman:'
 const NUMBERS = ['temperature', 'top_p', 'top_k']
 
 /** Anthropic's text completions, which its oldest models alone speak. They report no usage: it is counted. */
-export function anthropicCompletions(
-  transport: Transport,
-  now: () => number,
-  decoder: NativeProtocol['decoder'],
-): NonNullable<Adapter['completions']> {
+export function anthropicCompletions(transport: Transport, now: () => number): NonNullable<Adapter['completions']> {
   return {
     takesList: false,
     ask: (call, sink) =>
-      callNative(
+      askEvents(
         transport,
-        {
-          endpoint: call.endpoint,
-          streaming: call.request.chat.stream,
-          request: () => requestOf(call),
-          reader: () => new CompletionReader(now),
-          decoder,
-        },
+        { endpoint: call.endpoint, streaming: call.request.chat.stream },
+        { request: () => requestOf(call), reader: () => new CompletionReader(now), decoder: sseMessages },
         sink,
       ),
   }
 }
 
-function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): NativeRequest {
+function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): JsonRequest {
   const { chat } = request
   if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
   const { stop } = chat.parameters
@@ -55,7 +49,7 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
   }
 }
 
-class CompletionReader implements NativeReader {
+class CompletionReader implements EventReader {
   readonly #now: () => number
   #named = false
   #done = false
@@ -70,7 +64,7 @@ class CompletionReader implements NativeReader {
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    if (event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (event === null) return garbage('not a JSON object', data)
     return event['type'] === 'ping' ? [] : this.#read(event)
   }
 

@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatPart } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf } from '../raw-json.ts'
+import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf } from '../wire/raw-json.ts'
 
 export type Block = Readonly<Record<string, unknown>>
 

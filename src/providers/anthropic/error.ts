@@ -1,7 +1,7 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { objectOf, textOf } from '../raw-json.ts'
-import type { UpstreamHeaders } from '../transport.ts'
-import { upstreamFailure } from '../upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Status that each type of error is sent with, for one that comes inside a 200. */
 const STATUSES: ReadonlyMap<string, number> = new Map([

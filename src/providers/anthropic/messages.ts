@@ -1,9 +1,9 @@
-import type { ChatMessage } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf, textOf } from '../raw-json.ts'
-import { REASONING_FORMAT } from './blocks.ts'
+import type { ChatMessage } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { textOf } from '../wire/raw-json.ts'
+import { signedThoughts } from './signed-thinking.ts'
 import { contentBlocks, systemBlocks, type Block } from './content.ts'
-import { toolInput } from '../tool-input.ts'
+import { toolInput } from '../answers/tool-input.ts'
 
 interface Turn {
   readonly role: 'user' | 'assistant'
@@ -15,7 +15,9 @@ export interface Conversation {
   readonly messages: readonly Turn[]
   /** The last message is the beginning of the answer. */
   readonly isPrefilled: boolean
-  /** The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it. */
+  /**
+   * The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it.
+   */
   readonly continuesWithoutThinking: boolean
   /** Names of the tools called so far. */
   readonly calledTools: ReadonlySet<string>
@@ -83,30 +85,12 @@ function assistantBlocks(message: ChatMessage, path: string): Block[] {
   ]
 }
 
-/**
- * Reasoning of our own answers, whole or in the pieces of a stream. Other providers' and what carries no signature
- * would be refused.
- */
 function thinkingBlocks(details: readonly unknown[]): Block[] {
-  const blocks: Block[] = []
-  let text = ''
-  let index: unknown = null
-  for (const raw of details) {
-    const detail = objectOf(raw)
-    if (detail?.['format'] !== REASONING_FORMAT) continue
-    if (detail['type'] === 'reasoning.encrypted') {
-      const data = textOf(detail['data']) ?? ''
-      if (data !== '') blocks.push({ type: 'redacted_thinking', data })
-    }
-    if (detail['type'] !== 'reasoning.text') continue
-    text = (detail['index'] === index ? text : '') + (textOf(detail['text']) ?? '')
-    index = detail['index']
-    const signature = textOf(detail['signature']) ?? ''
-    if (signature === '') continue
-    blocks.push({ type: 'thinking', thinking: text, signature })
-    text = ''
-  }
-  return blocks
+  return signedThoughts(details).map((thought) =>
+    'encrypted' in thought
+      ? { type: 'redacted_thinking', data: thought.encrypted }
+      : { type: 'thinking', thinking: thought.text, signature: thought.signature },
+  )
 }
 
 /** A mark for the cache on any part of a result marks the result. */

@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf, textOf } from '../raw-json.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 import { constrainedSchema } from './constrained-schema.ts'
 import type { ModelTraits } from './model-traits.ts'
 

@@ -1,14 +1,14 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { NativeReader } from '../native.ts'
-import { objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { failure, type UpstreamHeaders } from '../transport.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { EventReader } from '../upstream/events.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
 import { ContentBlocks, type BlockView } from './blocks.ts'
 import { anthropicError, anthropicErrorEvent } from './error.ts'
 import { anthropicUsage, mergedUsage } from './usage.ts'
 
 /** Reads one answer of the Messages protocol: the events of a stream, or a whole message by the same steps. */
-export class AnthropicReader implements NativeReader {
+export class AnthropicReader implements EventReader {
   readonly #blocks: ContentBlocks
   readonly #now: () => number
   #usage: RawJson | null = null
@@ -27,7 +27,7 @@ export class AnthropicReader implements NativeReader {
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    if (event === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (event === null) return garbage('not a JSON object', data)
     switch (event['type']) {
       case 'message_start':
         return this.#start(objectOf(event['message']) ?? {}, true)
@@ -73,7 +73,9 @@ export class AnthropicReader implements NativeReader {
     return anthropicError(status, body, headers, this.#now())
   }
 
-  /** Some proxies send the start twice; the content comes once. The output that the start of a stream tells is none yet. */
+  /**
+   * Some proxies send the start twice; the content comes once. The output that the start of a stream tells is none yet.
+   */
   #start(message: RawJson, streams: boolean): readonly AnswerEvent[] {
     const usage = objectOf(message['usage'])
     this.#usage = mergedUsage(this.#usage, streams && usage !== null ? { ...usage, output_tokens: null } : usage)

@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../../kinds/chat-request.ts'
-import type { ChatCall } from '../adapter.ts'
-import { UnsendableError, type NativeRequest } from '../native.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { constrainedSchema } from './constrained-schema.ts'
 import type { Block } from './content.ts'
 import { conversationOf, type Conversation } from './messages.ts'
@@ -18,7 +18,7 @@ const USER_ID_CHARS_MAX = 256
 /** More tools than these cannot be constrained at once. */
 const STRICT_TOOLS_MAX = 20
 
-export function anthropicRequest(call: ChatCall): NativeRequest {
+export function anthropicRequest(call: ChatCall): JsonRequest {
   const headers = {
     'anthropic-version': ANTHROPIC_VERSION,
     ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }),

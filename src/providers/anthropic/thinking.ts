@@ -1,28 +1,11 @@
-import { objectOf, textOf } from '../raw-json.ts'
+import { effortTokens, reasoningWish, type ReasoningWish } from '../answers/reasoning-wish.ts'
 import type { ModelTraits } from './model-traits.ts'
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** Share of max_tokens that each effort thinks with, as OpenRouter documents it. */
-const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
-  ['max', 0.95],
-  ['xhigh', 0.95],
-  ['high', 0.8],
-  ['medium', 0.5],
-  ['low', 0.2],
-  ['minimal', 0.1],
-])
 const EFFORT_DEFAULT = 'medium'
 const BUDGET_MIN = 1_024
 const BUDGET_MAX = 128_000
-
-/** What a client says of reasoning. */
-interface Wish {
-  /** null = nothing: the model does what it does. */
-  readonly thinks: boolean | null
-  readonly effort: string | null
-  readonly budget: number | null
-}
 
 export interface Thinking {
   readonly thinking: Readonly<Record<string, unknown>> | null
@@ -42,7 +25,11 @@ export function thinkingOf(
   maxTokens: number,
   possible: boolean,
 ): Thinking {
-  const wish = wishOf(parameters)
+  // That reasoning is shown says nothing of whether there is any: this protocol must be asked for it.
+  const wish = reasoningWish({
+    reasoning: parameters['reasoning'],
+    reasoning_effort: parameters['reasoning_effort'],
+  })
   if (wish.thinks === null || traits.thinking === 'none') return UNASKED
   if (traits.thinking === 'adaptive') return adaptive(wish, traits, hidesReasoning(parameters), possible)
   const budget = wish.thinks && possible ? budgetOf(wish, maxTokens) : null
@@ -51,26 +38,12 @@ export function thinkingOf(
 
 /** The client pays for reasoning but does not want to see it. */
 export function hidesReasoning(parameters: Parameters): boolean {
-  return objectOf(parameters['reasoning'])?.['exclude'] === true || parameters['include_reasoning'] === false
-}
-
-function wishOf(parameters: Parameters): Wish {
-  const reasoning = objectOf(parameters['reasoning'])
-  const effort = textOf(reasoning?.['effort']) ?? textOf(parameters['reasoning_effort'])
-  const given = reasoning?.['max_tokens']
-  const budget = typeof given === 'number' ? given : null
-  const enabled = reasoning?.['enabled']
-  const isOff = enabled === false || effort === 'none' || budget === 0
-  return {
-    thinks: isOff ? false : enabled === true || effort !== null || budget !== null ? true : null,
-    effort,
-    budget,
-  }
+  return reasoningWish(parameters).isHidden
 }
 
 /** Such a model refuses a budget; without the word on `display` it would think in silence. */
 function adaptive(
-  { thinks, effort }: Wish,
+  { thinks, effort }: ReasoningWish,
   { canStopThinking }: ModelTraits,
   hidden: boolean,
   possible: boolean,
@@ -83,8 +56,8 @@ function adaptive(
 }
 
 /** null where no budget fits into `maxTokens`, which is never raised: the hold was made for it. */
-function budgetOf({ effort, budget }: Wish, maxTokens: number): number | null {
+function budgetOf({ effort, budget }: ReasoningWish, maxTokens: number): number | null {
   if (maxTokens <= BUDGET_MIN) return null
-  const asked = budget ?? Math.floor(maxTokens * (EFFORT_RATIOS.get(effort ?? EFFORT_DEFAULT) ?? 0))
+  const asked = budget ?? effortTokens(effort ?? EFFORT_DEFAULT, maxTokens) ?? 0
   return Math.min(Math.max(asked, BUDGET_MIN), BUDGET_MAX, maxTokens - 1)
 }

@@ -1,6 +1,6 @@
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import { objectOf, type RawJson } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { objectOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 
 const FIELDS = [
   'input_tokens',
@@ -12,7 +12,9 @@ const FIELDS = [
   'server_tool_use',
 ]
 
-/** A later usage object replaces what it names of an earlier one: a stream reports its input first and its output last. */
+/**
+ * A later usage object replaces what it names of an earlier one: a stream reports its input first and its output last.
+ */
 export function mergedUsage(before: RawJson | null, raw: unknown): RawJson | null {
   const later = objectOf(raw)
   if (later === null) return before

@@ -1,6 +1,8 @@
 import { traitsOf, type ModelTraits } from '../anthropic/model-traits.ts'
 
-/** What a model takes; Converse is one protocol over many makers' models and refuses with 400 what one of them does not. */
+/**
+ * What a model takes; Converse is one protocol over many makers' models and refuses with 400 what one of them does not.
+ */
 export interface BedrockModel {
   /** null = not of Anthropic's. */
   readonly claude: ModelTraits | null

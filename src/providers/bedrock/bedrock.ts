@@ -1,35 +1,55 @@
 import { hidesReasoning } from '../anthropic/thinking.ts'
-import type { Adapter } from '../adapter.ts'
-import { askEmbeddings } from '../embeddings-call.ts'
-import { createNative, type NativeProtocol } from '../native.ts'
-import { askRerank } from '../rerank-call.ts'
-import type { Transport } from '../transport.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askRerank } from '../upstream/ask.ts'
+import { askEmbeddings } from '../upstream/embeddings.ts'
+import { askChat, type ChatProtocol } from '../upstream/events.ts'
 import { bedrockEmbed } from './embed.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
-import { BEDROCK_PARAMETERS } from './parameters.ts'
 import { BedrockReader } from './reader.ts'
 import { askedFormat, bedrockRequest } from './request.ts'
 import { bedrockRerank } from './rerank.ts'
+
+/** What Converse can carry, by OpenRouter's names; an endpoint may list fewer. */
+export const BEDROCK_PARAMETERS: readonly string[] = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+]
 
 /**
  * Amazon Bedrock's Converse, one protocol for every maker's chat models there, and InvokeModel for the others. The base
  * address is the bare host.
  */
-export function createBedrock(transport: Transport, now: () => number): Adapter {
-  const embed = bedrockEmbed(now)
-  const rerank = bedrockRerank(now)
+export function createBedrock({ transport, files, now }: AdapterPorts): Adapter {
+  const chat = askChat(bedrockProtocol(now), transport)
   return {
-    ...createNative(bedrockProtocol(now), transport),
-    unitParameters: { embeddings: ['dimensions', 'input_type'], rerank: ['top_n'] },
-    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
-    rerank: (call, sink) => askRerank(rerank, transport, call, sink),
+    name: 'bedrock',
+    parameters: {
+      ...NO_PARAMETERS,
+      chat: BEDROCK_PARAMETERS,
+      embeddings: ['dimensions', 'input_type'],
+      rerank: ['top_n'],
+    },
+    chat,
+    chatImages: imagesOverChat(chat, files),
+    embeddings: askEmbeddings(bedrockEmbed(now), transport),
+    rerank: askRerank(bedrockRerank(now), transport),
   }
 }
 
-export function bedrockProtocol(now: () => number): NativeProtocol {
+export function bedrockProtocol(now: () => number): ChatProtocol {
   return {
-    name: 'bedrock',
-    supportedParameters: BEDROCK_PARAMETERS,
     request: (call) => bedrockRequest(call, now()),
     reader: (call) => {
       const format = askedFormat(call)

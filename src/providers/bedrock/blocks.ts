@@ -1,15 +1,11 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
-import { toolCallId } from '../tool-call-id.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { toolCallId } from '../answers/tool-call-id.ts'
+import { REASONING_FORMAT } from '../anthropic/signed-thinking.ts'
 
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const BLOCKS_MAX = 4_096
 const THINKING_CHARS_MAX = 4_194_304
-/**
- * OpenRouter's name of signed reasoning, the same as at Anthropic's own protocol: the models and their signatures are
- * the same.
- */
-export const REASONING_FORMAT = 'anthropic-claude-v1'
 
 /** What the client of one request does not want to see, or sees in another shape. */
 export interface BlockView {

@@ -1,5 +1,5 @@
 import aws4 from 'aws4'
-import type { NativeRequest } from '../native.ts'
+import type { JsonRequest } from '../ports/upstream-request.ts'
 
 const SERVICE = 'bedrock'
 const REGION_DEFAULT = 'us-east-1'
@@ -16,7 +16,7 @@ export function credentialHeaders(
   baseUrl: string,
   path: string,
   nowMs: number,
-): NativeRequest['headers'] {
+): JsonRequest['headers'] {
   if (apiKey === null) return {}
   const [accessKeyId = '', secretAccessKey = '', ...token] = apiKey.split(':')
   // No API key of Bedrock's holds a colon.
@@ -30,7 +30,8 @@ export function credentialHeaders(
       ...(token.length === 0 ? {} : { 'x-amz-security-token': token.join(':') }),
     }
     const signer = new aws4.RequestSigner(
-      // Only what is named here is signed, besides the host: a proxy may change the others, such as the length or the encoding.
+      // Only what is named here is signed, besides the host: a proxy may change the others, such as the length or the
+      // encoding.
       {
         service: SERVICE,
         region: regionOf(host),

@@ -1,6 +1,6 @@
-import { inputUsage } from '../../kinds/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import type { AttemptFailure } from '../adapter.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../cohere/embed.ts'
 import {
   dimensionsOf,
@@ -10,11 +10,11 @@ import {
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
-} from '../embeddings-protocol.ts'
-import type { LiftedJson } from '../lifted-json.ts'
-import { listOf, objectOf } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
-import { headerOf, type UpstreamHeaders } from '../transport.ts'
+} from '../ports/embeddings-protocol.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
+import { listOf, objectOf } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 import { bedrockError } from './error.ts'
 import { invokeModel } from './invoke.ts'
 

@@ -1,7 +1,7 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { objectOf, textOf } from '../raw-json.ts'
-import { headerOf, type UpstreamHeaders } from '../transport.ts'
-import { upstreamFailure } from '../upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
+import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Status class by type of exception: inside a 200 there is no other, and AWS sends faults of the account as 400. */
 const STATUSES: ReadonlyMap<string, number> = new Map([

@@ -1,12 +1,14 @@
 import { crc32 } from 'node:zlib'
-import { CollectedBody } from '../collected-body.ts'
-import type { MessageDecoder } from '../native.ts'
+import { CollectedBody } from '../wire/collected-body.ts'
+import type { MessageDecoder } from '../upstream/events.ts'
 
 const PRELUDE_BYTES = 12
 const MESSAGE_BYTES_MIN = PRELUDE_BYTES + 4
 const MESSAGE_BYTES_MAX = 16 * 1_048_576
 
-/** Called with each message as the JSON `{"<event type>": payload}`, where an exception's type stands for an event's. */
+/**
+ * Called with each message as the JSON `{"<event type>": payload}`, where an exception's type stands for an event's.
+ */
 export interface EventStreamEvents {
   readonly message: (data: Buffer) => void
   /** An error without a payload, as the JSON `{type, message}`. */

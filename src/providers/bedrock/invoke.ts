@@ -1,14 +1,14 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import type { NativeRequest } from '../native.ts'
+import type { JsonRequest } from '../ports/upstream-request.ts'
 import { credentialHeaders } from './credentials.ts'
 import { encodedModel } from './request.ts'
 
 /** A call of InvokeModel, which takes and gives what the model itself does. */
 export function invokeModel(
   { endpoint, apiKey }: { readonly endpoint: Endpoint; readonly apiKey: string | null },
-  body: NativeRequest['body'],
+  body: JsonRequest['body'],
   nowMs: number,
-): NativeRequest {
+): JsonRequest {
   const path = `/model/${encodedModel(endpoint.upstreamModel)}/invoke`
   return { path, body, headers: credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs) }
 }

@@ -41,7 +41,9 @@ export function documentFormat(mediaType: string, filename: string): string | nu
   return EXTENSIONS.has(extension) ? extension : null
 }
 
-/** A name of the characters that the protocol takes, which no other document of the request has; it is put into `names`. */
+/**
+ * A name of the characters that the protocol takes, which no other document of the request has; it is put into `names`.
+ */
 export function documentName(filename: string, names: Set<string>): string {
   const plain = filename
     .replace(/\.[a-z0-9]{1,5}$/i, '')

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { ChatMessage } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf, textOf } from '../raw-json.ts'
-import { toolInput } from '../tool-input.ts'
+import type { ChatMessage } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
+import { toolInput } from '../answers/tool-input.ts'
 import type { BedrockModel } from './bedrock-model.ts'
-import { REASONING_FORMAT } from './blocks.ts'
+import { signedThoughts } from '../anthropic/signed-thinking.ts'
 import { blocksOf, contentPieces, type Block, type ContentContext, type Piece } from './content.ts'
 
 const TOOL_ID_CHARS_MAX = 64
@@ -19,7 +19,9 @@ export interface Conversation {
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[]
   /** The last message is the beginning of the answer. */
   readonly isPrefilled: boolean
-  /** The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it. */
+  /**
+   * The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it.
+   */
   readonly continuesWithoutThinking: boolean
   /** There are calls of tools or their results, which the protocol takes only together with definitions of tools. */
   readonly holdsToolBlocks: boolean
@@ -102,30 +104,12 @@ function plain(blocks: readonly Block[]): Piece[] {
   return blocks.map((block) => ({ block, cachePoint: null }))
 }
 
-/**
- * Reasoning of Claude's, whole or in the pieces of a stream. Other models' and what carries no signature would be
- * refused.
- */
 function thinkingBlocks(details: readonly unknown[]): Block[] {
-  const blocks: Block[] = []
-  let text = ''
-  let index: unknown = null
-  for (const raw of details) {
-    const detail = objectOf(raw)
-    if (detail?.['format'] !== REASONING_FORMAT) continue
-    if (detail['type'] === 'reasoning.encrypted') {
-      const data = textOf(detail['data']) ?? ''
-      if (data !== '') blocks.push({ reasoningContent: { redactedContent: data } })
-    }
-    if (detail['type'] !== 'reasoning.text') continue
-    text = (detail['index'] === index ? text : '') + (textOf(detail['text']) ?? '')
-    index = detail['index']
-    const signature = textOf(detail['signature']) ?? ''
-    if (signature === '') continue
-    blocks.push({ reasoningContent: { reasoningText: { text, signature } } })
-    text = ''
-  }
-  return blocks
+  return signedThoughts(details).map((thought) =>
+    'encrypted' in thought
+      ? { reasoningContent: { redactedContent: thought.encrypted } }
+      : { reasoningContent: { reasoningText: thought } },
+  )
 }
 
 /** A mark for the cache on any part of a result marks the result. */

@@ -1,7 +1,7 @@
 import { constrainedSchema } from '../anthropic/constrained-schema.ts'
-import type { ChatRequest } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf, textOf, type RawJson } from '../raw-json.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 import type { Block } from './content.ts'
 

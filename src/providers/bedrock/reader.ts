@@ -1,9 +1,9 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { FinishReason } from '../../kinds/chat-answer.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { NativeReader } from '../native.ts'
-import { objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { failure, type UpstreamHeaders } from '../transport.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { FinishReason } from '../../kinds/chat/answer.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { EventReader } from '../upstream/events.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
 import { ContentBlocks, type BlockView } from './blocks.ts'
 import { bedrockError, bedrockException } from './error.ts'
 import { bedrockUsage } from './usage.ts'
@@ -17,7 +17,7 @@ const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 /** Reads one answer of Converse: the events of a stream, or a whole message by the same steps. */
-export class BedrockReader implements NativeReader {
+export class BedrockReader implements EventReader {
   readonly #blocks: ContentBlocks
   readonly #now: () => number
   #started = false
@@ -37,8 +37,7 @@ export class BedrockReader implements NativeReader {
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const [type, raw] = Object.entries(objectOf(parseJson(data)) ?? {})[0] ?? []
     const event = objectOf(raw)
-    if (type === undefined || event === null)
-      return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (type === undefined || event === null) return garbage('not a JSON object', data)
     if (type.endsWith('Exception')) return bedrockException(type, event, this.#now())
     this.#started = true
     switch (type) {

@@ -1,7 +1,7 @@
 import { thinkingOf } from '../anthropic/thinking.ts'
-import type { ChatRequest } from '../../kinds/chat-request.ts'
-import type { ChatCall } from '../adapter.ts'
-import { UnsendableError, type NativeRequest } from '../native.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { bedrockModelOf, type BedrockModel } from './bedrock-model.ts'
 import type { Block } from './content.ts'
 import { credentialHeaders } from './credentials.ts'
@@ -9,13 +9,15 @@ import { conversationOf, type Conversation } from './messages.ts'
 import { outputFormatOf, type OutputFormat } from './output-format.ts'
 import { toolConfigOf } from './tools.ts'
 
-/** The least that any model of the protocol can answer: a budget for thinking that fits into it fits into every default. */
+/**
+ * The least that any model of the protocol can answer: a budget for thinking that fits into it fits into every default.
+ */
 const MAX_TOKENS_LEAST = 4_096
 /** With thinking, top_p may not leave out more than this. */
 const THINKING_TOP_P_MIN = 0.95
 const EVENT_STREAM = 'application/vnd.amazon.eventstream'
 
-export function bedrockRequest(call: ChatCall, nowMs: number): NativeRequest {
+export function bedrockRequest(call: ChatCall, nowMs: number): JsonRequest {
   const { endpoint, request, apiKey } = call
   const path = `/model/${encodedModel(endpoint.upstreamModel)}/${request.stream ? 'converse-stream' : 'converse'}`
   const credentials = credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs)
@@ -40,7 +42,9 @@ export function askedFormat(call: ChatCall): OutputFormat {
   )
 }
 
-/** Model ids hold colons and, as ARNs, slashes. RFC 3986 leaves fewer characters alone than `encodeURIComponent` does. */
+/**
+ * Model ids hold colons and, as ARNs, slashes. RFC 3986 leaves fewer characters alone than `encodeURIComponent` does.
+ */
 export function encodedModel(model: string): string {
   return encodeURIComponent(model).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }

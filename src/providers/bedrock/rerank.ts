@@ -1,11 +1,13 @@
-import { readRanking, topNField, type RerankProtocol } from '../rerank-protocol.ts'
+import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
 import { bedrockError } from './error.ts'
 import { invokeModel } from './invoke.ts'
 
 /** Of Cohere's models there. */
 const COHERE_API_VERSION = 2
 
-/** Reranking models of Bedrock through InvokeModel: the service's own Rerank is at another host, and answers the same. */
+/**
+ * Reranking models of Bedrock through InvokeModel: the service's own Rerank is at another host, and answers the same.
+ */
 export function bedrockRerank(now: () => number): RerankProtocol {
   return {
     request: (call) => {

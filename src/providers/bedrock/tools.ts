@@ -1,5 +1,5 @@
 import { constrainedSchema } from '../anthropic/constrained-schema.ts'
-import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 import type { Block } from './content.ts'
 import type { Conversation } from './messages.ts'

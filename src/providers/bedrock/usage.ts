@@ -1,6 +1,6 @@
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import { listOf, objectOf } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { listOf, objectOf } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 
 /**
  * A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes what was read from or written

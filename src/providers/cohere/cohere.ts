@@ -1,35 +1,53 @@
-import type { Adapter } from '../adapter.ts'
-import { askEmbeddings } from '../embeddings-call.ts'
-import { createNative, type NativeProtocol } from '../native.ts'
-import { reasoningWish } from '../reasoning-wish.ts'
-import { askRerank } from '../rerank-call.ts'
-import type { Transport } from '../transport.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { reasoningWish } from '../answers/reasoning-wish.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askRerank } from '../upstream/ask.ts'
+import { askEmbeddings } from '../upstream/embeddings.ts'
+import { askChat, type ChatProtocol } from '../upstream/events.ts'
 import { CohereDecoder } from './decoder.ts'
 import { cohereEmbed } from './embed.ts'
-import { COHERE_PARAMETERS } from './parameters.ts'
 import { CohereReader } from './reader.ts'
 import { cohereRequest } from './request.ts'
 import { cohereRerank } from './rerank.ts'
+
+/** Parameters that Cohere's chat protocol carries, by OpenRouter's names; an endpoint may list fewer. */
+const PARAMETERS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'seed',
+  'stop',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+]
 
 /**
  * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, because every model that
  * still runs answers the newer one; its answers are read all the same.
  */
-export function createCohere(transport: Transport, now: () => number): Adapter {
-  const embed = cohereEmbed(now)
-  const rerank = cohereRerank(now)
+export function createCohere({ transport, files, now }: AdapterPorts): Adapter {
+  const chat = askChat(cohereProtocol(now), transport)
   return {
-    ...createNative(cohereProtocol(now), transport),
-    unitParameters: { embeddings: ['dimensions', 'input_type'], rerank: ['top_n'] },
-    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
-    rerank: (call, sink) => askRerank(rerank, transport, call, sink),
+    name: 'cohere',
+    parameters: { ...NO_PARAMETERS, chat: PARAMETERS, embeddings: ['dimensions', 'input_type'], rerank: ['top_n'] },
+    chat,
+    chatImages: imagesOverChat(chat, files),
+    embeddings: askEmbeddings(cohereEmbed(now), transport),
+    rerank: askRerank(cohereRerank(now), transport),
   }
 }
 
-export function cohereProtocol(now: () => number): NativeProtocol {
+export function cohereProtocol(now: () => number): ChatProtocol {
   return {
-    name: 'cohere',
-    supportedParameters: COHERE_PARAMETERS,
     request: cohereRequest,
     reader: ({ generationId, request }) =>
       new CohereReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),

@@ -1,6 +1,6 @@
-import type { MessageDecoder } from '../native.ts'
-import { NdjsonDecoder } from '../ndjson-decoder.ts'
-import { SseDecoder } from '../sse-decoder.ts'
+import type { MessageDecoder } from '../upstream/events.ts'
+import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
+import { SseDecoder } from '../wire/sse-decoder.ts'
 
 const BRACE = 0x7b
 

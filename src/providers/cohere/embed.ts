@@ -1,6 +1,6 @@
-import { inputUsage } from '../../kinds/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import type { AttemptFailure } from '../adapter.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
   isFailure,
@@ -9,12 +9,11 @@ import {
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
-} from '../embeddings-protocol.ts'
-import type { LiftedJson } from '../lifted-json.ts'
-import { objectOf, textOf } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
-import { failure } from '../transport.ts'
-import { eventFailure } from '../upstream-error.ts'
+} from '../ports/embeddings-protocol.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 import { cohereError } from './error.ts'
 
 /** Texts of one request. */

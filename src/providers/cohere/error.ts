@@ -1,6 +1,6 @@
-import type { AttemptFailure } from '../adapter.ts'
-import type { UpstreamHeaders } from '../transport.ts'
-import { upstreamFailure } from '../upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Cohere's status for words that are on its deny-list. */
 const DENIED_WORDS = 498

@@ -1,5 +1,5 @@
-import type { ChatMessage, ChatPart } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
+import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
 import { toolPlanOf } from './tool-plan.ts'
 
 type Body = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import { argumentsText } from '../openai-delta.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { argumentsText } from '../openai/delta.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { cohereFinish } from './finish.ts'
 import { cohereUsage } from './usage.ts'
 

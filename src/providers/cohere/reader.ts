@@ -1,10 +1,10 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { NativeReader } from '../native.ts'
-import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { ToolCallDeltas } from '../tool-call-deltas.ts'
-import { failure, type UpstreamHeaders } from '../transport.ts'
-import { eventFailure } from '../upstream-error.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { EventReader } from '../upstream/events.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import { ToolCallDeltas } from '../answers/tool-call-deltas.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 import { cohereError } from './error.ts'
 import { cohereFinish } from './finish.ts'
 import { isOlderAnswer, isOlderEnd, olderAnswer, olderMessage } from './older-answer.ts'
@@ -22,7 +22,7 @@ export interface CohereView {
 }
 
 /** Reads one answer of Cohere's: of the v2 chat protocol, or of the first one. */
-export class CohereReader implements NativeReader {
+export class CohereReader implements EventReader {
   readonly #hidesReasoning: boolean
   readonly #now: () => number
   readonly #calls: ToolCallDeltas
@@ -45,8 +45,7 @@ export class CohereReader implements NativeReader {
     // It follows the last message, and says nothing of an answer that has none.
     if (data.equals(DONE)) return []
     const message = objectOf(parseJson(data))
-    if (message === null)
-      return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (message === null) return garbage('not a JSON object', data)
     if (isError(message)) return eventFailure(message['error'] ?? message)
     this.#started = true
     if (message['event_type'] === undefined) return this.#step(message)
@@ -105,7 +104,8 @@ export class CohereReader implements NativeReader {
         return [...this.#planned(), ...this.#end(delta ?? {})]
       }
       default:
-        // Ends of blocks, citations, and what may be added: a citation names a tool's result, not an address that a client could follow.
+        // Ends of blocks, citations, and what may be added: a citation names a tool's result, not an address that a
+        // client could follow.
         return []
     }
   }

@@ -1,23 +1,13 @@
-import type { ChatRequest } from '../../kinds/chat-request.ts'
-import type { ChatCall } from '../adapter.ts'
-import { UnsendableError, type NativeRequest } from '../native.ts'
-import { objectOf } from '../raw-json.ts'
-import { reasoningWish } from '../reasoning-wish.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
+import { objectOf } from '../wire/raw-json.ts'
+import { effortTokens, reasoningWish } from '../answers/reasoning-wish.ts'
 import { cohereMessages } from './messages.ts'
 import { toolFields } from './tools.ts'
 
 type Takes = (name: string) => boolean
 type Fields = Readonly<Record<string, unknown>>
-
-/** Share of max_tokens that each effort thinks with, as OpenRouter documents it. */
-const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
-  ['max', 0.95],
-  ['xhigh', 0.95],
-  ['high', 0.8],
-  ['medium', 0.5],
-  ['low', 0.2],
-  ['minimal', 0.1],
-])
 
 interface Sampling {
   readonly ours: string
@@ -35,7 +25,7 @@ const SAMPLING: readonly Sampling[] = [
 ]
 const TOP_K_MAX = 500
 
-export function cohereRequest(call: ChatCall): NativeRequest {
+export function cohereRequest(call: ChatCall): JsonRequest {
   return {
     path: '/v2/chat',
     body: bodyOf(call),
@@ -92,8 +82,7 @@ function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall): Fields 
   if (thinks === null) return {}
   if (!thinks) return { thinking: { type: 'disabled' } }
   const maxTokens = sendMaxTokens ?? endpoint.maxCompletionTokens
-  const ratio = EFFORT_RATIOS.get(effort ?? '')
-  const tokens =
-    budget ?? (ratio === undefined || maxTokens === null ? null : Math.max(1, Math.floor(maxTokens * ratio)))
+  const share = maxTokens === null ? null : effortTokens(effort, maxTokens)
+  const tokens = budget ?? (share === null ? null : Math.max(1, share))
   return { thinking: { type: 'enabled', ...(tokens === null ? {} : { token_budget: tokens }) } }
 }

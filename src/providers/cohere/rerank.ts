@@ -1,4 +1,4 @@
-import { readRanking, topNField, type RerankProtocol } from '../rerank-protocol.ts'
+import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
 import { cohereError } from './error.ts'
 
 /** Cohere's v2 `rerank`. */

@@ -1,5 +1,5 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import { objectOf, textOf } from '../raw-json.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 
 const FORMAT = 'cohere-tool-plan-v1'
 

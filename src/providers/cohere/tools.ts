@@ -1,5 +1,5 @@
-import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
 
 /**
  * `tools`, `strict_tools` and `tool_choice`; none without tools. A call of one named tool is the call of any where

@@ -1,14 +1,13 @@
-import type { Adapter } from '../adapter.ts'
-import type { Transport } from '../transport.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { deepgramListen } from './listen.ts'
 import { deepgramSpeak } from './speak.ts'
 
 /** Deepgram: `/listen` and `/speak`. */
-export function createDeepgram(transport: Transport, now: () => number): Adapter {
+export function createDeepgram({ transport, now }: AdapterPorts): Adapter {
   return {
     name: 'deepgram',
-    supportedParameters: [],
-    unitParameters: {
+    parameters: {
+      ...NO_PARAMETERS,
       tts: ['voice', 'response_format'],
       transcription: ['language', 'response_format', 'timestamp_granularities'],
     },

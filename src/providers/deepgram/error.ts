@@ -1,7 +1,7 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { objectOf } from '../raw-json.ts'
-import type { UpstreamHeaders } from '../transport.ts'
-import { upstreamFailure } from '../upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { objectOf } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** `{err_code, err_msg, request_id}`. */
 export function deepgramError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {

@@ -1,12 +1,17 @@
-import type { Transcript, TranscriptSegment, TranscriptWord } from '../../kinds/transcript.ts'
-import type { TranscriptionRequest } from '../../kinds/transcription-request.ts'
-import type { AttemptFailure, UnitCall } from '../adapter.ts'
-import { askAudio, type AudioRequest } from '../audio-call.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
-import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { readSegments, readWords, secondsIn } from '../transcript-fields.ts'
-import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import type { Transcript, TranscriptSegment, TranscriptWord } from '../../kinds/transcription/transcript.ts'
+import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { UnitCall } from '../ports/call.ts'
+import { askWhole } from '../upstream/ask.ts'
+import type { UpstreamRequest } from '../ports/upstream-request.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
+import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import { readLengths, readSegments, readWords } from '../answers/transcript-fields.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { deepgramCredentials, deepgramError } from './error.ts'
+
+/** Speech that changes between languages is billed at a higher rate than that of one language. */
+const SEVERAL_LANGUAGES = 'multi'
 
 /** The sound itself goes as the body, everything else in the address. */
 export function deepgramListen(transport: Transport, now: () => number): TranscriptionProtocol {
@@ -15,11 +20,12 @@ export function deepgramListen(transport: Transport, now: () => number): Transcr
   return {
     timestamps: () => true,
     translates: () => false,
-    ask: (call, sink) => askAudio(transport, call, requestOf(call), { answer: readAnswer, error }, sink),
+    prices: (language) => !language.trim().toLowerCase().startsWith(SEVERAL_LANGUAGES),
+    ask: (call, sink) => askWhole(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
   }
 }
 
-function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): AudioRequest {
+function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const query = new URLSearchParams({ model: endpoint.upstreamModel, smart_format: 'true', utterances: 'true' })
   if (request.language === null) query.set('detect_language', 'true')
   else query.set('language', request.language)
@@ -37,8 +43,7 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   const channel = objectOf(listOf(results?.['channels'])[0])
   const best = objectOf(listOf(channel?.['alternatives'])[0])
   const text = textOf(best?.['transcript'])
-  if (best === null || text === null)
-    return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+  if (best === null || text === null) return garbage('no transcript', bytes)
   const transcript: Transcript = {
     text,
     language: textOf(channel?.['detected_language']),
@@ -47,8 +52,7 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   }
   return {
     transcript,
-    seconds: secondsIn(metadata?.['duration']),
-    billedSeconds: null,
+    ...readLengths(metadata?.['duration']),
     usage: null,
     upstreamId: textOf(metadata?.['request_id']),
   }

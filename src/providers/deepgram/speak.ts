@@ -1,9 +1,9 @@
-import type { SpeechFormat } from '../../kinds/speech-format.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import { askSpeech, type AudioRequest } from '../audio-call.ts'
-import type { SpeechCall, SpeechProtocol } from '../audio-protocol.ts'
-import { refused, UnsendableError } from '../native.ts'
-import type { Transport, UpstreamHeaders } from '../transport.ts'
+import type { SpeechFormat } from '../../kinds/speech/format.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { askSpeech } from '../upstream/speech.ts'
+import { type UpstreamRequest, UnsendableError } from '../ports/upstream-request.ts'
+import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { deepgramCredentials, deepgramError } from './error.ts'
 
 /** The provider refuses what is longer. */
@@ -25,19 +25,18 @@ export function deepgramSpeak(transport: Transport, now: () => number): SpeechPr
     deepgramError(status, body, headers, now())
   return {
     formats: () => FORMATS,
-    ask: (call, sink) => {
-      if (call.request.characters > CHARACTERS_MAX)
-        return refused(new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`), sink)
-      return askSpeech(transport, call, requestOf(call), { idHeader: 'dg-request-id', piece: null, error }, sink)
-    },
+    ask: (call, sink) =>
+      askSpeech(transport, call, () => requestOf(call), { idHeader: 'dg-request-id', piece: null, error }, sink),
   }
 }
 
-function requestOf(call: SpeechCall): AudioRequest {
+function requestOf(call: SpeechCall): UpstreamRequest {
+  if (call.request.characters > CHARACTERS_MAX)
+    throw new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`)
   const query = new URLSearchParams({ model: modelOf(call), ...ENCODINGS[call.format] })
   return {
     path: `/speak?${query}`,
-    body: Buffer.from(JSON.stringify({ text: call.request.input })),
+    body: { text: call.request.input },
     headers: deepgramCredentials(call.apiKey),
   }
 }

@@ -1,14 +1,13 @@
-import type { Adapter } from '../adapter.ts'
-import type { Transport } from '../transport.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { elevenlabsSpeech } from './text-to-speech.ts'
 import { elevenlabsTranscription } from './speech-to-text.ts'
 
 /** ElevenLabs: `/text-to-speech` and `/speech-to-text`. */
-export function createElevenlabs(transport: Transport, now: () => number): Adapter {
+export function createElevenlabs({ transport, now }: AdapterPorts): Adapter {
   return {
     name: 'elevenlabs',
-    supportedParameters: [],
-    unitParameters: {
+    parameters: {
+      ...NO_PARAMETERS,
       tts: ['voice', 'response_format', 'speed'],
       transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'],
     },

@@ -1,7 +1,7 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { listOf, objectOf, textOf } from '../raw-json.ts'
-import type { UpstreamHeaders } from '../transport.ts'
-import { upstreamFailure } from '../upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** `{detail: {status, message}}`, a bare text, or a list of what is wrong with the request. */
 export function elevenlabsError(

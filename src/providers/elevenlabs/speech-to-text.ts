@@ -1,11 +1,13 @@
-import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription-request.ts'
-import type { AttemptFailure, UnitCall } from '../adapter.ts'
-import { askAudio, type AudioRequest } from '../audio-call.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
-import { formBody, formBoundary } from '../form-body.ts'
-import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../raw-json.ts'
-import { readWords, secondsIn } from '../transcript-fields.ts'
-import { failure, headerOf, type Transport, type UpstreamHeaders } from '../transport.ts'
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { UnitCall } from '../ports/call.ts'
+import { askWhole } from '../upstream/ask.ts'
+import type { UpstreamRequest } from '../ports/upstream-request.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
+import { formBody, formBoundary } from '../wire/form-body.ts'
+import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
+import { readLengths, readWords } from '../answers/transcript-fields.ts'
+import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
 import { elevenlabsCredentials, elevenlabsError } from './error.ts'
 
 export function elevenlabsTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
@@ -14,11 +16,11 @@ export function elevenlabsTranscription(transport: Transport, now: () => number)
   return {
     timestamps: () => true,
     translates: () => false,
-    ask: (call, sink) => askAudio(transport, call, requestOf(call), { answer: readAnswer, error }, sink),
+    ask: (call, sink) => askWhole(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
   }
 }
 
-function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): AudioRequest {
+function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const { audio, language, temperature, format } = request
   const fields: [string, string][] = [
     ['model_id', endpoint.upstreamModel],
@@ -38,13 +40,11 @@ function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<Transcr
 function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
   const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const text = textOf(body?.['text'])
-  if (body === null || text === null)
-    return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+  if (body === null || text === null) return garbage('no transcript', bytes)
   const words = readWords(body['words'], 'text', ({ type }) => type === undefined || type === 'word')
   return {
     transcript: { text, language: textOf(body['language_code']), segments: [], words },
-    seconds: secondsIn(body['audio_duration_secs']),
-    billedSeconds: null,
+    ...readLengths(body['audio_duration_secs']),
     usage: null,
     upstreamId: textOf(body['transcription_id']) ?? headerOf(headers, 'request-id') ?? null,
   }

@@ -1,9 +1,9 @@
-import type { SpeechFormat } from '../../kinds/speech-format.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import { askSpeech, type AudioRequest } from '../audio-call.ts'
-import type { SpeechCall, SpeechProtocol } from '../audio-protocol.ts'
-import { refused, UnsendableError } from '../native.ts'
-import type { Transport, UpstreamHeaders } from '../transport.ts'
+import type { SpeechFormat } from '../../kinds/speech/format.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { askSpeech } from '../upstream/speech.ts'
+import { type UpstreamRequest, UnsendableError } from '../ports/upstream-request.ts'
+import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { elevenlabsCredentials, elevenlabsError } from './error.ts'
 
 /** One of the provider's own, for a model whose row declares none. */
@@ -21,25 +21,24 @@ export function elevenlabsSpeech(transport: Transport, now: () => number): Speec
     elevenlabsError(status, body, headers, now())
   return {
     formats: () => [...OUTPUTS.keys()],
-    ask: (call, sink) => {
-      const { speed } = call.request
-      if (speed !== null && (speed < SPEED_MIN || speed > SPEED_MAX))
-        return refused(new UnsendableError(`speed: this provider speaks at ${SPEED_MIN} to ${SPEED_MAX}`), sink)
-      return askSpeech(transport, call, requestOf(call), { idHeader: 'request-id', piece: null, error }, sink)
-    },
+    ask: (call, sink) =>
+      askSpeech(transport, call, () => requestOf(call), { idHeader: 'request-id', piece: null, error }, sink),
   }
 }
 
-function requestOf({ endpoint, apiKey, request, voice, format }: SpeechCall): AudioRequest {
+function requestOf({ endpoint, apiKey, request, voice, format }: SpeechCall): UpstreamRequest {
+  const { speed } = request
+  if (speed !== null && (speed < SPEED_MIN || speed > SPEED_MAX))
+    throw new UnsendableError(`speed: this provider speaks at ${SPEED_MIN} to ${SPEED_MAX}`)
   const query = new URLSearchParams({ output_format: OUTPUTS.get(format) ?? '' })
   const body = {
     text: request.input,
     model_id: endpoint.upstreamModel,
-    ...(request.speed === null ? {} : { voice_settings: { speed: request.speed } }),
+    ...(speed === null ? {} : { voice_settings: { speed } }),
   }
   return {
     path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`,
-    body: Buffer.from(JSON.stringify(body)),
+    body,
     headers: elevenlabsCredentials(apiKey),
   }
 }

@@ -1,7 +1,8 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { FinishReason } from '../../kinds/chat-answer.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
-import { toolCallId } from '../tool-call-id.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { FinishReason } from '../../kinds/chat/answer.ts'
+import type { JsonBytes } from '../../lib/json-bytes.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { toolCallId } from '../answers/tool-call-id.ts'
 import { logprobsOf } from './logprobs.ts'
 import { PartialArguments } from './partial-arguments.ts'
 import { signatureDetail } from './signatures.ts'
@@ -57,11 +58,14 @@ export class Candidate {
     return this.#finished
   }
 
-  /** null where it holds more than any honest answer, or a call in pieces that do not fit. */
-  read(raw: RawJson): readonly AnswerEvent[] | null {
+  /**
+   * `lifted`: probabilities that stand there as their number. null where it holds more than any honest answer, or a
+   * call in pieces that do not fit.
+   */
+  read(raw: RawJson, lifted: readonly JsonBytes[]): readonly AnswerEvent[] | null {
     this.#events = []
     for (const part of listOf(objectOf(raw['content'])?.['parts'])) this.#part(objectOf(part) ?? {})
-    this.#logprobs(raw['logprobsResult'])
+    this.#logprobs(logprobsOf(raw['logprobsResult'], lifted))
     this.#grounding(objectOf(raw['groundingMetadata']))
     const native = textOf(raw['finishReason'])
     if (native !== null) this.#finish(native)
@@ -162,8 +166,7 @@ export class Candidate {
     })
   }
 
-  #logprobs(raw: unknown): void {
-    const logprobs = logprobsOf(raw)
+  #logprobs(logprobs: unknown): void {
     if (logprobs === null) return
     const place = this.#events.findLastIndex((event) => event.type === 'text')
     const said = this.#events[place]

@@ -1,6 +1,6 @@
-import type { ChatMessage } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { toolInput } from '../tool-input.ts'
+import type { ChatMessage } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { toolInput } from '../answers/tool-input.ts'
 import { partsOf, textParts, type Part } from './media.ts'
 import { NO_SIGNATURE, signaturesOf } from './signatures.ts'
 

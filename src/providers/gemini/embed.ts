@@ -1,6 +1,6 @@
-import { inputUsage } from '../../kinds/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import type { AttemptFailure } from '../adapter.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
   isFailure,
@@ -9,11 +9,10 @@ import {
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
-} from '../embeddings-protocol.ts'
-import type { LiftedJson } from '../lifted-json.ts'
-import { listOf, objectOf, type RawJson } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
-import { failure } from '../transport.ts'
+} from '../ports/embeddings-protocol.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
+import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 

@@ -1,7 +1,7 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
-import type { UpstreamHeaders } from '../transport.ts'
-import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 const RETRY_AFTER_MAX_SECONDS = 60
 const MESSAGE_CHARS_MAX = 65_536

@@ -1,46 +1,74 @@
-import type { Adapter } from '../adapter.ts'
-import { askEmbeddings } from '../embeddings-call.ts'
-import type { FileFetch } from '../file-fetch.ts'
-import { createNative, type NativeProtocol } from '../native.ts'
-import { LISTING_LIMITS } from '../raw-json.ts'
-import { SseDecoder } from '../sse-decoder.ts'
-import type { Transport } from '../transport.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { reasoningWish } from '../answers/reasoning-wish.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { VIDEO_PARAMETERS } from '../ports/video-upstream.ts'
+import { askEmbeddings } from '../upstream/embeddings.ts'
+import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { geminiEmbed } from './embed.ts'
 import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
-import { GEMINI_PARAMETERS } from './parameters.ts'
+import { GEMINI_LOGPROBS } from './logprobs.ts'
 import { GeminiReader } from './reader.ts'
 import { geminiRequest } from './request.ts'
 import { geminiSpeech } from './speech.ts'
-import { hidesReasoning } from './thinking.ts'
 import { geminiTranscription } from './transcription.ts'
+import { veo } from './veo.ts'
+
+/** Parameters that `generateContent` carries, by OpenRouter's names; an endpoint may list fewer. */
+const PARAMETERS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'seed',
+  'stop',
+  'logprobs',
+  'top_logprobs',
+  'n',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+  'modalities',
+  'audio',
+]
 
 /** Google's `generateContent`, `embedContent` and `predict`, of the Gemini API and of Vertex AI. */
-export function createGemini(transport: Transport, now: () => number, files: FileFetch): Adapter {
-  const native = createNative(geminiProtocol(now), transport)
-  const embed = geminiEmbed(now)
+export function createGemini({ transport, files, jobs, now }: AdapterPorts): Adapter {
+  const chat = askChat(geminiProtocol(now), transport)
+  const chatImages = imagesOverChat(chat, files)
   return {
-    ...native,
-    unitParameters: {
+    name: 'gemini',
+    parameters: {
+      ...NO_PARAMETERS,
+      chat: PARAMETERS,
       embeddings: ['dimensions', 'input_type'],
       image: GEMINI_IMAGE_PARAMETERS,
       tts: ['voice', 'response_format', 'instructions'],
       transcription: ['language', 'prompt', 'temperature', 'response_format'],
+      video: VIDEO_PARAMETERS,
     },
-    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
-    images: geminiImages({ transport, files, now, chat: native.chat }),
+    chat,
+    chatImages,
+    embeddings: askEmbeddings(geminiEmbed(now), transport),
+    images: geminiImages({ transport, files, now, chatImages }),
     speech: geminiSpeech(transport, now),
     transcription: geminiTranscription(transport, now),
+    videos: veo(jobs, now),
   }
 }
 
-export function geminiProtocol(now: () => number): NativeProtocol {
+export function geminiProtocol(now: () => number): ChatProtocol {
   return {
-    name: 'gemini',
-    supportedParameters: GEMINI_PARAMETERS,
     request: geminiRequest,
     reader: ({ generationId, request }) =>
-      new GeminiReader({ generationId, hidesReasoning: hidesReasoning(request.parameters) }, now),
-    limits: { ...LISTING_LIMITS, containers: 400_000 },
-    decoder: ({ message, error }) => new SseDecoder({ event: message, errorLine: error }),
+      new GeminiReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
+    logprobs: GEMINI_LOGPROBS,
+    decoder: sseMessages,
   }
 }

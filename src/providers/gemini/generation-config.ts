@@ -1,6 +1,6 @@
-import type { ChatCall } from '../adapter.ts'
-import { UnsendableError } from '../native.ts'
-import { objectOf, textOf } from '../raw-json.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 import type { ModelTraits } from './model-traits.ts'
 import { thinkingConfigOf } from './thinking.ts'
 

@@ -1,13 +1,15 @@
-import type { ImageResult } from '../../kinds/image-answer.ts'
-import { proportionOf, wantedRatio, type ImageRequest } from '../../kinds/image-request.ts'
-import type { Adapter, AttemptFailure, ImageCall } from '../adapter.ts'
-import { CallFailedError, exchangeJson, inSteps, type CallContext } from '../call-steps.ts'
-import type { FileFetch } from '../file-fetch.ts'
-import { IMAGE_BYTES_MAX, inShares, readImages, type SpelledImage } from '../image-shares.ts'
-import { imagesOverChat, moderated } from '../images-over-chat.ts'
-import { UnsendableError } from '../native.ts'
-import { listOf, objectOf, textOf } from '../raw-json.ts'
-import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import type { ImageResult } from '../../kinds/images/answer.ts'
+import { proportionOf, wantedRatio, type ImageRequest } from '../../kinds/images/request.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
+import type { ImageCall } from '../ports/call.ts'
+import { StepFailedError, askJson, inSteps, type StepContext } from '../upstream/steps.ts'
+import type { FileFetch } from '../wire/file-fetch.ts'
+import { IMAGE_BYTES_MAX, inShares, readImages, type SpelledImage } from '../answers/image-shares.ts'
+import { moderated } from '../answers/images-over-chat.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { geminiError } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
@@ -34,27 +36,25 @@ export interface GeminiImagesPorts {
   readonly transport: Transport
   readonly files: FileFetch
   readonly now: () => number
-  readonly chat: Adapter['chat']
+  readonly chatImages: NonNullable<Adapter['chatImages']>
 }
 
 /** Google's pictures: Imagen by `:predict`, everything else by `generateContent`. */
 export function geminiImages(ports: GeminiImagesPorts): NonNullable<Adapter['images']> {
-  if (ports.chat === undefined) throw new Error('The protocol has a chat.')
-  const overChat = imagesOverChat(ports.chat, ports.files)
   return (call, sink) =>
     /imagen|imagegeneration/i.test(call.endpoint.upstreamModel)
       ? inSteps(
           (context) => inShares(call.request.count, COUNT_MAX, (count) => predict(ports, call, count, context)),
           sink,
         )
-      : overChat(call, sink)
+      : ports.chatImages(call, sink)
 }
 
 async function predict(
   { transport, files, now }: GeminiImagesPorts,
   call: ImageCall,
   count: number,
-  context: CallContext,
+  context: StepContext,
 ): Promise<ImageResult> {
   const { endpoint, request, apiKey } = call
   const { provider, upstreamModel } = endpoint
@@ -62,26 +62,21 @@ async function predict(
     instances: [{ prompt: request.prompt }],
     parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)),
   }
-  const exchange = {
-    provider,
-    path: `${geminiPath(geminiResource(upstreamModel))}:predict`,
-    body: Buffer.from(JSON.stringify(body)),
-    headers: geminiCredentials(apiKey),
-    streaming: false,
-  }
   const answer = objectOf(
-    await exchangeJson({
-      ...context,
-      transport,
-      request: exchange,
+    await askJson(context, transport, call, {
+      request: () => ({
+        path: `${geminiPath(geminiResource(upstreamModel))}:predict`,
+        body,
+        headers: geminiCredentials(apiKey),
+      }),
       bytesMax: IMAGE_BYTES_MAX,
       error: (status, said, headers) => errorOf(status, said, headers, now()),
     }),
   )
-  if (answer === null) throw new CallFailedError(failure('garbage', null, 'the answer is no object'))
+  if (answer === null) throw new StepFailedError(failure('garbage', null, 'the answer is no object'))
   const images = await readImages(listOf(answer['predictions']).map(spelledOf), call, files, context)
   const reason = filterReason(answer)
-  if (images.length === 0 && reason !== null) throw new CallFailedError(moderated(reason))
+  if (images.length === 0 && reason !== null) throw new StepFailedError(moderated(reason))
   return { images, usage: null, upstreamId: null, calls: 1 }
 }
 
@@ -109,7 +104,7 @@ function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean
   }
 }
 
-/** A size of api.md is meant as a shape and gets the nearest; a ratio is meant as it stands. */
+/** A size is meant as a shape and gets the nearest; a ratio is meant as it stands. */
 function ratioOf(request: ImageRequest): string | null {
   const ratio = wantedRatio(request)
   if (ratio === null || RATIOS.includes(ratio)) return ratio

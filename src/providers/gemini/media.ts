@@ -1,5 +1,5 @@
-import type { ChatMessage, ChatPart } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
+import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
 
 export type Part = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-import { listOf, objectOf, textOf } from '../raw-json.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 
 type Leaf = string | number | boolean | null
 type Branch = Map<string, Node> | Node[]
@@ -10,7 +10,9 @@ const STEPS_MAX = 64
 const PATH_CHARS_MAX = 4_096
 const CHARS_MAX = 4_194_304
 
-/** The arguments of a call that comes in pieces, each with the JSON path of its value; a text goes on where it stopped. */
+/**
+ * The arguments of a call that comes in pieces, each with the JSON path of its value; a text goes on where it stopped.
+ */
 export class PartialArguments {
   readonly #root: Branch = new Map()
   #chars = 0

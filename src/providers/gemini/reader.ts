@@ -1,8 +1,9 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { NativeReader } from '../native.ts'
-import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { failure, type UpstreamHeaders } from '../transport.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { JsonBytes } from '../../lib/json-bytes.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { EventReader } from '../upstream/events.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
 import { Candidate, type CandidateView } from './candidate.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiUsage } from './usage.ts'
@@ -13,10 +14,12 @@ const CANDIDATES_MAX = 128
 const DONE = Buffer.from('[DONE]')
 
 /** Reads one answer of `generateContent`; every message of a stream has the shape of the whole answer. */
-export class GeminiReader implements NativeReader {
+export class GeminiReader implements EventReader {
   readonly #view: CandidateView
   readonly #now: () => number
   readonly #candidates = new Map<number, Candidate>()
+  /** Of a whole answer. */
+  #lifted: readonly JsonBytes[] = []
   #isNamed = false
   #isBlocked = false
 
@@ -35,7 +38,7 @@ export class GeminiReader implements NativeReader {
     const body = parseJson(data)
     if (isErrorBody(body)) return geminiErrorEvent(body)
     const chunk = objectOf(body)
-    if (chunk === null) return failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
+    if (chunk === null) return garbage('not a JSON object', data)
     return this.#read(chunk)
   }
 
@@ -47,9 +50,10 @@ export class GeminiReader implements NativeReader {
     return isComplete ? null : failure('cut', null, 'the stream ended without a finishReason')
   }
 
-  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+  whole(body: unknown, lifted: readonly JsonBytes[] = []): readonly AnswerEvent[] | AttemptFailure {
     if (isErrorBody(body)) return geminiErrorEvent(body)
     const answer = objectOf(body)
+    this.#lifted = lifted
     const read = this.#read(answer ?? {})
     if ('reason' in read) return read
     if (this.#candidates.size === 0 && !this.#isBlocked)
@@ -89,11 +93,11 @@ export class GeminiReader implements NativeReader {
     const given = raw['index']
     const index = typeof given === 'number' && Number.isSafeInteger(given) && given >= 0 ? given : position
     const known = this.#candidates.get(index)
-    if (known !== undefined) return known.read(raw)
+    if (known !== undefined) return known.read(raw, this.#lifted)
     if (this.#candidates.size >= CANDIDATES_MAX) return null
     const candidate = new Candidate(this.#view, index)
     this.#candidates.set(index, candidate)
-    return candidate.read(raw)
+    return candidate.read(raw, this.#lifted)
   }
 
   /** A blocked prompt has no candidates: the answer is that there is none. */

@@ -1,5 +1,5 @@
-import type { ChatCall } from '../adapter.ts'
-import { UnsendableError, type NativeRequest } from '../native.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { conversationOf } from './contents.ts'
 import { generationConfigOf, wantsJson } from './generation-config.ts'
 import { traitsOf } from './model-traits.ts'
@@ -8,7 +8,7 @@ import { toolFields } from './tools.ts'
 /** An access token of Google Cloud, as Vertex takes beside API keys. */
 const ACCESS_TOKEN = 'ya29.'
 
-export function geminiRequest(call: ChatCall): NativeRequest {
+export function geminiRequest(call: ChatCall): JsonRequest {
   return { path: pathOf(call), body: bodyOf(call), headers: geminiCredentials(call.apiKey) }
 }
 

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../raw-json.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 
 /** OpenRouter's name of these reasoning details, by which clients and we know whose they are. */
 export const REASONING_FORMAT = 'google-gemini-v1'

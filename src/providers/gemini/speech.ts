@@ -1,10 +1,11 @@
-import type { AttemptFailure } from '../adapter.ts'
-import { askAudio, type AudioRequest } from '../audio-call.ts'
-import type { SpeechCall, SpeechProtocol } from '../audio-protocol.ts'
-import { spoken } from '../openai-speech.ts'
-import { listOf, objectOf, parseJson, textOf } from '../raw-json.ts'
-import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
-import { WholeSound, type Sound } from '../whole-sound.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import { askWhole } from '../upstream/ask.ts'
+import type { UpstreamRequest } from '../ports/upstream-request.ts'
+import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
+import { spoken } from '../openai/speech.ts'
+import { listOf, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { WholeSound, type Sound } from '../answers/whole-sound.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
@@ -20,12 +21,14 @@ export function geminiSpeech(transport: Transport, now: () => number): SpeechPro
   return {
     formats: () => ['pcm'],
     ask: (call, sink) =>
-      new WholeSound(sink, (whole) => askAudio(transport, call, requestOf(call), { answer: readSound, error }, whole)),
+      new WholeSound(sink, (whole) =>
+        askWhole(transport, call, { request: () => requestOf(call), answer: readSound, error }, whole),
+      ),
   }
 }
 
 /** The model follows a style that stands before the text. Speed it cannot be told, and has none. */
-function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): AudioRequest {
+function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): UpstreamRequest {
   const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`
   const body = {
     contents: [{ role: 'user', parts: [{ text }] }],
@@ -36,7 +39,7 @@ function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): AudioReque
   }
   return {
     path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`,
-    body: Buffer.from(JSON.stringify(body)),
+    body,
     headers: geminiCredentials(apiKey),
   }
 }
@@ -46,7 +49,7 @@ function readSound(bytes: Buffer): Sound | AttemptFailure {
   if (isErrorBody(parsed)) return geminiErrorEvent(parsed)
   const body = objectOf(parsed)
   const candidate = objectOf(listOf(body?.['candidates'])[0])
-  if (body === null) return failure('garbage', null, `no sound: ${bytes.subarray(0, 200).toString('utf8')}`)
+  if (body === null) return garbage('no sound', bytes)
   const audio: Buffer[] = []
   for (const part of listOf(objectOf(candidate?.['content'])?.['parts'])) {
     const inline = objectOf(objectOf(part)?.['inlineData'])

@@ -1,4 +1,4 @@
-import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,11 @@
-import type { TranscriptionRequest } from '../../kinds/transcription-request.ts'
-import type { AttemptFailure, UnitCall } from '../adapter.ts'
-import { askAudio, type AudioRequest } from '../audio-call.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../audio-protocol.ts'
-import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { failure, type Transport, type UpstreamHeaders } from '../transport.ts'
+import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { UnitCall } from '../ports/call.ts'
+import { askWhole } from '../upstream/ask.ts'
+import type { UpstreamRequest } from '../ports/upstream-request.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { traitsOf } from './model-traits.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
@@ -25,11 +27,11 @@ export function geminiTranscription(transport: Transport, now: () => number): Tr
   return {
     timestamps: () => false,
     translates: () => true,
-    ask: (call, sink) => askAudio(transport, call, requestOf(call), { answer: readAnswer, error }, sink),
+    ask: (call, sink) => askWhole(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
   }
 }
 
-function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): AudioRequest {
+function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const { audio, temperature } = request
   const traits = traitsOf(endpoint.upstreamModel)
   const generationConfig = {
@@ -47,7 +49,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
   }
   return {
     path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`,
-    body: Buffer.from(JSON.stringify(body)),
+    body,
     headers: geminiCredentials(apiKey),
   }
 }
@@ -66,7 +68,7 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   const candidate = objectOf(listOf(body?.['candidates'])[0])
   const reason = textOf(candidate?.['finishReason'])
   if (body === null || (candidate === null && body['promptFeedback'] === undefined))
-    return failure('garbage', null, `no transcript: ${bytes.subarray(0, 200).toString('utf8')}`)
+    return garbage('no transcript', bytes)
   if (candidate === null || (reason !== null && BLOCKED.has(reason)))
     return {
       ...failure('status', 400, 'the provider refused the recording'),
@@ -78,6 +80,7 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
     transcript: { text: textIn(candidate), language: null, segments: [], words: [] },
     seconds: null,
     billedSeconds: null,
+    implausible: false,
     usage: geminiUsage(body['usageMetadata']),
     upstreamId: textOf(body['responseId']),
   }

@@ -1,6 +1,6 @@
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import { listOf, objectOf, type RawJson } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 
 /**
  * An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing: that is not the same as

@@ -1,11 +1,12 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { aspectRatioOf, resolutionOf } from '../../catalog/resolution.ts'
-import type { VideoOrder } from '../../kinds/video-request.ts'
-import type { JobAnswer, JobHttp } from '../job-http.ts'
-import { UnsendableError } from '../native.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../raw-json.ts'
-import { jobFailure } from '../upstream-error.ts'
-import { submissionOutcome, unsendable, videoState } from '../video-outcome.ts'
+import type { VideoOperation } from '../../kinds/video/request.ts'
+import type { AnswerHold } from '../answer-budget.ts'
+import type { JobAnswer, JobHttp } from '../wire/job-http.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { jobFailure } from '../wire/upstream-error.ts'
+import { submissionOutcome, submitSendable, videoState } from '../answers/video-outcome.ts'
 import {
   optional,
   type SubmissionOutcome,
@@ -13,26 +14,18 @@ import {
   type VideoSource,
   type VideoState,
   type VideoUpstream,
-} from '../videos.ts'
+} from '../ports/video-upstream.ts'
 import { geminiError } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
-const PARAMETERS = [
-  'size',
-  'duration',
-  'resolution',
-  'aspect_ratio',
-  'frame_images',
-  'input_references',
-  'generate_audio',
-  'seed',
-]
+type JobFiles = Extract<JobAnswer, { readonly status: 'answered' }>['files']
+
 const BODY_BYTES_MAX = 1_048_576
 /** Vertex AI puts the videos themselves into its answer, in base64. */
 const VIDEOS_BYTES_MAX = 256 * 1_048_576
 const REFERENCES_MAX = 3
 const DATA_URL = /^data:([a-z0-9.+/-]+);base64,/i
-/** An operation of the Gemini API, or of Vertex AI, and nothing that leads elsewhere. */
+/** A long-running operation of the Gemini API, or of Vertex AI, and nothing that leads elsewhere. */
 const OPERATION = /^(models|operations|projects)\/[\w.:@/-]{1,300}$/
 
 /** Google's Veo by `predictLongRunning`, of the Gemini API and of Vertex AI. */
@@ -43,10 +36,9 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
     headers: Parameters<typeof geminiError>[2],
   ): ReturnType<typeof geminiError> => geminiError(status, body, headers, now())
   return {
-    supportedParameters: PARAMETERS,
-    submit: ({ endpoint, apiKey, order, signal }) =>
-      unsendable(
-        () => bodyOf(endpoint, order),
+    submit: ({ endpoint, apiKey, operation, signal }) =>
+      submitSendable(
+        () => bodyOf(endpoint, operation),
         async (body) => {
           const path = `${geminiPath(geminiResource(endpoint.upstreamModel))}:predictLongRunning`
           const answer = await http.post(
@@ -57,9 +49,17 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
           return submissionOutcome(answer, { read: accepted, error })
         },
       ),
-    poll: async (handle) => videoState(await ask(http, handle), { read: stateOf, error }),
+    poll: async (handle) => {
+      const room = http.answers.hold()
+      const answer = await ask(http, handle, room)
+      const files = answer.status === 'answered' ? answer.files : []
+      const state = videoState(answer, { read: (body) => stateOf(body, files), error })
+      if (state.status === 'done') return { ...state, release: () => room.release() }
+      room.release()
+      return state
+    },
     open: async ({ provider, apiKey, signal }, source) => {
-      if ('bytes' in source) return { mediaType: source.mediaType, bytes: once(source.bytes) }
+      if ('bytes' in source) return { mediaType: source.mediaType, bytes: each(source.bytes) }
       if (!('url' in source)) throw new Error('Veo names its videos by addresses.')
       return http.open({ provider, path: '', headers: geminiCredentials(apiKey), signal, url: source.url })
     },
@@ -67,7 +67,11 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
 }
 
 /** Vertex AI is asked by the model's own method, the Gemini API by the operation's address. */
-function ask(http: JobHttp, { provider, upstreamModel, apiKey, reference, signal }: VideoHandle): Promise<JobAnswer> {
+function ask(
+  http: JobHttp,
+  { provider, upstreamModel, apiKey, reference, signal }: VideoHandle,
+  lifts: AnswerHold,
+): Promise<JobAnswer> {
   const headers = geminiCredentials(apiKey)
   if (!reference.startsWith('projects/'))
     return http.get({ provider, path: `/${reference}`, headers, signal }, { bytesMax: BODY_BYTES_MAX })
@@ -75,14 +79,14 @@ function ask(http: JobHttp, { provider, upstreamModel, apiKey, reference, signal
   return http.post(
     { provider, path: `${geminiPath(geminiResource(upstreamModel))}:fetchPredictOperation`, headers, signal },
     body,
-    { bytesMax: VIDEOS_BYTES_MAX },
+    { bytesMax: VIDEOS_BYTES_MAX, lifts },
   )
 }
 
-function bodyOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, unknown>> {
-  const { prompt, duration, size, resolution, aspectRatio, generateAudio, seed } = order
+function bodyOf(endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
+  const { prompt, duration, size, resolution, aspectRatio, generateAudio, seed } = operation
   return {
-    instances: [{ prompt, ...framesOf(order), ...referencesOf(order) }],
+    instances: [{ prompt, ...framesOf(operation), ...referencesOf(operation) }],
     parameters: {
       ...optional(endpoint, 'duration', 'durationSeconds', duration),
       ...optional(endpoint, 'resolution', 'resolution', resolution ?? (size === null ? null : resolutionOf(size))),
@@ -93,7 +97,7 @@ function bodyOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, 
   }
 }
 
-function framesOf({ frameImages }: VideoOrder): Readonly<Record<string, unknown>> {
+function framesOf({ frameImages }: VideoOperation): Readonly<Record<string, unknown>> {
   const frames: Record<string, unknown> = {}
   for (const [index, { url, frame }] of frameImages.entries()) {
     const name = frame === 'first_frame' ? 'image' : 'lastFrame'
@@ -103,7 +107,7 @@ function framesOf({ frameImages }: VideoOrder): Readonly<Record<string, unknown>
   return frames
 }
 
-function referencesOf({ inputReferences }: VideoOrder): Readonly<Record<string, unknown>> {
+function referencesOf({ inputReferences }: VideoOperation): Readonly<Record<string, unknown>> {
   if (inputReferences.length === 0) return {}
   if (inputReferences.length > REFERENCES_MAX)
     throw new UnsendableError(`input_references: this provider takes at most ${REFERENCES_MAX}`)
@@ -124,27 +128,27 @@ function imageOf(url: string, path: string): Readonly<Record<string, unknown>> {
 }
 
 function accepted(body: unknown): SubmissionOutcome | null {
-  const operation = objectOf(body)
-  const name = textOf(operation?.['name'])
+  const job = objectOf(body)
+  const name = textOf(job?.['name'])
   if (name !== null && OPERATION.test(name) && !name.includes('..'))
     return { status: 'accepted', reference: name, upstreamId: name.split('/').at(-1) ?? name }
-  const error = operation?.['error'] ?? null
+  const error = job?.['error'] ?? null
   return error === null ? null : { status: 'refused', failure: jobFailure(error) }
 }
 
-function stateOf(body: unknown): VideoState | null {
-  const operation = objectOf(body)
-  if (operation === null || textOf(operation['name']) === null) return null
-  const error = operation['error'] ?? null
+function stateOf(body: unknown, files: JobFiles): VideoState | null {
+  const job = objectOf(body)
+  if (job === null || textOf(job['name']) === null) return null
+  const error = job['error'] ?? null
   if (error !== null) return { status: 'failed', failure: jobFailure(error) }
-  if (operation['done'] !== true) return { status: 'running', progress: progressOf(operation) }
-  const answer = objectOf(operation['response'])
+  if (job['done'] !== true) return { status: 'running', progress: progressOf(job) }
+  const answer = objectOf(job['response'])
   const said = objectOf(answer?.['generateVideoResponse']) ?? answer
   const videos = [
     ...listOf(said?.['generatedSamples']),
     ...listOf(said?.['generatedVideos']),
     ...listOf(said?.['videos']),
-  ].flatMap(sourceOf)
+  ].flatMap((sample) => sourceOf(sample, files))
   if (videos.length > 0) return { status: 'done', videos }
   const reasons = listOf(said?.['raiMediaFilteredReasons']).filter((reason) => typeof reason === 'string')
   const message = reasons.length > 0 ? reasons.join(' ') : ''
@@ -154,22 +158,27 @@ function stateOf(body: unknown): VideoState | null {
   }
 }
 
-function progressOf(operation: RawJson): number | null {
-  const percent = objectOf(operation['metadata'])?.['progressPercent']
+function progressOf(job: RawJson): number | null {
+  const percent = objectOf(job['metadata'])?.['progressPercent']
   return typeof percent === 'number' && percent >= 0 && percent <= 100 ? Math.floor(percent) : null
 }
 
-function sourceOf(sample: unknown): readonly VideoSource[] {
+function sourceOf(sample: unknown, files: JobFiles): readonly VideoSource[] {
   const video = objectOf(objectOf(sample)?.['video']) ?? objectOf(sample)
   const url = textOf(video?.['uri'])
-  const encoded = textOf(video?.['bytesBase64Encoded']) ?? textOf(video?.['encodedVideo'])
-  if (encoded !== null && encoded !== '')
-    return [
-      { bytes: Buffer.from(encoded, 'base64'), mediaType: textOf(video?.['mimeType']) ?? textOf(video?.['encoding']) },
-    ]
+  const bytes = bytesOf(video?.['bytesBase64Encoded'], files) ?? bytesOf(video?.['encodedVideo'], files)
+  if (bytes !== null) return [{ bytes, mediaType: textOf(video?.['mimeType']) ?? textOf(video?.['encoding']) }]
   return url === null || url === '' ? [] : [{ url }]
 }
 
-async function* once(bytes: Buffer): AsyncIterable<Buffer> {
-  yield bytes
+/** A long text was lifted out of the answer as it came. */
+function bytesOf(encoded: unknown, files: JobFiles): readonly Buffer[] | null {
+  const [place] = listOf(encoded)
+  if (typeof place === 'number') return files[place] ?? null
+  const text = textOf(encoded)
+  return text === null || text === '' ? null : [Buffer.from(text, 'base64')]
+}
+
+async function* each(parts: readonly Buffer[]): AsyncIterable<Buffer> {
+  yield* parts
 }

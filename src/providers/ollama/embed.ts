@@ -1,6 +1,6 @@
-import { inputUsage } from '../../kinds/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import type { AttemptFailure } from '../adapter.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
   isFailure,
@@ -8,12 +8,11 @@ import {
   vectorList,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
-} from '../embeddings-protocol.ts'
-import type { LiftedJson } from '../lifted-json.ts'
-import { objectOf, type RawJson } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
-import { failure } from '../transport.ts'
-import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+} from '../ports/embeddings-protocol.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
+import { objectOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Ollama's own `/api/embed`. Without `truncate: false` a text beyond its context would be cut without a word. */
 export function ollamaEmbed(now: () => number): EmbeddingsProtocol {

@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatPart } from '../../kinds/chat-request.ts'
-import { UnsendableError } from '../native.ts'
-import { toolInput } from '../tool-input.ts'
+import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { toolInput } from '../answers/tool-input.ts'
 
 type Body = Readonly<Record<string, unknown>>
 

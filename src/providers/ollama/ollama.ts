@@ -1,46 +1,63 @@
-import type { Adapter } from '../adapter.ts'
-import { askEmbeddings } from '../embeddings-call.ts'
-import { callNative, createNative, type NativeProtocol } from '../native.ts'
-import { NdjsonDecoder } from '../ndjson-decoder.ts'
-import { reasoningWish } from '../reasoning-wish.ts'
-import type { Transport } from '../transport.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { reasoningWish } from '../answers/reasoning-wish.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askEmbeddings } from '../upstream/embeddings.ts'
+import { askChat, askEvents, type ChatProtocol } from '../upstream/events.ts'
+import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
 import { ollamaEmbed } from './embed.ts'
-import { OLLAMA_PARAMETERS } from './parameters.ts'
 import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
 
+/** Parameters that Ollama's chat protocol carries, by OpenRouter's names; an endpoint may list fewer. */
+const PARAMETERS = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+  'stop',
+  'tools',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+]
+
 /** Ollama's own chat and embed, and its `/api/generate` for completions. */
-export function createOllama(transport: Transport, now: () => number): Adapter {
+export function createOllama({ transport, files, now }: AdapterPorts): Adapter {
   const protocol = ollamaProtocol(now)
-  const embed = ollamaEmbed(now)
+  const chat = askChat(protocol, transport)
   return {
-    ...createNative(protocol, transport),
+    name: 'ollama',
+    parameters: { ...NO_PARAMETERS, chat: PARAMETERS, embeddings: ['dimensions'] },
+    chat,
+    chatImages: imagesOverChat(chat, files),
     completions: {
       takesList: false,
-      ask: (call, sink) => {
-        const reader = (): OllamaReader => new OllamaReader({ generationId: '', hidesReasoning: true }, now)
-        return callNative(
+      ask: (call, sink) =>
+        askEvents(
           transport,
+          { endpoint: call.endpoint, streaming: call.request.chat.stream },
           {
-            endpoint: call.endpoint,
-            streaming: call.request.chat.stream,
             request: () => generateRequest(call),
-            reader,
+            reader: () => new OllamaReader({ generationId: '', hidesReasoning: true }, now),
             decoder: protocol.decoder,
           },
           sink,
-        )
-      },
+        ),
     },
-    unitParameters: { embeddings: ['dimensions'] },
-    embeddings: (call, sink) => askEmbeddings(embed, transport, call, sink),
+    embeddings: askEmbeddings(ollamaEmbed(now), transport),
   }
 }
 
-export function ollamaProtocol(now: () => number): NativeProtocol {
+export function ollamaProtocol(now: () => number): ChatProtocol {
   return {
-    name: 'ollama',
-    supportedParameters: OLLAMA_PARAMETERS,
     request: ollamaRequest,
     reader: ({ generationId, request }) =>
       new OllamaReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),

@@ -1,11 +1,11 @@
-import type { AnswerEvent } from '../../kinds/answer-event.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { NativeReader } from '../native.ts'
-import { readToolCall } from '../openai-delta.ts'
-import { listOf, objectOf, parseJson, textOf, type RawJson } from '../raw-json.ts'
-import { toolCallId } from '../tool-call-id.ts'
-import { failure, type UpstreamHeaders } from '../transport.ts'
-import { eventFailure, upstreamFailure } from '../upstream-error.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { EventReader } from '../upstream/events.ts'
+import { readToolCall } from '../openai/delta.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import { toolCallId } from '../answers/tool-call-id.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { ollamaUsage } from './usage.ts'
 
 /** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
@@ -22,7 +22,7 @@ export interface OllamaView {
  * Reads one answer of Ollama's: of `/api/chat`, or of `/api/generate`, which has its text in `response`. A plain answer
  * is a stream of one line.
  */
-export class OllamaReader implements NativeReader {
+export class OllamaReader implements EventReader {
   readonly #view: OllamaView
   readonly #now: () => number
   #callCount = 0
@@ -41,9 +41,7 @@ export class OllamaReader implements NativeReader {
 
   message(data: Buffer): Read {
     const line = objectOf(parseJson(data))
-    return line === null
-      ? failure('garbage', null, `not a JSON object: ${data.subarray(0, 200).toString('utf8')}`)
-      : this.#read(line)
+    return line === null ? garbage('not a JSON object', data) : this.#read(line)
   }
 
   ended(): AttemptFailure | null {

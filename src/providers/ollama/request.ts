@@ -1,8 +1,8 @@
-import type { ChatRequest, ChatTool } from '../../kinds/chat-request.ts'
-import type { ChatCall, CompletionsCall } from '../adapter.ts'
-import { UnsendableError, type NativeRequest } from '../native.ts'
-import { objectOf } from '../raw-json.ts'
-import { reasoningWish } from '../reasoning-wish.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
+import type { ChatCall, CompletionsCall } from '../ports/call.ts'
+import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
+import { objectOf } from '../wire/raw-json.ts'
+import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { ollamaMessages } from './messages.ts'
 
 type Takes = (name: string) => boolean
@@ -27,7 +27,7 @@ const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([
   ['max', 'high'],
 ])
 
-export function ollamaRequest(call: ChatCall): NativeRequest {
+export function ollamaRequest(call: ChatCall): JsonRequest {
   return {
     path: '/api/chat',
     body: bodyOf(call),
@@ -42,7 +42,7 @@ export function generateRequest({
   request: { chat, suffix },
   prompts,
   sendMaxTokens,
-}: CompletionsCall): NativeRequest {
+}: CompletionsCall): JsonRequest {
   if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
   const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
   const options = {

@@ -1,6 +1,6 @@
-import type { UsageReport } from '../../kinds/chat-answer.ts'
-import type { RawJson } from '../raw-json.ts'
-import { TokenReader } from '../token-reader.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 
 /**
  * The counts of an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts that are

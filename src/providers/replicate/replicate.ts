@@ -1,37 +1,43 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import type { VideoOrder } from '../../kinds/video-request.ts'
-import type { AttemptFailure } from '../adapter.ts'
-import type { JobHttp } from '../job-http.ts'
-import { UnsendableError } from '../native.ts'
-import { listOf, objectOf, textOf } from '../raw-json.ts'
-import type { UpstreamHeaders } from '../transport.ts'
-import { jobFailure, upstreamFailure } from '../upstream-error.ts'
-import { submissionOutcome, unsendable, videoState } from '../video-outcome.ts'
-import { optional, type SubmissionOutcome, type VideoSource, type VideoState, type VideoUpstream } from '../videos.ts'
+import type { VideoOperation } from '../../kinds/video/request.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import type { JobHttp } from '../wire/job-http.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { jobFailure, upstreamFailure } from '../wire/upstream-error.ts'
+import { submissionOutcome, submitSendable, videoState } from '../answers/video-outcome.ts'
+import {
+  optional,
+  VIDEO_PARAMETERS,
+  type SubmissionOutcome,
+  type VideoSource,
+  type VideoState,
+  type VideoUpstream,
+} from '../ports/video-upstream.ts'
 
-const PARAMETERS = [
-  'size',
-  'duration',
-  'resolution',
-  'aspect_ratio',
-  'frame_images',
-  'input_references',
-  'generate_audio',
-  'seed',
-]
 /** Logs of a long prediction are part of each answer. */
 const BODY_BYTES_MAX = 16 * 1_048_576
 const VERSION = /^[0-9a-f]{64}$/
 
+/** Replicate, which has jobs only. */
+export function createReplicate({ jobs, now }: AdapterPorts): Adapter {
+  return {
+    name: 'replicate',
+    parameters: { ...NO_PARAMETERS, video: VIDEO_PARAMETERS },
+    videos: replicateVideos(jobs, now),
+  }
+}
+
 /** Replicate's predictions. A model is `owner/name`, with `:version` behind it, or a version alone. */
-export function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
+function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
   const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
     upstreamFailure(status, body, headers, now())
   return {
-    supportedParameters: PARAMETERS,
-    submit: ({ endpoint, apiKey, order, signal }) =>
-      unsendable(
-        () => inputOf(endpoint, order),
+    submit: ({ endpoint, apiKey, operation, signal }) =>
+      submitSendable(
+        () => inputOf(endpoint, operation),
         async (input) => {
           const { path, version } = placeOf(endpoint.upstreamModel)
           const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
@@ -80,8 +86,9 @@ function placeOf(model: string): { readonly path: string; readonly version: stri
 }
 
 /** Names that most of its video models share; an endpoint lists those that its model has. */
-function inputOf(endpoint: Endpoint, order: VideoOrder): Readonly<Record<string, unknown>> {
-  const { prompt, duration, size, resolution, aspectRatio, frameImages, inputReferences, generateAudio, seed } = order
+function inputOf(endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
+  const { prompt, duration, size, resolution, aspectRatio, frameImages, inputReferences, generateAudio, seed } =
+    operation
   const firsts = frameImages.filter(({ frame }) => frame === 'first_frame')
   const lasts = frameImages.filter(({ frame }) => frame === 'last_frame')
   if (firsts.length > 1 || lasts.length > 1)

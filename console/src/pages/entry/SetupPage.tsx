@@ -1,4 +1,4 @@
-import { Alert, Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation, useNavigate } from '@tanstack/react-router'
@@ -9,9 +9,9 @@ import type { Answer } from '../../api/endpoint.ts'
 import { startSession, useAct } from '../../api/hooks.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { useSession } from '../../session.tsx'
+import { NewPasswordField, usePasswordCheck } from '../../parts/NewPasswordField.tsx'
 
-/** Behind a one-time link: the first administrator, an invited one, or a new password. */
+/** The page of a one-time link: for the first administrator, for an invited one, or for a new password. */
 export function SetupPage(): ReactNode {
   const { t } = useTranslation()
   const { searchStr } = useLocation()
@@ -39,31 +39,17 @@ export function SetupPage(): ReactNode {
   )
 }
 
-function SetupForm({
-  token,
-  answer,
-}: {
+interface SetupProps {
   readonly token: string
   readonly answer: Answer<'POST /cabinet/v1/setup/check'>
-}): ReactNode {
+}
+
+function SetupForm({ token, answer }: SetupProps): ReactNode {
   const { t } = useTranslation()
-  const { service } = useSession()
-  const { least, most } = service.password
-  const client = useQueryClient()
-  const navigate = useNavigate()
-  const setup = useAct('POST /cabinet/v1/setup', {
-    quiet: true,
-    done: (state) => {
-      startSession(client, state)
-      void navigate({ to: answer.purpose === 'password' ? '/' : '/security', replace: true })
-    },
-  })
+  const setup = useSetup(answer.purpose)
   const form = useForm({
     initialValues: { email: answer.email ?? '', password: '', code: '' },
-    validate: {
-      password: (value) =>
-        value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null,
-    },
+    validate: { password: usePasswordCheck() },
   })
   const problem = fieldFailure(setup.error, ['email', 'password', 'code'])
   return (
@@ -96,12 +82,8 @@ function SetupForm({
           {...form.getInputProps('email')}
           error={problem?.field === 'email' ? problem.message : null}
         />
-        <PasswordInput
+        <NewPasswordField
           label={t('entry.password')}
-          description={t('entry.password_length', { least, most })}
-          autoComplete="new-password"
-          required
-          visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
           {...form.getInputProps('password')}
           error={problem?.field === 'password' ? problem.message : form.errors['password']}
         />
@@ -121,4 +103,17 @@ function SetupForm({
       </Stack>
     </form>
   )
+}
+
+/** Sets the user up and signs them in. A new administrator continues at two-step sign-in, which they must turn on. */
+function useSetup(purpose: SetupProps['answer']['purpose']) {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  return useAct('POST /cabinet/v1/setup', {
+    quiet: true,
+    done: (state) => {
+      startSession(client, state)
+      void navigate({ to: purpose === 'password' ? '/' : '/security', replace: true })
+    },
+  })
 }

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { SignInAnswer } from '../../../../src/cabinet/contract.ts'
+import type { SignInAnswer } from '../../../../src/cabinet/session-contract.ts'
 import { startSession, useAct } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useSession } from '../../session.tsx'
@@ -18,7 +18,7 @@ export function SignInPage(): ReactNode {
   const fragment = new URLSearchParams(hash)
   const [ticket, setTicket] = useState(fragment.get('ticket'))
   useEffect(() => {
-    document.title = `${t('entry.sign_in')} · Tollgate`
+    document.title = `${t('entry.sign_in_title')} · Tollgate`
   }, [t])
   const arrived = (answer: SignInAnswer): void => {
     if (answer.status === 'code_required') return setTicket(answer.ticket)
@@ -29,7 +29,7 @@ export function SignInPage(): ReactNode {
   return (
     <Stack>
       <Title order={1} size="h2">
-        {t('entry.sign_in')}
+        {t('entry.sign_in_title')}
       </Title>
       {service.needs_setup && (
         <Alert color="yellow" title={t('entry.needs_setup')}>

@@ -1,4 +1,4 @@
-import { Alert, Button, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -8,30 +8,27 @@ import { startSession, useAct } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
+import { NewPasswordField, usePasswordCheck } from '../../parts/NewPasswordField.tsx'
 import { useSession } from '../../session.tsx'
 
 /** A new customer: name, e-mail, password. */
 export function SignUpPage(): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()
-  const { least, most } = service.password
   const client = useQueryClient()
   const signUp = useAct('POST /cabinet/v1/sign-up', { quiet: true, done: (state) => startSession(client, state) })
   const form = useForm({
     initialValues: { name: '', email: '', password: '' },
-    validate: {
-      password: (value) =>
-        value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null,
-    },
+    validate: { password: usePasswordCheck() },
   })
   useEffect(() => {
-    document.title = `${t('entry.sign_up')} · Tollgate`
+    document.title = `${t('entry.sign_up_title')} · Tollgate`
   }, [t])
   const problem = fieldFailure(signUp.error, ['email', 'password', 'name'])
   return (
     <Stack>
       <Title order={1} size="h2">
-        {t('entry.sign_up')}
+        {t('entry.sign_up_title')}
       </Title>
       {service.signup === 'closed' ? (
         <Alert color="yellow">{t('entry.closed')}</Alert>
@@ -60,12 +57,8 @@ export function SignUpPage(): ReactNode {
               {...form.getInputProps('email')}
               error={problem?.field === 'email' ? problem.message : form.errors['email']}
             />
-            <PasswordInput
+            <NewPasswordField
               label={t('entry.password')}
-              description={t('entry.password_length', { least, most })}
-              autoComplete="new-password"
-              required
-              visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
               {...form.getInputProps('password')}
               error={problem?.field === 'password' ? problem.message : form.errors['password']}
             />

@@ -1,7 +1,7 @@
 import { SegmentedControl, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Summary } from '../../../../src/cabinet/contract.ts'
+import type { Summary } from '../../../../src/cabinet/summary-contract.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -10,7 +10,7 @@ import { LANGUAGES, snippet, type SnippetLanguage } from './snippet.ts'
 
 const PLACEHOLDER = 'sk-tg-…'
 
-/** The first request, ready to paste; with the real key right after one was made. */
+/** The first request, ready to paste. Right after a key was created, the request contains it. */
 export function FirstRequest({
   summary,
   apiKey,

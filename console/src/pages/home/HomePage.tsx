@@ -2,7 +2,7 @@ import { Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Summary } from '../../../../src/cabinet/contract.ts'
+import type { Summary } from '../../../../src/cabinet/summary-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { LimitBar } from '../../parts/LimitBar.tsx'
@@ -17,7 +17,7 @@ import { FirstRequest } from './FirstRequest.tsx'
 
 const REFRESH_MS = 30_000
 
-/** Where the money stands and where it goes. */
+/** The balance and recent spending. */
 export function HomePage(): ReactNode {
   const { t } = useTranslation()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })

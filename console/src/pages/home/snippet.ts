@@ -8,7 +8,7 @@ export interface SnippetFacts {
   readonly model: string
 }
 
-/** A first chat request as it is pasted into a shell or a file. */
+/** A first chat request, ready to be pasted into a shell or a file. */
 export function snippet(language: SnippetLanguage, { base, key, model }: SnippetFacts): string {
   switch (language) {
     case 'curl':

@@ -1,8 +1,8 @@
 import { Button, Group, MultiSelect, SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { useForm, type UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/contract.ts'
+import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -20,7 +20,7 @@ interface Values {
   readonly kind: LimitKind
   readonly limit: string
   readonly reset: LimitReset
-  /** `YYYY-MM-DD`: the last day it works; empty = for ever. */
+  /** `YYYY-MM-DD`: the last day on which the key works; empty = for ever. */
   readonly expires: string
   readonly models: string[]
 }
@@ -53,7 +53,6 @@ export function KeyForm({
     if (edited === null) create.mutate({ body })
     else change.mutate({ params: { id: edited.id }, body })
   }
-  const periodic = form.values.kind === 'periodic'
   return (
     <form onSubmit={form.onSubmit(submit)}>
       <Stack>
@@ -67,40 +66,7 @@ export function KeyForm({
           {...form.getInputProps('name')}
           error={problem?.message ?? form.errors['name']}
         />
-        <div>
-          <Text size="sm" fw={500} mb={4}>
-            {t('keys.limit')}
-          </Text>
-          <SegmentedControl
-            fullWidth
-            data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
-            aria-label={t('keys.limit')}
-            {...form.getInputProps('kind')}
-          />
-        </div>
-        {form.values.kind !== 'none' && (
-          <div className={css.fields}>
-            <NumberField
-              label={t('keys.amount')}
-              unit="₽"
-              decimals={6}
-              least={0}
-              required
-              {...form.getInputProps('limit')}
-            />
-            {periodic && (
-              <Select
-                label={t('keys.reset')}
-                allowDeselect={false}
-                data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({
-                  value,
-                  label: t(`keys.reset_${value}`),
-                }))}
-                {...form.getInputProps('reset')}
-              />
-            )}
-          </div>
-        )}
+        <LimitFields form={form} />
         <DayField
           label={t('keys.expiry')}
           description={t('keys.expiry_hint')}
@@ -124,6 +90,50 @@ export function KeyForm({
         </Group>
       </Stack>
     </form>
+  )
+}
+
+/** Whether the key has a limit, how much it is, and when it starts again. */
+function LimitFields({ form }: { readonly form: UseFormReturnType<Values> }): ReactNode {
+  const { t } = useTranslation()
+  const { kind } = form.values
+  return (
+    <>
+      <div>
+        <Text size="sm" fw={500} mb={4}>
+          {t('keys.limit')}
+        </Text>
+        <SegmentedControl
+          fullWidth
+          data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
+          aria-label={t('keys.limit')}
+          {...form.getInputProps('kind')}
+        />
+      </div>
+      {kind !== 'none' && (
+        <div className={css.fields}>
+          <NumberField
+            label={t('keys.amount')}
+            unit="₽"
+            decimals={6}
+            least={0}
+            required
+            {...form.getInputProps('limit')}
+          />
+          {kind === 'periodic' && (
+            <Select
+              label={t('keys.reset')}
+              allowDeselect={false}
+              data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({
+                value,
+                label: t(`keys.reset_${value}`),
+              }))}
+              {...form.getInputProps('reset')}
+            />
+          )}
+        </div>
+      )}
+    </>
   )
 }
 

@@ -1,14 +1,14 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key } from '../../../../src/cabinet/contract.ts'
+import type { Key } from '../../../../src/cabinet/key-contract.ts'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 
 type Limited = Pick<Key, 'limit' | 'limit_reset' | 'limit_remaining' | 'usage'>
 
-/** Usage against the limit, as a bar; the sum alone where there is none. */
+/** Usage and limit as a bar. A key without a limit shows only its usage. */
 export function KeyUsage({ apiKey }: { readonly apiKey: Limited }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

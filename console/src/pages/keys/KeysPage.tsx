@@ -1,9 +1,10 @@
-import { ActionIcon, Button, Menu, Modal, Text } from '@mantine/core'
+import { ActionIcon, Button, Menu, Text } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key, NewKey } from '../../../../src/cabinet/contract.ts'
+import type { Key, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { EditIcon, LogIcon, MoreIcon, PlusIcon, PowerIcon, TrashIcon } from '../../parts/icons.ts'
 import { MenuItemLink } from '../../parts/links.tsx'
@@ -15,7 +16,7 @@ import css from '../../style/layout.module.css'
 import { KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
 
-/** Comes with the first key that is made or changed: its calendar and pickers are a fifth of the page. */
+/** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
 const KeyForm = lazy(async () => ({ default: (await import('./KeyForm.tsx')).KeyForm }))
 
 /** The account's API keys. */
@@ -36,12 +37,11 @@ export function KeysPage(): ReactNode {
       <Loaded of={keys} height={320}>
         {({ data }) => <KeyList keys={data} edit={setEdited} />}
       </Loaded>
-      <Modal
+      <Dialog
         opened={edited !== null}
         onClose={close}
         title={edited === 'new' ? t('keys.create') : t('keys.edit')}
         size="lg"
-        closeButtonProps={{ 'aria-label': t('common.close') }}
       >
         {edited !== null && (
           <Suspense fallback={<Outline height={360} />}>
@@ -54,7 +54,7 @@ export function KeysPage(): ReactNode {
             />
           </Suspense>
         )}
-      </Modal>
+      </Dialog>
       <ShownOnce made={made} close={() => setMade(null)} />
     </Page>
   )

@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { NewKey } from '../../../../src/cabinet/contract.ts'
+import type { NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { FirstRequest } from '../home/FirstRequest.tsx'
 
-/** A new key in full, this once; closing it takes an own step. */
+/** A new key in full. It is shown only this time, so only the button closes it. */
 export function ShownOnce({
   made,
   close,

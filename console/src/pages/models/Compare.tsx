@@ -1,8 +1,10 @@
-import { Modal, ScrollArea, Table } from '@mantine/core'
+import { ScrollArea, Table } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelRow } from '../../../../src/cabinet/contract.ts'
+import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+import { bestOf } from './find-models.ts'
 import { PriceLines } from './PriceLines.tsx'
 import { modalityTexts } from './modality-text.ts'
 
@@ -17,60 +19,9 @@ export function Compare({
   readonly close: () => void
 }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
-  const best = (
-    model: ModelRow,
-    value: (endpoint: ModelRow['endpoints'][number]) => number | null,
-    pick: (...values: number[]) => number,
-  ): number | null => {
-    const known = model.endpoints.map(value).filter((each) => each !== null)
-    return known.length === 0 ? null : pick(...known)
-  }
-  const lines: readonly (readonly [name: string, value: (model: ModelRow) => ReactNode])[] = [
-    [t('models.type'), ({ type }) => t(`type.${type}`)],
-    [t('models.context'), (model) => (model.context_length === null ? '–' : format.number(model.context_length))],
-    [
-      t('models.most_output'),
-      (model) => (model.max_completion_tokens === null ? '–' : format.number(model.max_completion_tokens)),
-    ],
-    [t('models.takes'), (model) => modalityTexts(model.input_modalities)],
-    [t('models.gives'), (model) => modalityTexts(model.output_modalities)],
-    [t('models.prices'), ({ prices }) => <PriceLines prices={prices} />],
-    [t('models.providers'), ({ endpoints }) => endpoints.map((endpoint) => endpoint.provider_name).join(', ')],
-    [
-      t('models.uptime'),
-      (model) =>
-        shown(
-          best(model, (endpoint) => endpoint.uptime_1d, Math.max),
-          (value) => format.percent(value / 100),
-        ),
-    ],
-    [
-      t('models.ttft'),
-      (model) =>
-        shown(
-          best(model, ({ ttft_ms: ttft }) => ttft?.p50 ?? null, Math.min),
-          (value) => format.duration(value),
-        ),
-    ],
-    [
-      t('models.throughput'),
-      (model) =>
-        shown(
-          best(model, ({ throughput }) => throughput?.p50 ?? null, Math.max),
-          (value) => t('request.per_second', { tokens: format.number(value) }),
-        ),
-    ],
-    [t('models.created'), ({ created }) => format.date(created)],
-  ]
+  const facts = useFacts()
   return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      title={t('models.compare_title')}
-      size="auto"
-      closeButtonProps={{ 'aria-label': t('common.close') }}
-    >
+    <Dialog opened={opened} onClose={close} title={t('models.compare_title')} size="auto">
       <ScrollArea viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('models.compare_title') }}>
         <Table miw={180 + models.length * 190} withRowBorders>
           <Table.Thead>
@@ -84,7 +35,7 @@ export function Compare({
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {lines.map(([name, value]) => (
+            {facts.map(([name, value]) => (
               <Table.Tr key={name}>
                 <Table.Th scope="row">{name}</Table.Th>
                 {models.map((model) => (
@@ -95,8 +46,49 @@ export function Compare({
           </Table.Tbody>
         </Table>
       </ScrollArea>
-    </Modal>
+    </Dialog>
   )
+}
+
+/** The facts that are compared, each with its value for one model. */
+function useFacts(): readonly (readonly [name: string, value: (model: ModelRow) => ReactNode])[] {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const number = (value: number): string => format.number(value)
+  return [
+    [t('models.type'), ({ type }) => t(`type.${type}`)],
+    [t('models.context'), (model) => shown(model.context_length, number)],
+    [t('models.most_output'), (model) => shown(model.max_completion_tokens, number)],
+    [t('models.takes'), (model) => modalityTexts(model.input_modalities)],
+    [t('models.gives'), (model) => modalityTexts(model.output_modalities)],
+    [t('models.prices'), ({ prices }) => <PriceLines prices={prices} />],
+    [t('models.providers'), ({ endpoints }) => endpoints.map((endpoint) => endpoint.provider_name).join(', ')],
+    [
+      t('models.uptime'),
+      (model) =>
+        shown(
+          bestOf(model, (endpoint) => endpoint.uptime_1d, Math.max),
+          (value) => format.percent(value / 100),
+        ),
+    ],
+    [
+      t('models.ttft'),
+      (model) =>
+        shown(
+          bestOf(model, ({ ttft_ms: ttft }) => ttft?.p50 ?? null, Math.min),
+          (value) => format.duration(value),
+        ),
+    ],
+    [
+      t('models.throughput'),
+      (model) =>
+        shown(
+          bestOf(model, ({ throughput }) => throughput?.p50 ?? null, Math.max),
+          (value) => t('request.per_second', { tokens: format.number(value) }),
+        ),
+    ],
+    [t('models.created'), ({ created }) => format.date(created)],
+  ]
 }
 
 function shown(value: number | null, text: (value: number) => string): string {

@@ -2,18 +2,19 @@ import { Button, Checkbox, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelRow } from '../../../../src/cabinet/contract.ts'
+import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import { List } from '../../parts/List.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
+import { bestOf } from './find-models.ts'
 import { PriceLines } from './PriceLines.tsx'
 
 const SHOWN_FIRST = 60
 
 export interface ModelListProps {
   readonly models: readonly ModelRow[]
-  /** How many there are without filters. */
+  /** The number of models without filters. */
   readonly all: number
   readonly chosen: readonly string[]
   readonly toggle: (id: string) => void
@@ -37,22 +38,7 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
           {
             id: 'model',
             title: t('usage.model'),
-            cell: ({ id, name, allowed }) => (
-              <div>
-                <Link to="/model/$" params={{ _splat: id }}>
-                  {name}
-                </Link>
-                {!allowed && (
-                  <>
-                    {' '}
-                    <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>
-                  </>
-                )}
-                <Text size="xs" c="dimmed" className={css.mono ?? ''}>
-                  {id}
-                </Text>
-              </div>
-            ),
+            cell: (model) => <ModelName model={model} />,
           },
           { id: 'type', title: t('models.type'), cell: ({ type }) => t(`type.${type}`) },
           {
@@ -76,11 +62,10 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
             id: 'uptime',
             title: t('models.uptime'),
             end: true,
-            cell: ({ endpoints }) =>
-              uptimeOf(
-                endpoints.map((endpoint) => endpoint.uptime_1d),
-                (share) => format.percent(share),
-              ),
+            cell: (model) => {
+              const uptime = bestOf(model, (endpoint) => endpoint.uptime_1d, Math.max)
+              return uptime === null ? '–' : format.percent(uptime / 100)
+            },
           },
           {
             id: t('models.compare_short'),
@@ -106,7 +91,22 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
   )
 }
 
-function uptimeOf(percents: readonly (number | null)[], shown: (share: number) => string): string {
-  const known = percents.filter((percent) => percent !== null)
-  return known.length === 0 ? '–' : shown(Math.max(...known) / 100)
+function ModelName({ model: { id, name, allowed } }: { readonly model: ModelRow }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <div>
+      <Link to="/model/$" params={{ _splat: id }}>
+        {name}
+      </Link>
+      {!allowed && (
+        <>
+          {' '}
+          <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>
+        </>
+      )}
+      <Text size="xs" c="dimmed" className={css.mono ?? ''}>
+        {id}
+      </Text>
+    </div>
+  )
 }

@@ -2,7 +2,7 @@ import { Badge, Group, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelEndpoint, ModelRow } from '../../../../src/cabinet/contract.ts'
+import type { ModelEndpoint, ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { Facts } from '../../parts/Facts.tsx'
@@ -19,7 +19,7 @@ import { FirstRequest } from '../home/FirstRequest.tsx'
 import { PriceLines } from './PriceLines.tsx'
 import { modalityTexts } from './modality-text.ts'
 
-/** One model: what it takes and gives, what it costs, who serves it and how well. */
+/** One model: its inputs and outputs, its prices, its providers and their health. */
 export function ModelPage(): ReactNode {
   const { t } = useTranslation()
   const { _splat: id = '' } = useParams({ from: '/model/$' })

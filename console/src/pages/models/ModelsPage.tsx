@@ -1,19 +1,22 @@
 import { Button, Checkbox, Select, TextInput } from '@mantine/core'
 import { useDeferredValue, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelRow } from '../../../../src/cabinet/contract.ts'
+import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import { MODEL_TYPES } from '../../../../src/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
 import { SearchIcon } from '../../parts/icons.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
 import { Compare } from './Compare.tsx'
-import { MODEL_TYPES, ORDERS, shownModels, type Order } from './find-models.ts'
+import { ORDERS, shownModels, type ModelWish } from './find-models.ts'
 import { ModelList } from './ModelList.tsx'
 
 const COMPARED_MAX = 4
+/** Least lengths of the context, in tokens. */
+const CONTEXTS = [32_000, 128_000, 200_000, 1_000_000] as const
 
-/** The catalogue: searched, filtered, ordered and compared in the browser. */
+/** The catalogue. The browser itself searches, filters, sorts and compares it. */
 export function ModelsPage(): ReactNode {
   const { t } = useTranslation()
   const models = useRead('GET /cabinet/v1/models', {})
@@ -26,87 +29,20 @@ export function ModelsPage(): ReactNode {
   )
 }
 
+const NO_WISH: ModelWish = { text: '', type: null, provider: null, context: null, order: 'name', allowedOnly: false }
+
 function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
   const { t } = useTranslation()
-  const [text, setText] = useState('')
-  const [type, setType] = useState<string | null>(null)
-  const [provider, setProvider] = useState<string | null>(null)
-  const [context, setContext] = useState<string | null>(null)
-  const [order, setOrder] = useState<Order>('name')
-  const [allowedOnly, setAllowedOnly] = useState(false)
+  const [wish, setWish] = useState(NO_WISH)
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [comparing, setComparing] = useState(false)
-  const search = useDeferredValue(text)
-  const shown = shownModels(models, {
-    text: search,
-    type,
-    provider,
-    context: context === null ? null : Number(context),
-    order,
-    allowedOnly,
-  })
-  const providers = [
-    ...new Map(
-      models.flatMap(({ endpoints }) =>
-        endpoints.map((endpoint) => [endpoint.provider, endpoint.provider_name] as const),
-      ),
-    ),
-  ]
+  const text = useDeferredValue(wish.text)
+  const shown = shownModels(models, { ...wish, text })
   const toggle = (id: string): void =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-COMPARED_MAX))
-  const clear = { clearable: true, clearButtonProps: { 'aria-label': t('common.clear') } }
   return (
     <>
-      <div className={css.fields}>
-        <TextInput
-          type="search"
-          label={t('common.search')}
-          leftSection={<SearchIcon size={16} />}
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
-        />
-        <Select
-          label={t('models.type')}
-          placeholder={t('log.any')}
-          {...clear}
-          value={type}
-          onChange={setType}
-          data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
-        />
-        <Select
-          label={t('log.filter_provider')}
-          placeholder={t('log.any')}
-          {...clear}
-          searchable
-          value={provider}
-          onChange={setProvider}
-          data={providers.map(([value, label]) => ({ value, label }))}
-        />
-        <Select
-          label={t('models.context_from')}
-          placeholder={t('log.any')}
-          {...clear}
-          value={context}
-          onChange={setContext}
-          data={['32000', '128000', '200000', '1000000'].map((value) => ({
-            value,
-            label: `${Number(value) / 1_000}K`,
-          }))}
-        />
-        <Select
-          label={t('models.order')}
-          allowDeselect={false}
-          value={order}
-          onChange={(value) => setOrder(ORDERS.find((known) => known === value) ?? 'name')}
-          data={ORDERS.map((value) => ({ value, label: t(`models.order_${value}`) }))}
-        />
-        <Checkbox
-          label={t('models.allowed_only')}
-          checked={allowedOnly}
-          onChange={({ currentTarget }) => setAllowedOnly(currentTarget.checked)}
-          mb={8}
-        />
-      </div>
+      <Filters models={models} wish={wish} change={(part) => setWish((before) => ({ ...before, ...part }))} />
       {chosen.length > 0 && (
         <div>
           <Button onClick={() => setComparing(true)} disabled={chosen.length < 2}>
@@ -125,4 +61,70 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactN
       />
     </>
   )
+}
+
+interface FiltersProps {
+  readonly models: readonly ModelRow[]
+  readonly wish: ModelWish
+  readonly change: (part: Partial<ModelWish>) => void
+}
+
+function Filters({ models, wish, change }: FiltersProps): ReactNode {
+  const { t } = useTranslation()
+  const clear = { clearable: true, clearButtonProps: { 'aria-label': t('common.clear') } }
+  return (
+    <div className={css.fields}>
+      <TextInput
+        type="search"
+        label={t('common.search')}
+        leftSection={<SearchIcon size={16} />}
+        value={wish.text}
+        onChange={({ currentTarget }) => change({ text: currentTarget.value })}
+      />
+      <Select
+        label={t('models.type')}
+        placeholder={t('log.any')}
+        {...clear}
+        value={wish.type}
+        onChange={(type) => change({ type })}
+        data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
+      />
+      <Select
+        label={t('log.filter_provider')}
+        placeholder={t('log.any')}
+        {...clear}
+        searchable
+        value={wish.provider}
+        onChange={(provider) => change({ provider })}
+        data={providersOf(models)}
+      />
+      <Select
+        label={t('models.context_from')}
+        placeholder={t('log.any')}
+        {...clear}
+        value={wish.context === null ? null : String(wish.context)}
+        onChange={(context) => change({ context: context === null ? null : Number(context) })}
+        data={CONTEXTS.map((tokens) => ({ value: String(tokens), label: `${tokens / 1_000}K` }))}
+      />
+      <Select
+        label={t('models.order')}
+        allowDeselect={false}
+        value={wish.order}
+        onChange={(value) => change({ order: ORDERS.find((known) => known === value) ?? 'name' })}
+        data={ORDERS.map((value) => ({ value, label: t(`models.order_${value}`) }))}
+      />
+      <Checkbox
+        label={t('models.allowed_only')}
+        checked={wish.allowedOnly}
+        onChange={({ currentTarget }) => change({ allowedOnly: currentTarget.checked })}
+        mb={8}
+      />
+    </div>
+  )
+}
+
+function providersOf(models: readonly ModelRow[]): { value: string; label: string }[] {
+  const endpoints = models.flatMap((model) => model.endpoints)
+  const names = new Map(endpoints.map((endpoint) => [endpoint.provider, endpoint.provider_name]))
+  return [...names].map(([value, label]) => ({ value, label }))
 }

@@ -1,14 +1,6 @@
-import type { ModelRow, ModelType, Prices } from '../../../../src/cabinet/contract.ts'
+import type { ModelEndpoint, ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import { MODEL_TYPE_TABLE } from '../../../../src/model-types.ts'
 
-export const MODEL_TYPES: readonly ModelType[] = [
-  'chat',
-  'embeddings',
-  'image',
-  'tts',
-  'transcription',
-  'rerank',
-  'video',
-]
 export const ORDERS = ['name', 'cheap', 'context', 'new', 'fast'] as const
 export type Order = (typeof ORDERS)[number]
 
@@ -22,7 +14,7 @@ export interface ModelWish {
   readonly allowedOnly: boolean
 }
 
-/** The models that the wish is for, in its order. Each word of the text must stand in the id, name or an alias. */
+/** The models that a user wishes to see, in the wished order. The id, name or aliases contain each word of the text. */
 export function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly ModelRow[] {
   const words = wish.text
     .toLowerCase()
@@ -44,25 +36,29 @@ export function shownModels(models: readonly ModelRow[], wish: ModelWish): reado
 
 const COMPARE: Readonly<Record<Order, (a: ModelRow, b: ModelRow) => number>> = {
   name: (a, b) => a.name.localeCompare(b.name),
-  cheap: (a, b) => mainPrice(a.prices) - mainPrice(b.prices),
+  cheap: (a, b) => mainPrice(a) - mainPrice(b),
   context: (a, b) => (b.context_length ?? 0) - (a.context_length ?? 0),
   new: (a, b) => b.created.localeCompare(a.created),
   fast: (a, b) => bestSpeed(b) - bestSpeed(a),
 }
 
-/** What is paid first for this kind of model: the number to order by, never to charge by. */
-function mainPrice(prices: Prices): number {
-  const price =
-    prices['prompt'] ??
-    prices['characters'] ??
-    prices['image_output'] ??
-    prices['second'] ??
-    prices['video_second'] ??
-    prices['search'] ??
-    prices['request']
+/** The main price of a model of this type. It is only good for sorting: charges are never computed with it. */
+function mainPrice({ type, prices }: ModelRow): number {
+  const keys = ['prompt', ...MODEL_TYPE_TABLE[type].complete.map(([first]) => first ?? '')]
+  const price = keys.map((key) => prices[key]).find((each) => each !== undefined)
   return price === undefined ? Infinity : Number(price)
 }
 
-function bestSpeed({ endpoints }: ModelRow): number {
-  return Math.max(-1, ...endpoints.map(({ throughput }) => throughput?.p50 ?? -1))
+function bestSpeed(model: ModelRow): number {
+  return bestOf(model, ({ throughput }) => throughput?.p50 ?? null, Math.max) ?? -1
+}
+
+/** The best value that an endpoint of the model has; null = no endpoint has one. */
+export function bestOf(
+  { endpoints }: ModelRow,
+  value: (endpoint: ModelEndpoint) => number | null,
+  pick: (...values: number[]) => number,
+): number | null {
+  const known = endpoints.map(value).filter((each) => each !== null)
+  return known.length === 0 ? null : pick(...known)
 }

@@ -1,8 +1,11 @@
 import i18n from 'i18next'
+import { MODALITIES, type Modality } from '../../../../src/model-types.ts'
 
-/** What a model takes or gives, in the reader's language; a word of the catalogue that has no text stays as it is. */
+/** A model's input or output in the reader's language; a word that is not in the table stays unchanged. */
 export function modalityTexts(modalities: readonly string[]): string {
-  return modalities
-    .map((name) => (i18n.exists(`modality.${name}`) ? i18n.t(`modality.${name}` as 'modality.text') : name))
-    .join(', ')
+  return modalities.map((name) => (isModality(name) ? i18n.t(`modality.${name}`) : name)).join(', ')
+}
+
+function isModality(name: string): name is Modality {
+  return Object.hasOwn(MODALITIES, name)
 }

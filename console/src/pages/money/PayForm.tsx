@@ -2,7 +2,7 @@ import { Button, Chip, Group, Select, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { PaymentMethod } from '../../../../src/cabinet/payment-contract.ts'
+import type { PaymentMethod } from '../../../../src/cabinet/money-contract.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
@@ -12,14 +12,14 @@ import { useFormat } from '../../parts/use-format.ts'
 const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
 const FIRST_AMOUNT = 1_000
 
-/** An amount, then the payment provider's own page. */
+/** A form for the amount. It leads to the page of the payment provider. */
 export function PayForm({ methods }: { readonly methods: readonly PaymentMethod[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const pay = useAct('POST /cabinet/v1/payments', {
     quiet: true,
     done: ({ confirmation_url: url, id }) => {
-      // Never to anything but a web page, whatever the answer says.
+      // The address must be a web page, whatever the answer says.
       if (url !== null && /^https?:\/\//.test(url)) window.location.assign(url)
       else window.location.assign(`/top-up?payment=${encodeURIComponent(id)}`)
     },

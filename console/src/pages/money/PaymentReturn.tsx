@@ -9,7 +9,7 @@ const ASK_EVERY_MS = 3_000
 /** The payment provider itself is asked less often. */
 const CHECK_EVERY_MS = 10_000
 
-/** What became of the payment that the browser comes back from; asks until it is over. */
+/** The state of the payment from which the browser has returned. It asks again until the state is final. */
 export function PaymentReturn({ id }: { readonly id: string }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

@@ -6,7 +6,7 @@ import { useAct } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 
-/** A code for money. */
+/** A form to redeem a top-up code. */
 export function RedeemForm(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

@@ -15,12 +15,7 @@ export function StatementSheet({ statement }: { readonly statement: Statement })
   const { account, totals } = statement
   return (
     <>
-      <Section
-        title={t('statement.of', {
-          from: format.day(statement.from),
-          to: `${format.day(statement.to)} ${statement.to.slice(0, 4)}`,
-        })}
-      >
+      <Section title={t('statement.of', format.span(statement.from, statement.to))}>
         <div className={css.halves}>
           <Facts
             items={[

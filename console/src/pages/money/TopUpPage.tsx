@@ -2,7 +2,7 @@ import { Alert, Text } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Payment } from '../../../../src/cabinet/payment-contract.ts'
+import type { Payment } from '../../../../src/cabinet/money-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -18,7 +18,7 @@ import { RedeemForm } from './RedeemForm.tsx'
 
 const TONES: Readonly<Record<Payment['state'], Tone>> = { pending: 'warn', paid: 'good', cancelled: 'quiet' }
 
-/** Money in: by a payment provider where one is set up, by a code, or by the operator. */
+/** The ways to add money: a payment provider where one is set up, a code, or the operator. */
 export function TopUpPage(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

@@ -2,7 +2,7 @@ import { Button, Group, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key } from '../../../../src/admin/contract.ts'
+import type { Key } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { List } from '../../parts/List.tsx'
@@ -15,7 +15,7 @@ import { ShownOnce } from '../keys/ShownOnce.tsx'
 const RENEWS = ['GET /admin/v1/accounts/:id/keys'] as const
 const KEYS_MAX = 200
 
-/** A customer's keys, to help them: create, stop, delete. */
+/** The keys of an account. An administrator can create, disable and delete them. */
 export function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
   const { t } = useTranslation()
   const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)

@@ -1,8 +1,8 @@
 import { Button, MultiSelect, Select, Stack, Switch, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { useForm, type UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Account, AccountPatch } from '../../../../src/admin/contract.ts'
+import type { Account, AccountPatch } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
@@ -19,7 +19,7 @@ interface Values {
   readonly models: string[]
 }
 
-/** What an account is called and may do. */
+/** The name and the limits of an account. */
 export function AccountLimits({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
   const models = useRead('GET /admin/v1/models', {})
@@ -54,25 +54,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
           data={ids}
           {...form.getInputProps('model')}
         />
-        <Switch label={t('accounts.own_rate')} {...form.getInputProps('ownRate', { type: 'checkbox' })} />
-        {form.values.ownRate && (
-          <div className={css.fields}>
-            <NumberField
-              label={t('accounts.requests')}
-              decimals={0}
-              least={1}
-              required
-              {...form.getInputProps('requests')}
-            />
-            <NumberField
-              label={t('accounts.window')}
-              decimals={0}
-              least={1}
-              required
-              {...form.getInputProps('window')}
-            />
-          </div>
-        )}
+        <RateFields form={form} />
         <MultiSelect
           label={t('keys.models')}
           description={t('keys.models_hint')}
@@ -90,6 +72,23 @@ export function AccountLimits({ account }: { readonly account: Account }): React
         </div>
       </Stack>
     </form>
+  )
+}
+
+/** The rate limit of this account; without one the service's own holds. */
+function RateFields({ form }: { readonly form: UseFormReturnType<Values> }): ReactNode {
+  const { t } = useTranslation()
+  const whole = { decimals: 0, least: 1, required: true }
+  return (
+    <>
+      <Switch label={t('accounts.own_rate')} {...form.getInputProps('ownRate', { type: 'checkbox' })} />
+      {form.values.ownRate && (
+        <div className={css.fields}>
+          <NumberField label={t('accounts.requests')} {...whole} {...form.getInputProps('requests')} />
+          <NumberField label={t('accounts.window')} {...whole} {...form.getInputProps('window')} />
+        </div>
+      )}
+    </>
   )
 }
 

@@ -1,11 +1,12 @@
-import { Button, Modal, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Select, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Account, AccountStatus } from '../../../../src/admin/contract.ts'
+import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon, SearchIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
@@ -19,7 +20,7 @@ const PAGE_ROWS = 50
 const TYPING_MS = 200
 const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 
-/** Every customer's account. */
+/** All accounts of customers. */
 export function AccountsPage(): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState('')
@@ -82,14 +83,9 @@ export function AccountsPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal
-        opened={adding}
-        onClose={() => setAdding(false)}
-        title={t('accounts.create')}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
-      >
+      <Dialog opened={adding} onClose={() => setAdding(false)} title={t('accounts.create')}>
         <AddForm />
-      </Modal>
+      </Dialog>
     </OperatorPage>
   )
 }

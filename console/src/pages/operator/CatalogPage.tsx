@@ -1,30 +1,40 @@
 import { Button, FileButton, Group, JsonInput, Progress } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CatalogDocument } from '../../../../src/admin/contract.ts'
+import type { CatalogDocument } from '../../../../src/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
+import { CatalogWarnings, useCatalogWarnings } from './CatalogWarnings.tsx'
 import { Difference } from './Difference.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const RENEWS = [
   'GET /admin/v1/catalog',
+  'GET /admin/v1/catalog/warnings',
   'GET /admin/v1/models',
   'GET /admin/v1/settings',
   'GET /cabinet/v1/models',
 ] as const
 
-/** The whole catalogue as one document; nothing is applied before its difference was shown. */
+/** The whole catalogue as one document. The page shows the changes before it applies them. */
 export function CatalogPage(): ReactNode {
   const { t } = useTranslation()
   const catalog = useRead('GET /admin/v1/catalog', {})
+  const warnings = useCatalogWarnings()
   return (
     <OperatorPage title={t('nav.catalog_document')} lead={t('catalog.lead')}>
+      <CatalogWarnings warnings={warnings} />
       <BundledUpdate />
       <Loaded of={catalog} height={520}>
-        {(document) => <Editor key={catalog.dataUpdatedAt} document={document} />}
+        {(document) => (
+          <Editor
+            key={catalog.dataUpdatedAt}
+            document={document}
+            known={new Set(warnings.map(({ message }) => message))}
+          />
+        )}
       </Loaded>
     </OperatorPage>
   )
@@ -56,13 +66,24 @@ function BundledUpdate(): ReactNode {
     >
       {failure !== null && <Failed failure={failure} />}
       {look.data !== undefined && (
-        <Difference change={look.data} apply={() => apply.mutate({ body: {} })} busy={apply.isPending} />
+        <Difference
+          change={look.data}
+          apply={() => apply.mutate({ body: {} })}
+          busy={apply.isPending}
+          concerns={() => true}
+        />
       )}
     </Section>
   )
 }
 
-function Editor({ document }: { readonly document: CatalogDocument }): ReactNode {
+interface EditorProps {
+  readonly document: CatalogDocument
+  /** Messages of warnings that the page shows already. */
+  readonly known: ReadonlySet<string>
+}
+
+function Editor({ document, known }: EditorProps): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState(() => JSON.stringify(document, null, 2))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
@@ -115,7 +136,12 @@ function Editor({ document }: { readonly document: CatalogDocument }): ReactNode
         </Button>
       </Group>
       {look.data !== undefined && written !== null && (
-        <Difference change={look.data} apply={() => apply.mutate({ body: written })} busy={apply.isPending} />
+        <Difference
+          change={look.data}
+          apply={() => apply.mutate({ body: written })}
+          busy={apply.isPending}
+          concerns={({ message }) => !known.has(message)}
+        />
       )}
     </Section>
   )

@@ -1,9 +1,10 @@
-import { Alert, Button, Modal, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Code } from '../../../../src/admin/top-up-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { lastSecondOf } from '../../parts/zoned-day.ts'
 import { confirm } from '../../parts/confirm.tsx'
@@ -45,14 +46,9 @@ export function CodesPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal
-        opened={adding}
-        onClose={() => setAdding(false)}
-        title={t('codes.create')}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
-      >
+      <Dialog opened={adding} onClose={() => setAdding(false)} title={t('codes.create')}>
         <AddForm />
-      </Modal>
+      </Dialog>
     </OperatorPage>
   )
 }
@@ -124,48 +120,37 @@ function CodeState({ code }: { readonly code: Code }): ReactNode {
   )
 }
 
+interface Values {
+  readonly amount: string
+  readonly count: string
+  readonly uses: string
+  readonly expires: string
+  readonly note: string
+}
+
 function AddForm(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const { zone } = format
-  const form = useForm<{ amount: string; count: string; uses: string; expires: string; note: string }>({
-    initialValues: { amount: '1000', count: '1', uses: '1', expires: '', note: '' },
-  })
+  const form = useForm<Values>({ initialValues: { amount: '1000', count: '1', uses: '1', expires: '', note: '' } })
   const create = useAct('POST /admin/v1/codes', { quiet: true, renews: ['GET /admin/v1/codes'] })
-  if (create.data !== undefined) {
-    return (
-      <Stack>
-        <Alert color="yellow">{t('codes.shown_once')}</Alert>
-        <CopyBlock text={create.data.data.map(({ code }) => code).join('\n')} label={t('nav.codes')} />
-      </Stack>
-    )
+  if (create.data !== undefined) return <MadeCodes codes={create.data.data.map(({ code }) => code)} />
+  const ask = (values: Values): void => {
+    const body = bodyOf(values, format.zone)
+    confirm({
+      title: t('codes.create'),
+      text: t('codes.ask_create', {
+        count: format.number(body.count),
+        uses: format.number(body.uses_max),
+        amount: format.money(body.amount),
+        sum: format.money(body.amount * body.count * body.uses_max),
+      }),
+      act: t('codes.create'),
+      harmful: false,
+      onConfirm: () => create.mutate({ body }),
+    })
   }
   return (
-    <form
-      onSubmit={form.onSubmit(({ amount, count, uses, expires, note }) =>
-        confirm({
-          title: t('codes.create'),
-          text: t('codes.ask_create', {
-            count: format.number(Number(count)),
-            uses: format.number(Number(uses)),
-            amount: format.money(Number(amount)),
-            sum: format.money(Number(amount) * Number(count) * Number(uses)),
-          }),
-          act: t('codes.create'),
-          harmful: false,
-          onConfirm: () =>
-            create.mutate({
-              body: {
-                amount: Number(amount),
-                count: Number(count),
-                uses_max: Number(uses),
-                expires_at: lastSecondOf(expires, zone),
-                note: note.trim() === '' ? null : note.trim(),
-              },
-            }),
-        }),
-      )}
-    >
+    <form onSubmit={form.onSubmit(ask)}>
       <Stack>
         {create.isError && <Failed failure={create.error} />}
         <NumberField
@@ -200,4 +185,25 @@ function AddForm(): ReactNode {
       </Stack>
     </form>
   )
+}
+
+/** New codes in full, this one time. */
+function MadeCodes({ codes }: { readonly codes: readonly string[] }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Stack>
+      <Alert color="yellow">{t('codes.shown_once')}</Alert>
+      <CopyBlock text={codes.join('\n')} label={t('nav.codes')} />
+    </Stack>
+  )
+}
+
+function bodyOf({ amount, count, uses, expires, note }: Values, zone: string) {
+  return {
+    amount: Number(amount),
+    count: Number(count),
+    uses_max: Number(uses),
+    expires_at: lastSecondOf(expires, zone),
+    note: note.trim() === '' ? null : note.trim(),
+  }
 }

@@ -2,17 +2,21 @@ import { Alert, Button, Group } from '@mantine/core'
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CatalogChange } from '../../../../src/admin/contract.ts'
+import type { CatalogChange } from '../../../../src/admin/catalog-contract.ts'
+import type { CatalogWarning } from '../../../../src/catalog/catalog-warning.ts'
 import css from '../../style/layout.module.css'
+import { CatalogWarnings } from './CatalogWarnings.tsx'
 
 export interface DifferenceProps {
   readonly change: CatalogChange
   readonly apply: () => void
   readonly busy: boolean
+  /** Picks the warnings that concern this change; the answer has the warnings of the whole document. */
+  readonly concerns: (warning: CatalogWarning) => boolean
 }
 
-/** What would change, a line each, and the button that does it. */
-export function Difference({ change, apply, busy }: DifferenceProps): ReactNode {
+/** The changes, a line each, then the warnings and the button that applies the changes. */
+export function Difference({ change, apply, busy, concerns }: DifferenceProps): ReactNode {
   const { t } = useTranslation()
   if (change.changes.length === 0)
     return (
@@ -42,6 +46,7 @@ export function Difference({ change, apply, busy }: DifferenceProps): ReactNode 
           </div>
         ))}
       </div>
+      <CatalogWarnings warnings={change.warnings?.filter(concerns) ?? []} />
       <Group justify="flex-end" mt="md">
         <Button loading={busy} onClick={apply}>
           {t('catalog.apply', { count: change.changes.length })}

@@ -5,8 +5,9 @@ import { PlusIcon } from '../../parts/icons.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
+import { PRICE_KEYS } from '../../../../src/meter-table.ts'
 import { usePriceName } from '../models/PriceLines.tsx'
-import { isDecimal, METERS, type EndpointDraft, type PriceLine } from './model-draft.ts'
+import { isDecimal, type EndpointDraft, type PriceLine } from './model-draft.ts'
 import price from './prices.module.css'
 
 const PRICE_DECIMALS = 12
@@ -22,15 +23,14 @@ export interface EndpointFieldsProps {
   readonly providers: readonly string[]
   readonly selling: Selling
   readonly change: (endpoint: EndpointDraft) => void
-  /** null = the only one, which must stay. */
+  /** null = a model must keep its only endpoint. */
   readonly remove: (() => void) | null
 }
 
-/** One provider of a model: its own name there, what it charges, what it sells for and what is left. */
+/** A provider that serves the model: its name for the model, its prices, our prices and the margin. */
 export function EndpointFields({ endpoint, providers, selling, change, remove }: EndpointFieldsProps): ReactNode {
   const { t } = useTranslation()
-  const name = usePriceName()
-  const unused = METERS.filter((meter) => endpoint.lines.every((line) => line.meter !== meter))
+  const format = useFormat()
   const setLine = (index: number, line: PriceLine): void =>
     change({ ...endpoint, lines: endpoint.lines.with(index, line) })
   const own = (ownPrices: boolean): void =>
@@ -55,33 +55,10 @@ export function EndpointFields({ endpoint, providers, selling, change, remove }:
             </Button>
           )}
         </Group>
-        <div className={css.fields}>
-          <Select
-            label={t('prices.provider')}
-            searchable
-            allowDeselect={false}
-            required
-            data={[...providers]}
-            value={endpoint.provider}
-            onChange={(provider) => provider !== null && change({ ...endpoint, provider })}
-          />
-          <TextInput
-            label={t('prices.upstream')}
-            required
-            value={endpoint.model}
-            onChange={({ currentTarget }) => change({ ...endpoint, model: currentTarget.value })}
-          />
-          <Select
-            label={t('prices.currency')}
-            allowDeselect={false}
-            data={[...new Set([...selling.rates.keys(), endpoint.currency])]}
-            value={endpoint.currency}
-            onChange={(currency) => currency !== null && change({ ...endpoint, currency })}
-          />
-        </div>
+        <Upstream endpoint={endpoint} providers={providers} selling={selling} change={change} />
         <Switch
           label={t('prices.own')}
-          description={t('prices.own_hint', { markup: String(selling.markup) })}
+          description={t('prices.own_hint', { markup: format.number(selling.markup, 6) })}
           checked={endpoint.ownPrices}
           onChange={({ currentTarget }) => own(currentTarget.checked)}
         />
@@ -95,21 +72,62 @@ export function EndpointFields({ endpoint, providers, selling, change, remove }:
             remove={() => change({ ...endpoint, lines: endpoint.lines.toSpliced(index, 1) })}
           />
         ))}
-        <Select
-          aria-label={t('prices.add_price')}
-          placeholder={t('prices.add_price')}
-          leftSection={<PlusIcon size={15} />}
-          size="xs"
-          w={260}
-          data={unused.map((meter) => ({ value: meter, label: name(meter) }))}
-          value={null}
-          onChange={(meter) =>
-            meter !== null &&
-            change({ ...endpoint, lines: [...endpoint.lines, { meter, variant: null, cost: '', sell: '' }] })
-          }
-        />
+        <AddPrice endpoint={endpoint} change={change} />
       </Stack>
     </Card>
+  )
+}
+
+/** The provider, its name for the model, and the currency of its prices. */
+function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <div className={css.fields}>
+      <Select
+        label={t('prices.provider')}
+        searchable
+        allowDeselect={false}
+        required
+        data={[...providers]}
+        value={endpoint.provider}
+        onChange={(provider) => provider !== null && change({ ...endpoint, provider })}
+      />
+      <TextInput
+        label={t('prices.upstream')}
+        required
+        value={endpoint.model}
+        onChange={({ currentTarget }) => change({ ...endpoint, model: currentTarget.value })}
+      />
+      <Select
+        label={t('prices.currency')}
+        allowDeselect={false}
+        data={[...new Set([...selling.rates.keys(), endpoint.currency])]}
+        value={endpoint.currency}
+        onChange={(currency) => currency !== null && change({ ...endpoint, currency })}
+      />
+    </div>
+  )
+}
+
+/** Adds a line for a price that the endpoint does not have yet. */
+function AddPrice({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
+  const { t } = useTranslation()
+  const name = usePriceName()
+  const unused = PRICE_KEYS.filter((meter) => endpoint.lines.every((line) => line.meter !== meter))
+  return (
+    <Select
+      aria-label={t('prices.add_price')}
+      placeholder={t('prices.add_price')}
+      leftSection={<PlusIcon size={15} />}
+      size="xs"
+      w={260}
+      data={unused.map((meter) => ({ value: meter, label: name(meter) }))}
+      value={null}
+      onChange={(meter) =>
+        meter !== null &&
+        change({ ...endpoint, lines: [...endpoint.lines, { meter, variant: null, cost: '', sell: '' }] })
+      }
+    />
   )
 }
 
@@ -176,7 +194,7 @@ function LineFields({ line, endpoint, selling, change, remove }: LineProps): Rea
   )
 }
 
-/** The selling price that the markup makes, as a first value of an own one. */
+/** The selling price that the markup gives. A custom price starts with it. */
 function markedUp({ cost }: PriceLine, { currency }: EndpointDraft, { rates, markup }: Selling): string {
   const rate = rates.get(currency)
   return isDecimal(cost) && rate !== undefined ? String(Number((Number(cost) * rate * markup).toFixed(6))) : ''

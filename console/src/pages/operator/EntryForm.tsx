@@ -2,7 +2,7 @@ import { Button, Select, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Account, EntryBody } from '../../../../src/admin/contract.ts'
+import type { Account, EntryBody } from '../../../../src/admin/account-contract.ts'
 import { useAct } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
@@ -10,18 +10,25 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 
+type Kind = EntryBody['kind']
+
 const MICRO_PER_RUB = 1_000_000
-const KINDS: readonly EntryBody['kind'][] = ['topup', 'refund', 'adjustment']
+const KINDS: readonly Kind[] = ['topup', 'refund', 'adjustment']
+const RENEWS = [
+  'GET /admin/v1/accounts/:id',
+  'GET /admin/v1/accounts/:id/ledger',
+  'GET /admin/v1/accounts',
+  'GET /cabinet/v1/summary',
+] as const
 
 /**
- * Top-up, refund or adjustment. The reference makes a repeat harmless: one is made up, and kept until the entry is
- * through.
+ * A top-up, a refund or an adjustment. The server books a reference only once, so a repeat is harmless: the form makes
+ * a reference and keeps it until the entry is booked.
  */
 export function EntryForm({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const [reference, setReference] = useState(newReference)
-  const form = useForm<{ kind: EntryBody['kind']; amount: string; reason: string }>({
+  const form = useForm<{ kind: Kind; amount: string; reason: string }>({
     initialValues: { kind: 'topup', amount: '', reason: '' },
     validate: {
       amount: (amount) => (Number(amount) === 0 ? t('common.required') : null),
@@ -31,34 +38,20 @@ export function EntryForm({ account }: { readonly account: Account }): ReactNode
   const post = useAct('POST /admin/v1/accounts/:id/ledger', {
     quiet: true,
     said: t('accounts.posted'),
-    renews: [
-      'GET /admin/v1/accounts/:id',
-      'GET /admin/v1/accounts/:id/ledger',
-      'GET /admin/v1/accounts',
-      'GET /cabinet/v1/summary',
-    ],
+    renews: RENEWS,
     done: () => {
       form.reset()
       setReference(newReference())
     },
   })
+  const ask = useQuestion(account)
   const submit = ({ kind, amount, reason }: typeof form.values): void =>
-    confirm({
-      title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(Number(amount)) }),
-      text: t('accounts.ask_entry_text', {
-        name: account.name,
-        id: account.id,
-        before: format.money(account.balance),
-        after: format.money(balanceAfter(account.balance, kind, Number(amount))),
+    ask(kind, Number(amount), () =>
+      post.mutate({
+        params: { id: account.id },
+        body: { kind, amount: Number(amount), reason: reason.trim(), reference },
       }),
-      act: t('accounts.post'),
-      harmful: kind === 'refund',
-      onConfirm: () =>
-        post.mutate({
-          params: { id: account.id },
-          body: { kind, amount: Number(amount), reason: reason.trim(), reference },
-        }),
-    })
+    )
   return (
     <form onSubmit={form.onSubmit(submit)}>
       <Stack>
@@ -97,8 +90,27 @@ export function EntryForm({ account }: { readonly account: Account }): ReactNode
   )
 }
 
-/** In whole micro-rubles, so that what is announced is what will stand there. */
-function balanceAfter(balance: number, kind: EntryBody['kind'], amount: number): number {
+/** Asks before an entry is booked, and names the account, the amount and the new balance. */
+function useQuestion(account: Account): (kind: Kind, amount: number, book: () => void) => void {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (kind, amount, book) =>
+    confirm({
+      title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(amount) }),
+      text: t('accounts.ask_entry_text', {
+        name: account.name,
+        id: account.id,
+        before: format.money(account.balance),
+        after: format.money(balanceAfter(account.balance, kind, amount)),
+      }),
+      act: t('accounts.post'),
+      harmful: kind === 'refund',
+      onConfirm: book,
+    })
+}
+
+/** Adds in whole micro-rubles, so that the announced balance is exactly the one after the entry. */
+function balanceAfter(balance: number, kind: Kind, amount: number): number {
   const change = kind === 'refund' ? -amount : amount
   return (Math.round(balance * MICRO_PER_RUB) + Math.round(change * MICRO_PER_RUB)) / MICRO_PER_RUB
 }

@@ -1,9 +1,10 @@
-import { Button, Modal, Text, TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { AuditEvent } from '../../../../src/admin/contract.ts'
+import type { AuditEvent } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -51,12 +52,11 @@ export function EventsPage(): ReactNode {
           </>
         )}
       </Loaded>
-      <Modal
+      <Dialog
         opened={shown !== null}
         onClose={() => setShown(null)}
         size="xl"
         title={shown === null ? '' : `${actionText(shown.action)} · ${shown.object}`}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
       >
         {shown !== null && (
           <div className={css.halves}>
@@ -64,7 +64,7 @@ export function EventsPage(): ReactNode {
             <Side title={t('events.after')} value={shown.after} />
           </div>
         )}
-      </Modal>
+      </Dialog>
     </OperatorPage>
   )
 }

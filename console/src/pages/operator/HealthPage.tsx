@@ -10,7 +10,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 const REFRESH_MS = 10_000
 
-/** How each endpoint does, over the last 30 minutes; those in trouble first. */
+/** The health of each endpoint over the last 30 minutes, failing endpoints first. */
 export function HealthPage(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
@@ -70,7 +70,7 @@ export function HealthPage(): ReactNode {
   )
 }
 
-/** What should be looked at: out of service, then by errors, then what is used at all. */
+/** Paused endpoints first, then by the share of errors, then by use. */
 function rank(row: { readonly state: string; readonly error_rate_30m: number | null }): number {
   return (row.state === 'healthy' ? 0 : 10) + (row.error_rate_30m ?? 0) + (row.error_rate_30m === null ? 0 : 0.01)
 }

@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { MarginReport, UsageSums } from '../../../../src/admin/contract.ts'
+import type { MarginReport, UsageSums } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
@@ -18,7 +18,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 const DEFAULT_DAYS = 30
 const GROUPS = ['models', 'providers', 'accounts'] as const
 
-/** Revenue, what the providers cost, what insurance paid, and what is left. */
+/** Revenue, the providers' cost, the cost of insurance, and the margin. */
 export function MarginPage(): ReactNode {
   const { t } = useTranslation()
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))

@@ -1,11 +1,12 @@
 import { Button, Group, Select, Stack, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { MODEL_TYPES } from '../../../../src/model-types.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import css from '../../style/layout.module.css'
 import { EndpointFields, type Selling } from './EndpointFields.tsx'
-import { firstLines, MODEL_TYPES, newEndpoint, type EndpointDraft, type ModelDraft } from './model-draft.ts'
+import { firstLines, newEndpoint, type EndpointDraft, type ModelDraft } from './model-draft.ts'
 
 export interface ModelFieldsProps {
   readonly draft: ModelDraft
@@ -15,45 +16,14 @@ export interface ModelFieldsProps {
   readonly change: (draft: ModelDraft) => void
 }
 
-/** A model's own fields, then a card for each of its providers. */
+/** The fields of a model, then a card for each of its endpoints. */
 export function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
   const { t } = useTranslation()
-  const text = (field: 'id' | 'name' | 'context' | 'output') => ({
-    value: draft[field],
-    onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
-      change({ ...draft, [field]: currentTarget.value }),
-  })
-  const whole = (field: 'context' | 'output') => ({
-    value: draft[field],
-    onChange: (value: string) => change({ ...draft, [field]: value }),
-  })
-  const setEndpoint = (index: number, endpoint: EndpointDraft): void =>
-    change({ ...draft, endpoints: draft.endpoints.with(index, endpoint) })
-  const setType = (value: string | null): void => {
-    const type = MODEL_TYPES.find((known) => known === value)
-    if (type !== undefined)
-      change({
-        ...draft,
-        type,
-        endpoints: draft.endpoints.map((endpoint) => ({ ...endpoint, lines: firstLines(type) })),
-      })
-  }
+  const { endpoints } = draft
+  const setEndpoints = (changed: readonly EndpointDraft[]): void => change({ ...draft, endpoints: changed })
   return (
     <Stack>
-      <div className={css.fields}>
-        <TextInput label={t('prices.id')} placeholder="vendor/name" required disabled={!isNew} {...text('id')} />
-        <TextInput label={t('keys.name')} {...text('name')} />
-        <Select
-          label={t('models.type')}
-          allowDeselect={false}
-          disabled={!isNew}
-          data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
-          value={draft.type}
-          onChange={setType}
-        />
-        <NumberField label={t('prices.context')} decimals={0} least={1} {...whole('context')} />
-        <NumberField label={t('prices.output')} decimals={0} least={1} {...whole('output')} />
-      </div>
+      <Description draft={draft} isNew={isNew} change={change} />
       <Group>
         <Switch
           label={t('prices.active')}
@@ -66,19 +36,15 @@ export function ModelFields({ draft, isNew, providers, selling, change }: ModelF
           onChange={({ currentTarget }) => change({ ...draft, hidden: !currentTarget.checked })}
         />
       </Group>
-      {draft.endpoints.map((endpoint, index) => (
+      {endpoints.map((endpoint, index) => (
         <EndpointFields
-          // Providers may stand twice, and are changed: their place is what they are.
+          // A provider may appear twice and may be changed: only its position identifies it.
           key={index}
           endpoint={endpoint}
           providers={providers}
           selling={selling}
-          change={(changed) => setEndpoint(index, changed)}
-          remove={
-            draft.endpoints.length > 1
-              ? () => change({ ...draft, endpoints: draft.endpoints.toSpliced(index, 1) })
-              : null
-          }
+          change={(changed) => setEndpoints(endpoints.with(index, changed))}
+          remove={endpoints.length > 1 ? () => setEndpoints(endpoints.toSpliced(index, 1)) : null}
         />
       ))}
       <div>
@@ -86,13 +52,47 @@ export function ModelFields({ draft, isNew, providers, selling, change }: ModelF
           size="xs"
           variant="default"
           leftSection={<PlusIcon size={15} />}
-          onClick={() =>
-            change({ ...draft, endpoints: [...draft.endpoints, newEndpoint(providers[0] ?? '', draft.type)] })
-          }
+          onClick={() => setEndpoints([...endpoints, newEndpoint(providers[0] ?? '', draft.type)])}
         >
           {t('prices.add_endpoint')}
         </Button>
       </div>
     </Stack>
+  )
+}
+
+/** What clients are told of the model. Its type decides which prices an endpoint needs. */
+function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 'isNew' | 'change'>): ReactNode {
+  const { t } = useTranslation()
+  const text = (field: 'id' | 'name') => ({
+    value: draft[field],
+    onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
+      change({ ...draft, [field]: currentTarget.value }),
+  })
+  const whole = (field: 'context' | 'output') => ({
+    value: draft[field],
+    onChange: (value: string) => change({ ...draft, [field]: value }),
+  })
+  const setType = (value: string | null): void => {
+    const type = MODEL_TYPES.find((known) => known === value)
+    if (type === undefined) return
+    const endpoints = draft.endpoints.map((endpoint) => ({ ...endpoint, lines: firstLines(type) }))
+    change({ ...draft, type, endpoints })
+  }
+  return (
+    <div className={css.fields}>
+      <TextInput label={t('prices.id')} placeholder="vendor/name" required disabled={!isNew} {...text('id')} />
+      <TextInput label={t('keys.name')} {...text('name')} />
+      <Select
+        label={t('models.type')}
+        allowDeselect={false}
+        disabled={!isNew}
+        data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
+        value={draft.type}
+        onChange={setType}
+      />
+      <NumberField label={t('prices.context')} decimals={0} least={1} {...whole('context')} />
+      <NumberField label={t('prices.output')} decimals={0} least={1} {...whole('output')} />
+    </div>
   )
 }

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Tabs } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/admin/contract.ts'
+import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
@@ -11,11 +11,16 @@ import { draftOf, entryOf, isComplete, newModel } from './model-draft.ts'
 import { ModelFields } from './ModelFields.tsx'
 import { ModelText, parsedModel } from './ModelText.tsx'
 
-const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models', 'GET /cabinet/v1/models'] as const
+const RENEWS = [
+  'GET /admin/v1/catalog',
+  'GET /admin/v1/catalog/warnings',
+  'GET /admin/v1/models',
+  'GET /cabinet/v1/models',
+] as const
 
 /**
- * A model with its endpoints and prices, by fields or as it stands in the catalogue file. Nothing is applied before its
- * difference was shown.
+ * A model with its endpoints and prices, as fields or as the text of the catalogue file. The form shows the changes
+ * before it applies them.
  */
 export function ModelForm({ id, done }: { readonly id: string | null; readonly done: () => void }): ReactNode {
   const catalog = useRead('GET /admin/v1/catalog', {})
@@ -40,7 +45,7 @@ export function ModelForm({ id, done }: { readonly id: string | null; readonly d
 
 interface EditorProps {
   readonly document: CatalogDocument
-  /** null = a new one. */
+  /** The model as it is in the catalogue; null = a new model. */
   readonly first: ModelEntry | null
   readonly selling: Selling
   readonly done: () => void
@@ -50,11 +55,10 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
   const { t } = useTranslation()
   const providers = Object.keys(document.providers)
   const [draft, setDraft] = useState(() => (first === null ? newModel(providers[0] ?? '') : draftOf(first)))
-  /** What was written as text; null = the fields are what counts. */
+  /** The text that the operator edits; null = the operator edits the fields. */
   const [text, setText] = useState<string | null>(null)
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: RENEWS, done })
-  const remove = useAct('DELETE /admin/v1/models/*id', { renews: RENEWS, said: t('prices.deleted'), done })
   const entry = text === null ? (isComplete(draft) ? entryOf(draft) : null) : parsedModel(text)
   const turn = (tab: string | null): void => {
     if (tab === 'text') return setText(JSON.stringify(entryOf(draft), null, 2))
@@ -69,10 +73,7 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
       set(value)
     }
   const compare = (model: ModelEntry): void =>
-    look.mutate({
-      query: { dry_run: '1' },
-      body: { ...document, models: [...document.models.filter(({ id }) => id !== model.id), model] },
-    })
+    look.mutate({ query: { dry_run: '1' }, body: withModel(document, model) })
   const failure = look.error ?? put.error
   return (
     <Stack>
@@ -98,25 +99,7 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
       </Tabs>
       {failure !== null && <Failed failure={failure} />}
       <Group justify="space-between">
-        {first === null ? (
-          <span />
-        ) : (
-          <Button
-            variant="subtle"
-            color="red"
-            size="xs"
-            onClick={() =>
-              confirm({
-                title: t('providers.ask_delete', { name: first.id }),
-                text: t('prices.ask_delete_text'),
-                act: t('common.delete'),
-                onConfirm: () => remove.mutate({ params: { id: first.id } }),
-              })
-            }
-          >
-            {t('common.delete')}
-          </Button>
-        )}
+        {first === null ? <span /> : <DeleteModel id={first.id} done={done} />}
         <Button
           disabled={entry === null}
           loading={look.isPending}
@@ -130,10 +113,32 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
         <Difference
           change={look.data}
           busy={put.isPending}
+          concerns={({ params }) => 'model' in params && params.model === entry.id}
           apply={() => put.mutate({ params: { id: entry.id }, body: entry })}
         />
       )}
     </Stack>
+  )
+}
+
+function withModel(document: CatalogDocument, model: ModelEntry): CatalogDocument {
+  return { ...document, models: [...document.models.filter(({ id }) => id !== model.id), model] }
+}
+
+function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }): ReactNode {
+  const { t } = useTranslation()
+  const remove = useAct('DELETE /admin/v1/models/*id', { renews: RENEWS, said: t('prices.deleted'), done })
+  const ask = (): void =>
+    confirm({
+      title: t('providers.ask_delete', { name: id }),
+      text: t('prices.ask_delete_text'),
+      act: t('common.delete'),
+      onConfirm: () => remove.mutate({ params: { id } }),
+    })
+  return (
+    <Button variant="subtle" color="red" size="xs" onClick={ask}>
+      {t('common.delete')}
+    </Button>
   )
 }
 

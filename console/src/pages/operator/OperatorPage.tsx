@@ -6,7 +6,7 @@ import { Page, type PageProps } from '../../parts/Page.tsx'
 import { useProfile } from '../../session.tsx'
 import { Warnings } from './Warnings.tsx'
 
-/** A page of the operator's part: others are told that it is not for them. The server refuses them anyway. */
+/** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
 export function OperatorPage(props: PageProps): ReactNode {
   const { t } = useTranslation()
   const { role, must_enrol_totp: mustEnrol } = useProfile()

@@ -1,29 +1,48 @@
 import { Alert, Button, SegmentedControl, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { useForm, type GetInputPropsReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Settings } from '../../../../src/admin/contract.ts'
+import type { Settings } from '../../../../src/admin/catalog-contract.ts'
+import type { CatalogWarningName } from '../../../../src/catalog/catalog-warning.ts'
+import { SETTING_ROWS, type GivenSettings } from '../../../../src/settings-table.ts'
+import { currentLanguage } from '../../i18n.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Section.tsx'
 import css from '../../style/layout.module.css'
+import { CatalogWarnings, useCatalogWarnings } from './CatalogWarnings.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { ratesOf, ratesText } from './rates-text.ts'
 
-const RENEWS = ['GET /admin/v1/settings', 'GET /cabinet/v1/session', 'GET /admin/v1/models'] as const
+const RENEWS = [
+  'GET /admin/v1/settings',
+  'GET /cabinet/v1/session',
+  'GET /admin/v1/catalog/warnings',
+  'GET /admin/v1/models',
+] as const
 
-/** What holds for the whole service, live on every node within seconds. */
+/** Warnings that a change of the markup or of a rate removes. */
+const OF_SETTINGS: ReadonlySet<CatalogWarningName> = new Set([
+  'markup_below',
+  'bundled_unrated',
+  'bundled_waiting',
+  'models_waiting',
+])
+
+/** Settings of the whole service. Every node applies a change within seconds. */
 export function OperatorSettingsPage(): ReactNode {
   const { t } = useTranslation()
   const settings = useRead('GET /admin/v1/settings', {})
+  const warnings = useCatalogWarnings().filter(({ warning }) => OF_SETTINGS.has(warning))
   return (
     <OperatorPage title={t('nav.service_settings')} lead={t('service.lead')}>
       <Loaded of={settings} height={560}>
         {(answer) => (
           <>
             <Maintenance maintenance={answer.maintenance} />
+            <CatalogWarnings warnings={warnings} />
             <SettingsForm key={settings.dataUpdatedAt} settings={answer} />
             <Kek />
           </>
@@ -85,34 +104,19 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
   const { t } = useTranslation()
   const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
   const form = useForm({
-    initialValues: { ...settings, ...texts(settings), rates: ratesText(settings.rates) },
+    initialValues: {
+      timezone: settings.timezone,
+      markup: String(settings.markup),
+      rates: ratesText(settings.rates),
+      plain: plainValues(settings),
+    },
     validate: { rates: (rates) => (ratesOf(rates) === null ? t('service.bad_rates') : null) },
   })
-  const submit = ({
-    maintenance: _maintenance,
-    rates,
-    markup,
-    rate_limit,
-    ip_block,
-    stream_resume,
-    ...rest
-  }: typeof form.values): void => {
+  const submit = ({ timezone, markup, rates, plain }: typeof form.values): void => {
     const parsedRates = ratesOf(rates)
     if (parsedRates !== null)
-      save.mutate({
-        body: {
-          ...rest,
-          markup: Number(markup),
-          rate_limit: numbers(rate_limit),
-          ip_block: numbers(ip_block),
-          stream_resume: numbers(stream_resume),
-          rates: parsedRates,
-        },
-      })
+      save.mutate({ body: { timezone, markup: Number(markup), rates: parsedRates, ...givenOf(plain) } })
   }
-  const number = (path: string, label: string): ReactNode => (
-    <NumberField label={label} decimals={0} least={0} required {...form.getInputProps(path)} />
-  )
   return (
     <form onSubmit={form.onSubmit(submit)}>
       <Section title={t('service.rules')}>
@@ -144,30 +148,15 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
             minRows={2}
             {...form.getInputProps('rates')}
           />
-          <div className={css.fields}>
-            {number('rate_limit.requests', t('service.rate_requests'))}
-            {number('rate_limit.window', t('service.rate_window'))}
-          </div>
-          <div className={css.fields}>
-            {number('ip_block.failures', t('service.block_failures'))}
-            {number('ip_block.window', t('service.block_window'))}
-            {number('ip_block.duration', t('service.block_duration'))}
-          </div>
-          <div className={css.fields}>
-            {number('stream_resume.grace', t('service.grace'))}
-            {number('stream_resume.retention', t('service.retention'))}
-          </div>
-          <Choice
-            label={t('service.midstream')}
-            data={(['free', 'delivered'] as const).map((value) => ({ value, label: t(`service.midstream_${value}`) }))}
-            props={form.getInputProps('midstream_error')}
-          />
-          <Choice
-            label={t('service.signup')}
-            data={(['open', 'closed'] as const).map((value) => ({ value, label: t(`service.signup_${value}`) }))}
-            props={form.getInputProps('signup')}
-          />
-          <Switch label={t('service.fetch_urls')} {...form.getInputProps('fetch_urls', { type: 'checkbox' })} />
+          {PLAIN_ROWS.map(([name, row]) => (
+            <PlainSetting
+              key={name}
+              row={row}
+              propsOf={(path) =>
+                form.getInputProps(`plain.${name}${path}`, row.kind === 'flag' ? { type: 'checkbox' } : {})
+              }
+            />
+          ))}
           <div>
             <Button type="submit" loading={save.isPending}>
               {t('common.save')}
@@ -176,6 +165,45 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
         </Stack>
       </Section>
     </form>
+  )
+}
+
+/** Numbers first, then choices, then switches. */
+const PLAIN_ROWS = (['numbers', 'choice', 'flag'] as const).flatMap((kind) =>
+  SETTING_ROWS.filter(([, row]) => row.kind === kind),
+)
+
+interface PlainSettingProps {
+  readonly row: (typeof SETTING_ROWS)[number][1]
+  /** The props of the setting itself, or of its `.field`. */
+  readonly propsOf: (path: string) => GetInputPropsReturnType
+}
+
+/** A setting that needs nothing but its row of the table. */
+function PlainSetting({ row, propsOf }: PlainSettingProps): ReactNode {
+  const language = currentLanguage()
+  if (row.kind === 'flag') return <Switch label={row.label[language]} {...propsOf('')} />
+  if (row.kind === 'choice')
+    return (
+      <Choice
+        label={row.label[language]}
+        data={Object.entries(row.options).map(([value, label]) => ({ value, label: label[language] }))}
+        props={propsOf('')}
+      />
+    )
+  return (
+    <div className={css.fields}>
+      {Object.entries(row.fields).map(([field, { label, least }]) => (
+        <NumberField
+          key={field}
+          label={label[language]}
+          decimals={0}
+          least={least}
+          required
+          {...propsOf(`.${field}`)}
+        />
+      ))}
+    </div>
   )
 }
 
@@ -216,31 +244,25 @@ function Kek(): ReactNode {
   )
 }
 
-type Texts<T> = { readonly [Name in keyof T]: string }
+/** The values of a form: numbers are texts there. */
+type PlainValues = Readonly<Record<string, unknown>>
 
-/** The numbers of the settings as fields have them. */
-function texts({ markup, rate_limit: rateLimit, ip_block: ipBlock, stream_resume: streamResume }: Settings): {
-  markup: string
-  rate_limit: Texts<Settings['rate_limit']>
-  ip_block: Texts<Settings['ip_block']>
-  stream_resume: Texts<Settings['stream_resume']>
-} {
-  return {
-    markup: String(markup),
-    rate_limit: asTexts(rateLimit),
-    ip_block: asTexts(ipBlock),
-    stream_resume: asTexts(streamResume),
-  }
+function plainValues(settings: Settings): PlainValues {
+  return Object.fromEntries(
+    SETTING_ROWS.map(([name, row]) => {
+      const value = settings[name]
+      return [name, row.kind === 'numbers' ? mapped(value, String) : value]
+    }),
+  )
 }
 
-function asTexts<T extends object>(fields: T): Texts<T> {
-  // The same names, each with its number as text.
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)])) as Texts<T>
+function givenOf(values: PlainValues): GivenSettings {
+  // Each field holds a value of its setting's kind.
+  return Object.fromEntries(
+    SETTING_ROWS.map(([name, row]) => [name, row.kind === 'numbers' ? mapped(values[name], Number) : values[name]]),
+  ) as GivenSettings
 }
 
-function numbers<T extends Readonly<Record<string, string>>>(fields: T): { [Name in keyof T]: number } {
-  // The same names, each with its text as the number that it is.
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)])) as {
-    [Name in keyof T]: number
-  }
+function mapped<T>(fields: unknown, change: (value: unknown) => T): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(Object(fields)).map(([name, value]) => [name, change(value)]))
 }

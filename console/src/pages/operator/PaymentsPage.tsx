@@ -69,7 +69,7 @@ export function PaymentsPage(): ReactNode {
   )
 }
 
-/** What the account had spent by then could not be taken from it any more. */
+/** Money that the account had already spent could not be taken back. */
 function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly payment: PaymentRow }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

@@ -1,8 +1,9 @@
-import { Button, Modal, Select, Text, TextInput } from '@mantine/core'
+import { Button, Select, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { PricedModel } from '../../../../src/admin/contract.ts'
+import type { PricedModel } from '../../../../src/admin/catalog-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon, SearchIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -16,7 +17,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 const PAGE_ROWS = 30
 
-/** Every model with what it costs, sells for and leaves. */
+/** All models with their costs, prices and margins. */
 export function PricesPage(): ReactNode {
   const { t } = useTranslation()
   const models = useRead('GET /admin/v1/models', {})
@@ -35,26 +36,19 @@ export function PricesPage(): ReactNode {
       <Loaded of={models} height={480}>
         {({ data }) => <Models models={data} edit={setEdited} />}
       </Loaded>
-      <Modal
-        opened={edited !== null}
-        onClose={close}
-        size="xl"
-        title={edited === 'new' ? t('prices.add') : edited}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
-      >
+      <Dialog opened={edited !== null} onClose={close} size="xl" title={edited === 'new' ? t('prices.add') : edited}>
         {edited !== null && <ModelForm id={edited === 'new' ? null : edited} done={close} />}
-      </Modal>
+      </Dialog>
     </OperatorPage>
   )
 }
 
-function Models({
-  models,
-  edit,
-}: {
+interface ModelsProps {
   readonly models: readonly PricedModel[]
   readonly edit: (id: string) => void
-}): ReactNode {
+}
+
+function Models({ models, edit }: ModelsProps): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState('')
   const [type, setType] = useState<string | null>(null)
@@ -84,50 +78,60 @@ function Models({
           clearable
           clearButtonProps={{ 'aria-label': t('common.clear') }}
           value={type}
-          onChange={setType}
+          onChange={(value) => {
+            setOffset(0)
+            setType(value)
+          }}
           data={types.map((value) => ({ value, label: t(`type.${value}`) }))}
         />
       </div>
-      <List
-        label={t('nav.prices')}
-        rows={found.slice(offset, offset + PAGE_ROWS)}
-        rowId={({ id }) => id}
-        empty={{ title: t('models.none') }}
-        columns={[
-          {
-            id: 'model',
-            title: t('usage.model'),
-            cell: ({ id, name }) => (
-              <div>
-                {name}
-                <div className={css.mono}>{id}</div>
-              </div>
-            ),
-          },
-          {
-            id: 'state',
-            title: t('keys.state'),
-            cell: ({ active, hidden }) => (
-              <StatusBadge tone={!active ? 'bad' : hidden ? 'quiet' : 'good'}>
-                {t(!active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'keys.active')}
-              </StatusBadge>
-            ),
-          },
-          { id: 'endpoints', title: t('prices.columns'), end: true, cell: (model) => <EndpointPrices model={model} /> },
-          {
-            id: t('common.actions'),
-            title: '',
-            end: true,
-            cell: ({ id }) => (
-              <Button size="compact-sm" variant="subtle" onClick={() => edit(id)}>
-                {t('common.edit')}
-              </Button>
-            ),
-          },
-        ]}
-      />
+      <ModelList models={found.slice(offset, offset + PAGE_ROWS)} edit={edit} />
       <Pager offset={offset} size={PAGE_ROWS} total={found.length} go={setOffset} />
     </>
+  )
+}
+
+function ModelList({ models, edit }: ModelsProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <List
+      label={t('nav.prices')}
+      rows={models}
+      rowId={({ id }) => id}
+      empty={{ title: t('models.none') }}
+      columns={[
+        {
+          id: 'model',
+          title: t('usage.model'),
+          cell: ({ id, name }) => (
+            <div>
+              {name}
+              <div className={css.mono}>{id}</div>
+            </div>
+          ),
+        },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          cell: ({ active, hidden }) => (
+            <StatusBadge tone={!active ? 'bad' : hidden ? 'quiet' : 'good'}>
+              {t(!active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'prices.on')}
+            </StatusBadge>
+          ),
+        },
+        { id: 'endpoints', title: t('prices.columns'), end: true, cell: (model) => <EndpointPrices model={model} /> },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: ({ id }) => (
+            <Button size="compact-sm" variant="subtle" onClick={() => edit(id)}>
+              {t('common.edit')}
+            </Button>
+          ),
+        },
+      ]}
+    />
   )
 }
 

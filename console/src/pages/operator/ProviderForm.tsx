@@ -1,24 +1,26 @@
-import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CatalogDocument } from '../../../../src/admin/contract.ts'
+import type { CatalogDocument } from '../../../../src/admin/catalog-contract.ts'
+import { ADAPTERS, defaultBaseUrl } from '../../../../src/catalog/adapters.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import css from '../../style/layout.module.css'
 import { Difference } from './Difference.tsx'
-import { providerDraft, providerEntry, TIMEOUT_DEFAULTS, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
+import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
+import { providerDraft, providerEntry, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
 import { ProviderKeys } from './ProviderKeys.tsx'
 
-const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/models'] as const
+const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/catalog/warnings', 'GET /admin/v1/models'] as const
 
 export interface ProviderFormProps {
-  /** null = a new one. */
+  /** null = a new provider. */
   readonly slug: string | null
   readonly done: () => void
 }
 
-/** A provider's entry. Nothing is applied before its difference was shown. */
+/** The entry of a provider. The form shows the changes before it applies them. */
 export function ProviderForm({ slug, done }: ProviderFormProps): ReactNode {
   const catalog = useRead('GET /admin/v1/catalog', {})
   return (
@@ -59,33 +61,7 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
       }}
     >
       <Stack>
-        <TextInput
-          label={t('providers.slug')}
-          description={t('providers.slug_hint')}
-          required
-          disabled={edited !== null}
-          value={draft.slug}
-          onChange={({ currentTarget }) => change({ slug: currentTarget.value })}
-        />
-        <TextInput
-          label={t('keys.name')}
-          value={draft.name}
-          onChange={({ currentTarget }) => change({ name: currentTarget.value })}
-        />
-        <TextInput
-          label={t('providers.adapter')}
-          description="openai, anthropic, gemini, cohere, bedrock, ollama…"
-          required
-          value={draft.adapter}
-          onChange={({ currentTarget }) => change({ adapter: currentTarget.value })}
-        />
-        <TextInput
-          label={t('providers.address')}
-          type="url"
-          placeholder="https://"
-          value={draft.address}
-          onChange={({ currentTarget }) => change({ address: currentTarget.value })}
-        />
+        <Service draft={draft} isNew={edited === null} change={change} />
         <ProviderKeys keys={draft.keys} isNew={edited === null} change={(keys) => change({ keys })} />
         <Timeouts draft={draft} change={change} />
         <Switch
@@ -106,6 +82,7 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
           <Difference
             change={look.data}
             busy={put.isPending}
+            concerns={({ params }) => 'endpoint' in params && params.endpoint.startsWith(`${slug}/`)}
             apply={() => put.mutate({ params: { slug }, body: entry })}
           />
         )}
@@ -114,13 +91,48 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
   )
 }
 
-function Timeouts({
-  draft,
-  change,
-}: {
+interface FieldsProps {
   readonly draft: ProviderDraft
   readonly change: (part: Partial<ProviderDraft>) => void
-}): ReactNode {
+}
+
+/** The names of the service, its protocol and its address. */
+function Service({ draft, isNew, change }: FieldsProps & { readonly isNew: boolean }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <>
+      <TextInput
+        label={t('providers.slug')}
+        description={t('providers.slug_hint')}
+        required
+        disabled={!isNew}
+        value={draft.slug}
+        onChange={({ currentTarget }) => change({ slug: currentTarget.value })}
+      />
+      <TextInput
+        label={t('keys.name')}
+        value={draft.name}
+        onChange={({ currentTarget }) => change({ name: currentTarget.value })}
+      />
+      <Autocomplete
+        label={t('providers.adapter')}
+        required
+        data={Object.keys(ADAPTERS)}
+        value={draft.adapter}
+        onChange={(adapter) => change({ adapter })}
+      />
+      <TextInput
+        label={t('providers.address')}
+        type="url"
+        placeholder={defaultBaseUrl(draft.adapter) ?? 'https://'}
+        value={draft.address}
+        onChange={({ currentTarget }) => change({ address: currentTarget.value })}
+      />
+    </>
+  )
+}
+
+function Timeouts({ draft, change }: FieldsProps): ReactNode {
   const { t } = useTranslation()
   return (
     <div className={css.short} role="group" aria-label={t('providers.timeouts')}>
@@ -128,7 +140,7 @@ function Timeouts({
         <NumberField
           key={name}
           label={t(`providers.timeout_${name}`)}
-          placeholder={String(TIMEOUT_DEFAULTS[name])}
+          placeholder={String(PROVIDER_TIMEOUTS[name])}
           decimals={0}
           least={1}
           value={draft.timeouts[name]}

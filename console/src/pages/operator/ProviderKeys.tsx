@@ -9,14 +9,17 @@ export interface ProviderKeysProps {
   readonly change: (keys: readonly string[]) => void
 }
 
-/** The credentials of a provider, a pool of several where it has a limit for each. They go in and never come back. */
+/**
+ * The credentials of a provider. Several keys share the load where each has a limit. They can be written and never
+ * read.
+ */
 export function ProviderKeys({ keys, isNew, change }: ProviderKeysProps): ReactNode {
   const { t } = useTranslation()
   return (
     <Stack gap="xs">
       {keys.map((value, index) => (
         <PasswordInput
-          // A field has no name but its place: what is in it is not to stand anywhere else.
+          // A field is identified only by its position: its content must not appear anywhere else.
           key={index}
           label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}
           description={index === 0 ? t(isNew ? 'providers.key_hint' : 'providers.key_stays') : undefined}

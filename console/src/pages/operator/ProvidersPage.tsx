@@ -1,8 +1,9 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ProviderEntry } from '../../../../src/admin/contract.ts'
+import type { ProviderEntry } from '../../../../src/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
@@ -20,7 +21,7 @@ interface NamedProvider {
 export function ProvidersPage(): ReactNode {
   const { t } = useTranslation()
   const catalog = useRead('GET /admin/v1/catalog', {})
-  /** Its `slug` is null for a new one. */
+  /** `slug` is null for a new provider. */
   const [edited, setEdited] = useState<{ readonly slug: string | null } | null>(null)
   const close = (): void => setEdited(null)
   return (
@@ -44,15 +45,14 @@ export function ProvidersPage(): ReactNode {
           />
         )}
       </Loaded>
-      <Modal
+      <Dialog
         opened={edited !== null}
         onClose={close}
         size="lg"
         title={edited?.slug === null ? t('providers.add') : t('providers.edit')}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
       >
         {edited !== null && <ProviderForm slug={edited.slug} done={close} />}
-      </Modal>
+      </Dialog>
     </OperatorPage>
   )
 }
@@ -66,7 +66,7 @@ interface ProviderListProps {
 function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
   const { t } = useTranslation()
   const remove = useAct('DELETE /admin/v1/providers/:slug', {
-    renews: ['GET /admin/v1/catalog', 'GET /admin/v1/models'],
+    renews: ['GET /admin/v1/catalog', 'GET /admin/v1/catalog/warnings', 'GET /admin/v1/models'],
     said: t('providers.deleted'),
   })
   const ask = (slug: string): void =>

@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Generation, GenerationQuery } from '../../../../src/admin/contract.ts'
+import type { Generation, GenerationQuery } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { timesOf } from '../../parts/day-range.ts'
@@ -23,7 +23,7 @@ const DAYS = ['from', 'to'] as const
 const STATUSES = ['completed', 'error', 'cancelled'] as const
 type Filter = (typeof FIELDS)[number] | (typeof DAYS)[number] | 'status' | 'flagged'
 
-/** The log across accounts, with what each request cost the operator. */
+/** The log across accounts, with the operator's cost of each request. */
 export function RequestsPage(): ReactNode {
   const { t } = useTranslation()
   const search: Readonly<Partial<Record<Filter, string | undefined>>> = useSearch({ strict: false })
@@ -158,46 +158,29 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
           id: 'model',
           title: t('usage.model'),
           cell: (row) => (
-            <div>
-              {row.model_name}
-              <div className={css.small}>
-                {[row.provider_name, row.app_title ?? row.app_url].filter((part) => part !== null).join(' · ')}
-              </div>
-            </div>
+            <TwoLines below={joined(row.provider_name, row.app_title ?? row.app_url)}>{row.model_name}</TwoLines>
           ),
         },
         {
           id: 'account',
           title: t('requests.account'),
           cell: (row) => (
-            <div>
+            <TwoLines below={row.key_name}>
               <Link to="/operator/accounts/$id" params={{ id: row.account }}>
                 {row.account}
               </Link>
-              <div className={css.small}>{row.key_name}</div>
-            </div>
+            </TwoLines>
           ),
         },
-        {
-          id: 'status',
-          title: t('log.status'),
-          cell: (row) => (
-            <StatusBadge tone={row.status === 'completed' ? 'good' : row.status === 'error' ? 'bad' : 'quiet'}>
-              {row.status === 'error' && row.error_type !== null
-                ? errorName(row.error_type)
-                : t(`status.${row.status}`)}
-            </StatusBadge>
-          ),
-        },
+        { id: 'status', title: t('log.status'), cell: (row) => <RequestStatus row={row} /> },
         {
           id: 'tokens',
           title: t('log.tokens'),
           end: true,
           cell: (row) => (
-            <div>
+            <TwoLines below={row.flagged ? t('requests.flagged') : null}>
               {`${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`}
-              {row.flagged && <div className={css.small}>{t('requests.flagged')}</div>}
-            </div>
+            </TwoLines>
           ),
         },
         { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
@@ -206,15 +189,37 @@ function Rows({ rows }: { readonly rows: readonly Generation[] }): ReactNode {
           title: t('margin.revenue'),
           end: true,
           cell: (row) => (
-            <div>
+            <TwoLines
+              below={row.shortfall > 0 ? t('requests.shortfall', { amount: format.money(row.shortfall) }) : null}
+            >
               {format.money(row.total_cost)}
-              {row.shortfall > 0 && (
-                <div className={css.small}>{t('requests.shortfall', { amount: format.money(row.shortfall) })}</div>
-              )}
-            </div>
+            </TwoLines>
           ),
         },
       ]}
     />
   )
+}
+
+/** A value with a smaller text below it; null = no such text. */
+function TwoLines({ below, children }: { readonly below: string | null; readonly children: ReactNode }): ReactNode {
+  return (
+    <div>
+      {children}
+      {below !== null && <div className={css.small}>{below}</div>}
+    </div>
+  )
+}
+
+function RequestStatus({ row: { status, error_type: error } }: { readonly row: Generation }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <StatusBadge tone={status === 'completed' ? 'good' : status === 'error' ? 'bad' : 'quiet'}>
+      {status === 'error' && error !== null ? errorName(error) : t(`status.${status}`)}
+    </StatusBadge>
+  )
+}
+
+function joined(...parts: readonly (string | null)[]): string {
+  return parts.filter((part) => part !== null).join(' · ')
 }

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Menu, Modal, Stack } from '@mantine/core'
+import { Alert, Button, Group, Menu, Stack } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ConsoleUser } from '../../../../src/admin/contract.ts'
+import type { ConsoleUser } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { MenuItemLink } from '../../parts/links.tsx'
@@ -41,7 +42,7 @@ export function UserList(filter: UserListProps): ReactNode {
   )
 }
 
-/** A one-time link, to be handed to its user. */
+/** A one-time link to hand over to its user. */
 export function LinkShown({
   shown,
   close,
@@ -51,20 +52,14 @@ export function LinkShown({
 }): ReactNode {
   const { t } = useTranslation()
   return (
-    <Modal
-      opened={shown !== null}
-      onClose={close}
-      title={t('users.link', { email: shown?.email ?? '' })}
-      size="lg"
-      closeButtonProps={{ 'aria-label': t('common.close') }}
-    >
+    <Dialog opened={shown !== null} onClose={close} title={t('users.link', { email: shown?.email ?? '' })} size="lg">
       {shown !== null && (
         <Stack>
           <Alert color="yellow">{t('users.link_text')}</Alert>
           <CopyBlock text={shown.link} label={t('users.link', { email: shown.email })} />
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   )
 }
 

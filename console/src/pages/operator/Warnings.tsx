@@ -8,9 +8,9 @@ import css from '../../style/layout.module.css'
 
 const EVERY_MS = 60_000
 
-/** What is wrong with the service itself; a warning goes by itself when it is mended. */
+/** Faults of the service itself; a warning disappears when its fault is fixed. */
 export function Warnings(): ReactNode {
-  // A page is worth reading without it: that it cannot be asked shows elsewhere.
+  // The page is useful without the warnings, and it shows its own failures.
   const warnings = useRead('GET /admin/v1/warnings', {}, { everyMs: EVERY_MS })
   return warnings.data?.data.map((warning) => <Warning key={warning.kind} warning={warning} />)
 }
@@ -33,7 +33,7 @@ function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode 
       return (
         <Alert color="yellow" role="status" title={t('warnings.rates_refused')}>
           {t('warnings.rates_refused_text', { since })}
-          <ul>
+          <ul className={css.bullets}>
             {warning.rates.map(({ currency, rate, held }) => (
               <li key={currency}>{t('warnings.rates_refused_rate', { currency, rate, held })}</li>
             ))}

@@ -3,9 +3,9 @@ import type { EventAction, EventActor } from '../../../../src/ledger/event-actio
 
 type ActionKey<A extends string> = A extends `${infer Left}.${infer Right}` ? `${Left}_${Right}` : A
 
-/** What was done, in the reader's language; its code where another release wrote it. */
+/** The action in the reader's language. An action of another release stays a code. */
 export function actionText(action: EventAction): string {
-  // The dot divides paths of texts, and each action has one.
+  // A dot would separate the parts of a key, and each action has one.
   const name = action.replace('.', '_') as ActionKey<EventAction>
   return i18n.exists(`action.${name}`) ? i18n.t(`action.${name}`) : action
 }

@@ -1,15 +1,14 @@
-import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/admin/contract.ts'
+import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/admin/catalog-contract.ts'
+import { MODEL_TYPE_TABLE, type ModelType } from '../../../../src/model-types.ts'
 
-type ModelType = ModelEntry['type']
-
-/** One price of an endpoint; decimals stay the texts that were typed. */
+/** One price of an endpoint. Decimals stay as they were typed. */
 export interface PriceLine {
   readonly meter: string
-  /** Of a price that depends on it, such as the resolution of a video. */
+  /** What the price depends on, such as the resolution of a video; null = nothing. */
   readonly variant: string | null
   /** In the endpoint's currency. */
   readonly cost: string
-  /** RUB; only with own selling prices. */
+  /** In RUB; only an endpoint with custom selling prices has it. */
   readonly sell: string
 }
 
@@ -19,7 +18,7 @@ export interface EndpointDraft {
   readonly currency: string
   readonly ownPrices: boolean
   readonly lines: readonly PriceLine[]
-  /** What the form does not show stays. */
+  /** Fields that the form does not show stay unchanged. */
   readonly kept: Readonly<Record<string, unknown>>
 }
 
@@ -35,50 +34,16 @@ export interface ModelDraft {
   readonly kept: Readonly<Record<string, unknown>>
 }
 
-export const MODEL_TYPES: readonly ModelType[] = [
-  'chat',
-  'embeddings',
-  'image',
-  'tts',
-  'transcription',
-  'rerank',
-  'video',
-]
-export const METERS: readonly string[] = [
-  'prompt',
-  'completion',
-  'input_cache_read',
-  'input_cache_write',
-  'input_cache_write_1h',
-  'internal_reasoning',
-  'audio',
-  'audio_output',
-  'characters',
-  'request',
-  'image',
-  'image_output',
-  'search',
-  'second',
-  'video_second',
-]
-/** What a price must have, for the simplest complete one. */
-const FIRST_METERS: Readonly<Record<ModelType, readonly string[]>> = {
-  chat: ['prompt', 'completion'],
-  embeddings: ['prompt'],
-  image: ['image_output'],
-  tts: ['characters'],
-  transcription: ['second'],
-  rerank: ['search'],
-  video: ['video_second'],
-}
 const DECIMAL = /^\d{1,15}(?:\.\d{1,18})?$/
 
 export function isDecimal(text: string): boolean {
   return DECIMAL.test(text)
 }
 
+/** The lines of the simplest price that is complete. */
 export function firstLines(type: ModelType): readonly PriceLine[] {
-  return FIRST_METERS[type].map((meter) => ({ meter, variant: null, cost: '', sell: '' }))
+  const [first = []] = MODEL_TYPE_TABLE[type].complete
+  return first.map((meter) => ({ meter, variant: null, cost: '', sell: '' }))
 }
 
 export function newEndpoint(provider: string, type: ModelType): EndpointDraft {
@@ -176,7 +141,7 @@ function pricesOf(
   return prices
 }
 
-/** Whether every field that the form asks for is filled with what it takes; the server checks the rest. */
+/** Whether every field of the form has a valid value; the server checks the rest. */
 export function isComplete({ id, endpoints }: ModelDraft): boolean {
   return (
     id.trim() !== '' &&
@@ -199,6 +164,6 @@ function withoutZeros(digits: string): string {
 
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
-  // A small price as JavaScript would write it, 1e-7, is no decimal.
+  // JavaScript would write a small price as 1e-7, which is not a decimal.
   return typeof value !== 'number' ? '' : String(value).includes('e') ? withoutZeros(value.toFixed(18)) : String(value)
 }

@@ -1,16 +1,10 @@
-import type { ProviderEntry } from '../../../../src/admin/contract.ts'
+import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
+import type { ProviderEntry } from '../../../../src/admin/catalog-contract.ts'
 
 type Timeouts = NonNullable<ProviderEntry['timeouts']>
 export type TimeoutName = keyof Timeouts
 
-/** Seconds that a provider without its own has; of an answer in one piece the first byte may take 300. */
-export const TIMEOUT_DEFAULTS: Readonly<Record<TimeoutName, number>> = {
-  connect: 3,
-  first_byte: 60,
-  progress: 60,
-  total: 1800,
-}
-export const TIMEOUT_NAMES = Object.keys(TIMEOUT_DEFAULTS) as readonly TimeoutName[]
+export const TIMEOUT_NAMES = Object.keys(PROVIDER_TIMEOUTS) as readonly TimeoutName[]
 
 /** A provider as the form has it. */
 export interface ProviderDraft {
@@ -18,7 +12,7 @@ export interface ProviderDraft {
   readonly name: string
   readonly adapter: string
   readonly address: string
-  /** New keys, which replace all that there are; those left empty do not count. */
+  /** New keys, which replace all present ones. Empty fields do not count. */
   readonly keys: readonly string[]
   readonly stops: boolean
   /** Seconds; empty = the default. */
@@ -41,8 +35,8 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
 }
 
 /**
- * The entry that a draft means. What the form does not show stays as `before` has it, credentials too where no new ones
- * are given.
+ * The entry that a draft describes. Fields that the form does not show stay as in `before`, and so do the credentials
+ * if no new key is given.
  */
 export function providerEntry(draft: ProviderDraft, before: ProviderEntry | null): ProviderEntry {
   const { name: _name, base_url: _address, timeouts: _timeouts, ...kept } = before ?? { adapter: '' }

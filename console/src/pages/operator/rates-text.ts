@@ -5,7 +5,7 @@ export function ratesText(rates: Readonly<Record<string, number | string>>): str
     .join('\n')
 }
 
-/** null = a line is no rate. Numbers stay numbers as they were typed; the server reads them exactly. */
+/** null = a line is not a rate. */
 export function ratesOf(text: string): Readonly<Record<string, number | string>> | null {
   const lines = text
     .split('\n')

@@ -1,90 +1,25 @@
 import { Button, Card, Collapse, Group, Stack, Text, Textarea } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { SendIcon, StopIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './chat.module.css'
-import { areReadable, ChatParameters, NO_PARAMETERS, parametersBody } from './ChatParameters.tsx'
-import { chatPieces } from './chat-stream.ts'
+import { areReadable, ChatParameters, NO_PARAMETERS } from './ChatParameters.tsx'
 import { liveCost } from './live-cost.ts'
-import { isStop, playgroundCall } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
+import type { TabProps } from './tab.ts'
+import { useConversation, type Conversation, type Turn } from './use-conversation.ts'
 
-interface Turn {
-  readonly role: 'user' | 'assistant'
-  readonly text: string
-  readonly reasoning: string
-  /** RUB; null = not known yet. */
-  readonly cost: number | null
-  readonly tokens: { readonly input: number; readonly output: number } | null
-}
-
-/** A conversation with streaming; its cost grows as the answer does, and is exact at the end. */
+/** A streamed conversation. Its cost is an estimate while an answer arrives, and exact at the end. */
 export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const client = useQueryClient()
-  const [turns, setTurns] = useState<readonly Turn[]>([])
-  const [text, setText] = useState('')
+  const conversation = useConversation(keyId, modelId)
+  const { turns, failure, busy } = conversation
   const [parameters, setParameters] = useState(NO_PARAMETERS)
   const [shown, setShown] = useState(false)
-  const [failure, setFailure] = useState<unknown>(null)
-  const running = useRef<AbortController | null>(null)
-  const [busy, setBusy] = useState(false)
   const prices = models.find(({ id }) => id === modelId)?.prices ?? {}
-  useEffect(() => () => running.current?.abort(), [])
-  const change = (edit: (last: Turn) => Turn): void =>
-    setTurns((before) => before.map((turn, index) => (index === before.length - 1 ? edit(turn) : turn)))
-  const ask = async (): Promise<void> => {
-    const asked: readonly Turn[] = [
-      ...turns,
-      { role: 'user', text: text.trim(), reasoning: '', cost: null, tokens: null },
-    ]
-    setTurns([...asked, { role: 'assistant', text: '', reasoning: '', cost: null, tokens: null }])
-    setText('')
-    setFailure(null)
-    setBusy(true)
-    const controller = new AbortController()
-    running.current = controller
-    const messages = [
-      ...(parameters.system.trim() === '' ? [] : [{ role: 'system', content: parameters.system }]),
-      ...asked.map(({ role, text: content }) => ({ role, content })),
-    ]
-    try {
-      const response = await playgroundCall(
-        keyId,
-        'chat/completions',
-        {
-          model: modelId,
-          stream: true,
-          stream_options: { include_usage: true },
-          ...parametersBody(parameters),
-          messages,
-        },
-        controller.signal,
-      )
-      if (response.body !== null) {
-        for await (const piece of chatPieces(response.body)) {
-          if (piece.type === 'usage')
-            change((last) => ({ ...last, cost: piece.cost, tokens: { input: piece.input, output: piece.output } }))
-          else
-            change((last) =>
-              piece.type === 'text'
-                ? { ...last, text: last.text + piece.text }
-                : { ...last, reasoning: last.reasoning + piece.text },
-            )
-        }
-      }
-    } catch (thrown) {
-      if (!isStop(thrown)) setFailure(thrown)
-    }
-    setBusy(false)
-    await client.invalidateQueries({ queryKey: ['GET /cabinet/v1/summary'] })
-  }
   const known = turns.reduce((sum, { cost }) => sum + (cost ?? 0), 0)
-  const ready = !busy && text.trim() !== '' && areReadable(parameters)
   const live = busy ? liveCost(turns, prices) : 0
   return (
     <Stack>
@@ -112,43 +47,62 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
         ))}
       </Card>
       {failure !== null && <Failed failure={failure} />}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (ready) void ask()
-        }}
-      >
-        <Textarea
-          label={t('play.message')}
-          description={t('play.enter')}
-          autosize
-          minRows={2}
-          maxRows={10}
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
-            event.preventDefault()
-            if (ready) void ask()
-          }}
-        />
-        <Group mt="sm" gap="xs">
-          <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
-            {t('play.send')}
-          </Button>
-          {busy && (
-            <Button variant="default" leftSection={<StopIcon size={17} />} onClick={() => running.current?.abort()}>
-              {t('play.stop')}
-            </Button>
-          )}
-          {!busy && turns.length > 0 && (
-            <Button variant="subtle" onClick={() => setTurns([])}>
-              {t('play.anew')}
-            </Button>
-          )}
-        </Group>
-      </form>
+      <MessageForm
+        conversation={conversation}
+        sendable={areReadable(parameters)}
+        send={(text) => conversation.ask(text, parameters)}
+      />
     </Stack>
+  )
+}
+
+interface MessageFormProps {
+  readonly conversation: Pick<Conversation, 'turns' | 'busy' | 'stop' | 'clear'>
+  /** Nothing else in the tab keeps a message from being sent. */
+  readonly sendable: boolean
+  readonly send: (text: string) => void
+}
+
+function MessageForm({ conversation: { turns, busy, stop, clear }, sendable, send }: MessageFormProps): ReactNode {
+  const { t } = useTranslation()
+  const [text, setText] = useState('')
+  const ready = sendable && !busy && text.trim() !== ''
+  const submit = (event: { preventDefault: () => void }): void => {
+    event.preventDefault()
+    if (!ready) return
+    send(text)
+    setText('')
+  }
+  return (
+    <form onSubmit={submit}>
+      <Textarea
+        label={t('play.message')}
+        description={t('play.enter')}
+        autosize
+        minRows={2}
+        maxRows={10}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event)
+        }}
+      />
+      <Group mt="sm" gap="xs">
+        <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
+          {t('play.send')}
+        </Button>
+        {busy && (
+          <Button variant="default" leftSection={<StopIcon size={17} />} onClick={stop}>
+            {t('play.stop')}
+          </Button>
+        )}
+        {!busy && turns.length > 0 && (
+          <Button variant="subtle" onClick={clear}>
+            {t('play.anew')}
+          </Button>
+        )}
+      </Group>
+    </form>
   )
 }
 

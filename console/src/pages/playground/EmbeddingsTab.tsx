@@ -5,13 +5,13 @@ import { List } from '../../parts/List.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import layout from '../../style/layout.module.css'
 import { costOf, fieldOf, listOf, playgroundCall } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
 import { RunBar } from './RunBar.tsx'
+import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
 
 const SHOWN_NUMBERS = 4
 
-/** Vectors of lines of text, and how near each is to the first. */
+/** Vectors for lines of text, and the similarity of each to the first. */
 export function EmbeddingsTab({ keyId, modelId }: TabProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

@@ -6,13 +6,13 @@ import { isPlainNumber } from '../../parts/number-text.ts'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
 import { costOf, fieldOf, listOf, playgroundCall } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
 import { RunBar } from './RunBar.tsx'
+import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
 
 const IMAGES_MAX = 10
 
-/** Pictures from words. */
+/** Images from a text. */
 export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
   const { t } = useTranslation()
   const [prompt, setPrompt] = useState('')

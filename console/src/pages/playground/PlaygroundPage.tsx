@@ -2,18 +2,14 @@ import { Alert, Select, Tabs } from '@mantine/core'
 import { Link, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState, type ComponentType, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key, ModelRow, ModelType } from '../../../../src/cabinet/contract.ts'
+import type { Key } from '../../../../src/cabinet/key-contract.ts'
+import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import type { ModelType } from '../../../../src/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
-
-export interface TabProps {
-  readonly keyId: string
-  /** Those of the tab's kind that the account may use. */
-  readonly models: readonly ModelRow[]
-  readonly modelId: string
-}
+import type { TabProps } from './tab.ts'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
   chat: lazy(async () => ({ default: (await import('./ChatTab.tsx')).ChatTab })),
@@ -24,9 +20,10 @@ const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
   rerank: lazy(async () => ({ default: (await import('./RerankTab.tsx')).RerankTab })),
   video: lazy(async () => ({ default: (await import('./VideoTab.tsx')).VideoTab })),
 }
-const KINDS: readonly ModelType[] = ['chat', 'image', 'tts', 'transcription', 'embeddings', 'rerank', 'video']
+// The keys of the table are exactly the types, in the order of the tabs.
+const KINDS = Object.keys(TABS) as readonly ModelType[]
 
-/** Models tried by hand, charged to a key of one's own as any request. */
+/** Models to try by hand. Each request is charged to a key of the user, like any other. */
 export function PlaygroundPage(): ReactNode {
   const { t } = useTranslation()
   const keys = useRead('GET /cabinet/v1/keys', {})
@@ -44,13 +41,12 @@ export function PlaygroundPage(): ReactNode {
   )
 }
 
-function Playground({
-  keys,
-  models,
-}: {
+interface PlaygroundProps {
   readonly keys: readonly Key[]
   readonly models: readonly ModelRow[]
-}): ReactNode {
+}
+
+function Playground({ keys, models }: PlaygroundProps): ReactNode {
   const { t } = useTranslation()
   const { model: wished } = useSearch({ strict: false })
   const usable = models.filter(({ allowed }) => allowed)
@@ -58,12 +54,7 @@ function Playground({
   const [keyId, setKeyId] = useState(keys[0]?.id ?? '')
   const [chosen, setChosen] = useState<Readonly<Partial<Record<ModelType, string>>>>({})
   const ofKind = usable.filter(({ type }) => type === kind)
-  const modelId =
-    chosen[kind] ??
-    ofKind.find(({ id }) => id === wished)?.id ??
-    ofKind.find(({ id }) => id.startsWith('sandbox/'))?.id ??
-    ofKind[0]?.id ??
-    ''
+  const modelId = chosen[kind] ?? firstModel(ofKind, wished)
   if (keys.length === 0)
     return (
       <Alert color="yellow" title={t('play.no_key')}>
@@ -89,23 +80,8 @@ function Playground({
       <Tabs.Panel value={kind} pt="md">
         <div className={css.page}>
           <div className={css.fields}>
-            <Select
-              label={t('usage.model')}
-              searchable
-              allowDeselect={false}
-              limit={80}
-              value={modelId}
-              onChange={(id) => id !== null && setChosen({ ...chosen, [kind]: id })}
-              data={ofKind.map(({ id, name }) => ({ value: id, label: name }))}
-            />
-            <Select
-              label={t('play.key')}
-              description={t('play.key_hint')}
-              allowDeselect={false}
-              value={keyId}
-              onChange={(id) => id !== null && setKeyId(id)}
-              data={keys.map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))}
-            />
+            <ModelField models={ofKind} value={modelId} choose={(id) => setChosen({ ...chosen, [kind]: id })} />
+            <KeyField keys={keys} value={keyId} choose={setKeyId} />
           </div>
           {modelId === '' ? (
             <Alert color="gray">{t('play.no_model')}</Alert>
@@ -117,5 +93,46 @@ function Playground({
         </div>
       </Tabs.Panel>
     </Tabs>
+  )
+}
+
+/** The model that a tab begins with: the one that a link names, else a free one, else any. */
+function firstModel(models: readonly ModelRow[], wished: string | undefined): string {
+  const found =
+    models.find(({ id }) => id === wished) ?? models.find(({ id }) => id.startsWith('sandbox/')) ?? models[0]
+  return found?.id ?? ''
+}
+
+interface FieldProps {
+  readonly value: string
+  readonly choose: (id: string) => void
+}
+
+function ModelField({ models, value, choose }: FieldProps & Pick<PlaygroundProps, 'models'>): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Select
+      label={t('usage.model')}
+      searchable
+      allowDeselect={false}
+      limit={80}
+      value={value}
+      onChange={(id) => id !== null && choose(id)}
+      data={models.map(({ id, name }) => ({ value: id, label: name }))}
+    />
+  )
+}
+
+function KeyField({ keys, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys'>): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Select
+      label={t('play.key')}
+      description={t('play.key_hint')}
+      allowDeselect={false}
+      value={value}
+      onChange={(id) => id !== null && choose(id)}
+      data={keys.map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))}
+    />
   )
 }

@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next'
 import { List } from '../../parts/List.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { costOf, fieldOf, listOf, playgroundCall } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
 import { RunBar } from './RunBar.tsx'
+import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
 
 /** Documents in the order in which they answer a question. */

@@ -11,11 +11,11 @@ export interface RunBarProps {
   readonly ready: boolean
   /** RUB, once it is known. */
   readonly cost: number | null
-  /** 0 to 100, where the work says how far it is. */
+  /** 0 to 100; null = not known. */
   readonly progress?: number | null
 }
 
-/** Start, stop, what it cost and what went wrong: the same under every tab. */
+/** Start, stop, the cost and the error: the same under every tab. */
 export function RunBar({ run, ready, cost, progress = null }: RunBarProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

@@ -6,8 +6,8 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import layout from '../../style/layout.module.css'
 import { playgroundCall } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
 import { RunBar } from './RunBar.tsx'
+import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
 
 const CHARACTERS_MAX = 5_000
@@ -81,7 +81,7 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
   )
 }
 
-/** An answer of bytes says its cost in the log alone. */
+/** The cost of an answer in bytes is only in the log. */
 async function costOfGeneration(id: string, signal: AbortSignal): Promise<number | null> {
   try {
     return (await call('GET /cabinet/v1/log/:id', { params: { id } }, signal)).cost

@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
 import { costOf, fieldOf, playgroundCall } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
 import { RunBar } from './RunBar.tsx'
+import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
 
-/** A third of the body's limit of 10 MB goes to base64. */
+/** Base64 makes a file a third larger, and a body has at most 10 MB. */
 const BYTES_MAX = 7_000_000
 
 /** Speech to text. */

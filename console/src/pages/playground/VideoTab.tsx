@@ -5,8 +5,8 @@ import { ApiFailure } from '../../api/call.ts'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
 import { costOf, fieldOf, playgroundAddress, playgroundCall, playgroundRead } from './playground-call.ts'
-import type { TabProps } from './PlaygroundPage.tsx'
 import { RunBar } from './RunBar.tsx'
+import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
 
 const POLL_MS = 2_000
@@ -19,7 +19,7 @@ interface Job {
   readonly progress: number
 }
 
-/** A video job: created, watched, played. The job goes on when one leaves the page. */
+/** A video job: it is created, watched and played. It continues when the user leaves the page. */
 export function VideoTab({ keyId, models, modelId }: TabProps): ReactNode {
   const { t } = useTranslation()
   const [prompt, setPrompt] = useState('')

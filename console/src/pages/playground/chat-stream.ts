@@ -1,7 +1,7 @@
 import { ApiFailure } from '../../api/call.ts'
 import { costOf, fieldOf, listOf } from './playground-call.ts'
 
-/** What a stream brings, piece by piece. */
+/** The content of a stream, piece by piece. */
 export type ChatPiece =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }

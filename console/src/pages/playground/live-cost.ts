@@ -1,11 +1,11 @@
-import type { Prices } from '../../../../src/cabinet/contract.ts'
+import type { Prices } from '../../../../src/cabinet/model-contract.ts'
 
 const CHARACTERS_PER_TOKEN = 4
 const MILLION = 1_000_000
 
 /**
- * A guess in RUB of what a running answer costs so far, for the eye alone: four characters a token. The answer's end
- * says it exactly.
+ * An estimate in RUB of what a running answer costs so far, with four characters a token. It is only shown: the end of
+ * the answer has the exact cost.
  */
 export function liveCost(
   turns: readonly { readonly text: string; readonly reasoning: string }[],

@@ -2,7 +2,7 @@ import { ApiFailure, send } from '../../api/call.ts'
 
 const BASE = '/cabinet/v1/playground'
 
-/** One call of the customer API on behalf of a key, as the console may make it. */
+/** Calls the customer API with a key of the user, whose secret the console does not have. */
 export function playgroundCall(keyId: string, path: string, body: object, signal: AbortSignal): Promise<Response> {
   return send(`${BASE}/${path}`, {
     method: 'POST',
@@ -17,12 +17,12 @@ export function playgroundRead(keyId: string, path: string, signal: AbortSignal)
   return send(`${BASE}/${path}`, { credentials: 'same-origin', headers: { 'x-tollgate-key-id': keyId }, signal })
 }
 
-/** An address that the browser loads by itself, as a video does. */
+/** An address that the browser itself loads, such as that of a video. */
 export function playgroundAddress(keyId: string, path: string, query: Readonly<Record<string, string>>): string {
   return `${BASE}/${path}?${new URLSearchParams({ ...query, key_id: keyId }).toString()}`
 }
 
-/** RUB, where an answer says what it cost. */
+/** The cost in RUB; null = the answer has none. */
 export function costOf(answer: unknown): number | null {
   const usage = fieldOf(answer, 'usage')
   const cost = fieldOf(usage, 'cost')
@@ -30,7 +30,7 @@ export function costOf(answer: unknown): number | null {
 }
 
 export function fieldOf(value: unknown, name: string): unknown {
-  // Every object can be read by name; what comes is unknown again.
+  // Every object can be read by name; each value is unknown again.
   return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }
 
@@ -38,7 +38,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A failure that is the user's own stop. */
+/** Whether the user stopped the call. */
 export function isStop(failure: unknown): boolean {
   return !(failure instanceof ApiFailure) && failure instanceof DOMException && failure.name === 'AbortError'
 }

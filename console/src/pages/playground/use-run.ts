@@ -10,7 +10,7 @@ export interface Run<A> {
   readonly stop: () => void
 }
 
-/** One paid call at a time: started, stopped, its answer or failure. Leaving the page stops it. */
+/** Runs one paid call at a time, and keeps its answer or failure. Leaving the page stops it. */
 export function useRun<A>(work: (signal: AbortSignal) => Promise<A>): Run<A> {
   const client = useQueryClient()
   const running = useRef<AbortController | null>(null)

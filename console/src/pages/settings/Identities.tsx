@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useLocation } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Identity } from '../../../../src/cabinet/identity-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
@@ -12,7 +13,7 @@ import { useFormat } from '../../parts/use-format.ts'
 import { useProfile, useSession } from '../../session.tsx'
 import { proofBody, ProofField, useProofKind } from './ProofField.tsx'
 
-/** What is asked for before it happens: to add one, or to take this one away. */
+/** What needs a proof first: to add an identity, or to remove this one. */
 type Asked = { readonly act: 'link' } | { readonly act: 'unlink'; readonly identity: Identity }
 
 /** Who may sign in as this user by single sign-on. */
@@ -38,14 +39,13 @@ export function Identities(): ReactNode {
       <Loaded of={identities} height={80}>
         {({ data }) => <Linked identities={data} ask={(identity) => setAsked({ act: 'unlink', identity })} />}
       </Loaded>
-      <Modal
+      <Dialog
         opened={asked !== null}
         onClose={() => setAsked(null)}
         title={asked?.act === 'unlink' ? t('security.oidc_ask_remove', { name }) : t('security.oidc_add', { name })}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
       >
         {asked !== null && <AskProof asked={asked} close={() => setAsked(null)} />}
-      </Modal>
+      </Dialog>
     </Section>
   )
 }
@@ -75,7 +75,7 @@ function Linked({
         { id: 'issuer', title: t('security.oidc_issuer'), cell: ({ issuer }) => issuer },
         {
           id: 'since',
-          title: t('security.since'),
+          title: t('security.oidc_since'),
           cell: (identity) => (identity.linked_at === null ? '' : format.dateTime(identity.linked_at)),
         },
         {

@@ -1,29 +1,25 @@
-import { Button, PasswordInput, Stack } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { SessionState } from '../../../../src/cabinet/contract.ts'
+import type { SessionState } from '../../../../src/cabinet/session-contract.ts'
 import { queryKey, useAct } from '../../api/hooks.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
-import { useProfile, useSession } from '../../session.tsx'
+import { NewPasswordField, usePasswordCheck } from '../../parts/NewPasswordField.tsx'
+import { useProfile } from '../../session.tsx'
 import { proofBody, ProofField, useProofKind } from './ProofField.tsx'
 
-/** A new password; every other session ends with it. */
+/** A form for a new password. A change ends all other sessions. */
 export function PasswordForm(): ReactNode {
   const { t } = useTranslation()
-  const { service } = useSession()
   const { email } = useProfile()
   const kind = useProofKind()
-  const { least, most } = service.password
   const client = useQueryClient()
   const form = useForm({
     initialValues: { current: '', next: '' },
-    validate: {
-      next: (value) =>
-        value.length < least || value.length > most ? t('entry.password_length', { least, most }) : null,
-    },
+    validate: { next: usePasswordCheck() },
   })
   const change = useAct('POST /cabinet/v1/password', {
     quiet: true,
@@ -37,7 +33,6 @@ export function PasswordForm(): ReactNode {
     },
   })
   const problem = fieldFailure(change.error, ['current_password', 'code', 'new_password'])
-  const show = { 'aria-label': t('entry.show_password') }
   return (
     <form
       onSubmit={form.onSubmit(({ current, next }) =>
@@ -58,12 +53,8 @@ export function PasswordForm(): ReactNode {
           change={(value) => form.setFieldValue('current', value)}
           error={problem !== null && problem.field !== 'new_password' ? problem.message : null}
         />
-        <PasswordInput
+        <NewPasswordField
           label={t('security.next')}
-          description={t('entry.password_length', { least, most })}
-          autoComplete="new-password"
-          required
-          visibilityToggleButtonProps={show}
           {...form.getInputProps('next')}
           error={problem?.field === 'new_password' ? problem.message : form.errors['next']}
         />

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import type { ProofBody } from '../../../../src/cabinet/identity-contract.ts'
 import { useProfile, useSession } from '../../session.tsx'
 
-/** What this user proves themselves with before a way to sign in is added or taken away. */
+/** The proof that this user gives before a way to sign in is added or removed. */
 export type ProofKind = 'password' | 'code' | 'fresh' | 'stale'
 
 export function useProofKind(): ProofKind {
@@ -20,7 +20,7 @@ export function proofBody(kind: ProofKind, value: string): ProofBody {
   return kind === 'code' ? { code: value.trim() } : {}
 }
 
-/** One field, or what to do where there is nothing to type. */
+/** One field, or an instruction where there is nothing to type. */
 export function ProofField({
   kind,
   value,

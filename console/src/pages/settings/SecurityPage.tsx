@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { SessionItem, SignInItem } from '../../../../src/cabinet/contract.ts'
+import type { SessionItem, SignInItem } from '../../../../src/cabinet/session-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -18,7 +18,7 @@ import { TwoStep } from './TwoStep.tsx'
 
 const SIGN_INS = 50
 
-/** Password, two-step sign-in, where one is signed in, and who tried. */
+/** The password, two-step sign-in, active sessions and attempts to sign in. */
 export function SecurityPage(): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()

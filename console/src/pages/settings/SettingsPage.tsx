@@ -1,9 +1,9 @@
 import { Button, Select, Stack, TextInput, useMantineColorScheme } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { useForm, type UseFormReturnType } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Language, SessionState, Theme } from '../../../../src/cabinet/contract.ts'
+import type { Language, SessionState, Theme } from '../../../../src/cabinet/session-contract.ts'
 import { queryKey, useAct, useRead } from '../../api/hooks.ts'
 import { currentLanguage, speak } from '../../i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
@@ -13,7 +13,16 @@ import { useFormat } from '../../parts/use-format.ts'
 import { useProfile } from '../../session.tsx'
 import css from '../../style/layout.module.css'
 
+/** The time zone of a user who has chosen none. */
 const BROWSER = 'browser'
+
+interface Values {
+  readonly name: string
+  readonly model: string | null
+  readonly zone: string
+  readonly language: Language
+  readonly theme: Theme
+}
 
 /** The user's name, default model, time zone, language and theme. */
 export function SettingsPage(): ReactNode {
@@ -51,7 +60,6 @@ function ProfileForm(): ReactNode {
   const profile = useProfile()
   const client = useQueryClient()
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
-  const models = useRead('GET /cabinet/v1/models', {})
   const save = useAct('PATCH /cabinet/v1/profile', {
     said: t('common.saved'),
     done: (answer) =>
@@ -59,7 +67,7 @@ function ProfileForm(): ReactNode {
         state === undefined ? state : { ...state, profile: answer },
       ),
   })
-  const form = useForm<{ name: string; model: string | null; zone: string; language: Language; theme: Theme }>({
+  const form = useForm<Values>({
     initialValues: {
       name: profile.name,
       model: profile.default_model,
@@ -68,8 +76,6 @@ function ProfileForm(): ReactNode {
       theme: profile.theme,
     },
   })
-  const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)
-  const zones = Intl.supportedValuesOf('timeZone')
   return (
     <form
       onSubmit={form.onSubmit(({ name, model, zone, language, theme }) => {
@@ -82,31 +88,8 @@ function ProfileForm(): ReactNode {
     >
       <Stack>
         <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} />
-        <Select
-          label={t('settings.model')}
-          description={t('settings.model_hint')}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
-          limit={60}
-          data={
-            profile.default_model === null || chat.includes(profile.default_model)
-              ? chat
-              : [profile.default_model, ...chat]
-          }
-          {...form.getInputProps('model')}
-        />
-        <Select
-          label={t('settings.zone')}
-          searchable
-          allowDeselect={false}
-          limit={80}
-          data={[
-            { value: BROWSER, label: t('settings.zone_browser') },
-            ...['UTC', ...zones.filter((zone) => zone !== 'UTC')].map((zone) => ({ value: zone, label: zone })),
-          ]}
-          {...form.getInputProps('zone')}
-        />
+        <ModelField form={form} />
+        <ZoneField form={form} />
         <Select
           label={t('settings.language')}
           allowDeselect={false}
@@ -129,5 +112,47 @@ function ProfileForm(): ReactNode {
         </div>
       </Stack>
     </form>
+  )
+}
+
+interface FieldProps {
+  readonly form: UseFormReturnType<Values>
+}
+
+/** The chat models, with the chosen one even where the account may no longer use it. */
+function ModelField({ form }: FieldProps): ReactNode {
+  const { t } = useTranslation()
+  const { default_model: chosen } = useProfile()
+  const models = useRead('GET /cabinet/v1/models', {})
+  const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)
+  return (
+    <Select
+      label={t('settings.model')}
+      description={t('settings.model_hint')}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      limit={60}
+      data={chosen === null || chat.includes(chosen) ? chat : [chosen, ...chat]}
+      {...form.getInputProps('model')}
+    />
+  )
+}
+
+function ZoneField({ form }: FieldProps): ReactNode {
+  const { t } = useTranslation()
+  const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
+  return (
+    <Select
+      label={t('settings.zone')}
+      searchable
+      allowDeselect={false}
+      limit={80}
+      data={[
+        { value: BROWSER, label: t('settings.zone_browser') },
+        ...[...zones].map((zone) => ({ value: zone, label: zone })),
+      ]}
+      {...form.getInputProps('zone')}
+    />
   )
 }

@@ -17,7 +17,7 @@ const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
 ]
 const SHOWN_MAX = 40
 
-/** «Chrome · Linux» instead of a whole User-Agent; what is unknown is shown cut. */
+/** `Chrome · Linux` instead of a whole User-Agent. An unknown one is cut. */
 export function shortAgent(userAgent: string): string {
   const names = [BROWSERS, SYSTEMS]
     .map((table) => table.find(([mark]) => userAgent.includes(mark))?.[1])

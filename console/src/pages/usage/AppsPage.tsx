@@ -2,7 +2,7 @@ import { SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { AppRow } from '../../../../src/cabinet/contract.ts'
+import type { AppRow } from '../../../../src/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { List } from '../../parts/List.tsx'
@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 
-/** Which applications, named by HTTP-Referer and X-Title, spend the money. */
+/** The spending of each app, as named by HTTP-Referer and X-Title. */
 export function AppsPage(): ReactNode {
   const { t } = useTranslation()
   const [range, setRange] = useState<'day' | '7d' | '30d'>('30d')
@@ -45,7 +45,7 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
         {
           id: 'app',
           title: t('usage.app'),
-          // The address is what a client sent: shown, never followed.
+          // A client sent this address: it is shown, but it is not a link.
           cell: ({ id, title, url }) => (
             <div>
               <Link to="/log" search={{ app: id }}>

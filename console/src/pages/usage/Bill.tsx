@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RequestStory } from '../../../../src/cabinet/contract.ts'
+import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
 import { List } from '../../parts/List.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 
@@ -32,7 +32,7 @@ export function Bill({ story }: { readonly story: RequestStory }): ReactNode {
   )
 }
 
-/** The decimal with all its digits, and the reader's decimal sign. */
+/** A decimal with all its digits and the reader's decimal mark. */
 function exact(decimal: string, locale: string): string {
   return locale.startsWith('ru') ? `${decimal.replace('.', ',')} ₽` : `₽${decimal}`
 }

@@ -3,7 +3,8 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { LogFilters } from '../../../../src/cabinet/contract.ts'
+import type { LogFilters } from '../../../../src/cabinet/log-contract.ts'
+import { REQUEST_TYPES } from '../../../../src/model-types.ts'
 import { queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
@@ -11,12 +12,12 @@ import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import { FILTERS, logQuery, STATUSES, TYPES, type FilterName, type LogSearch } from './log-search.ts'
+import { FILTERS, logQuery, STATUSES, type FilterName, type LogSearch } from './log-search.ts'
 import { LogRows } from './LogRows.tsx'
 
 const TYPING_MS = 120
 
-/** Every request, newest first; the filters stand in the address. */
+/** All requests, newest first. The filters are in the address. */
 export function LogPage(): ReactNode {
   const { t } = useTranslation()
   const search: LogSearch = useSearch({ strict: false })
@@ -86,7 +87,7 @@ function Filters({ search, change }: FiltersProps): ReactNode {
       )}
       {pick(
         'type',
-        TYPES.map((value) => ({ value, label: t(`type.${value}`) })),
+        REQUEST_TYPES.map((value) => ({ value, label: t(`type.${value}`) })),
       )}
       {pick('provider', plain(known?.providers))}
       {pick(
@@ -145,7 +146,7 @@ function keysOf(
   }))
 }
 
-/** A chosen value that the list does not know, from a link, is shown all the same. */
+/** A value from a link is shown even if the list does not have it. */
 function withChosen(
   data: readonly { readonly value: string; readonly label: string }[],
   chosen: string | undefined,

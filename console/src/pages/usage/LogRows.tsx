@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import type { TFunction } from 'i18next'
 import { memo, useEffect, type CSSProperties, type MouseEvent, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { LogQuery, LogRow } from '../../../../src/cabinet/contract.ts'
+import type { LogQuery, LogRow } from '../../../../src/cabinet/log-contract.ts'
 import { call } from '../../api/call.ts'
 import { errorName } from '../../parts/failure-text.ts'
 import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
@@ -15,12 +15,14 @@ import { useVisibleRows } from '../../parts/use-visible-rows.ts'
 import css from './log.module.css'
 
 const PAGE_ROWS = 100
-/** The next page is asked for when so few rows are left below. */
+/** The next page is loaded when fewer rows than this are left below. */
 const AHEAD_ROWS = 100
 const KEPT_MS = 15_000
 const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
-/** The log as one long list: pages are fetched by cursor as one scrolls, and only the rows in sight are in the document. */
+/**
+ * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
+ */
 export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
   const { t } = useTranslation()
   const pages = useInfiniteQuery({
@@ -35,7 +37,7 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
     placeholderData: keepPreviousData,
-    // Read once: whoever comes back soon finds the list as it was, whoever comes later its first page, and no page is fetched again.
+    // No page is loaded again. A user who returns soon finds the list as it was; later it starts with its first page.
     staleTime: Infinity,
     gcTime: KEPT_MS,
   })
@@ -69,13 +71,13 @@ interface More {
   readonly has: boolean
   readonly busy: boolean
   readonly fetch: () => void
-  /** A search that takes long stopped here and goes on when asked. */
+  /** A long search stopped here. It continues when the user asks for it. */
   readonly searchedTo: string | null
 }
 
 interface RowsProps {
   readonly rows: readonly LogRow[]
-  /** They are the answer to the filters before; the next is on its way. */
+  /** The rows belong to the filters before; the new answer is not there yet. */
   readonly old: boolean
   readonly more: More
 }
@@ -92,13 +94,13 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
   }, [wants, fetch])
   const open = (event: MouseEvent): void => {
     const id = event.target instanceof Element ? event.target.closest('a')?.dataset['generation'] : undefined
-    // Whoever wants a new tab or window gets it from the browser.
+    // The browser itself opens a new tab or window.
     if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
       return
     event.preventDefault()
     void navigate({ to: '/log/$id', params: { id } })
   }
-  // Custom properties are no properties of CSSProperties.
+  // The type CSSProperties does not have custom properties.
   const sizes = { '--rows': rows.length, '--first': first, '--row': `${rowHeight}px` } as CSSProperties
   return (
     <div
@@ -158,7 +160,7 @@ interface RowProps {
   readonly format: Format
 }
 
-/** Without hooks and components of its own: some thirty are drawn anew with each filter. */
+/** A row has no hooks and few components, because each change of a filter draws about thirty rows. */
 const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
   return (
     <div className={css.row} role="row" aria-rowindex={index}>

@@ -3,8 +3,9 @@ import { Link, useParams } from '@tanstack/react-router'
 import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RequestStory } from '../../../../src/cabinet/contract.ts'
-import type { AttemptReason } from '../../../../src/ledger/generation-record.ts'
+import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
+import type { AttemptReason, FactStyle } from '../../../../src/ledger/generation-record.ts'
+import { LOG_FACTS } from '../../locales/table-texts.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { errorName } from '../../parts/failure-text.ts'
@@ -20,7 +21,7 @@ import css from '../../style/layout.module.css'
 import { Bill } from './Bill.tsx'
 import { Timeline } from './Timeline.tsx'
 
-/** One request with its whole story: tries, the bill line by line, the money set aside, the times. */
+/** One request: its attempts, its bill line by line, its hold and its times. */
 export function RequestPage(): ReactNode {
   const { t } = useTranslation()
   const { id } = useParams({ from: '/log/$id' })
@@ -100,6 +101,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
 
 function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
   const { t } = useTranslation()
+  const values: Readonly<Record<string, unknown>> = { ...story }
   return (
     <Facts
       items={[
@@ -134,25 +136,25 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
         [t('usage.key'), story.key_name],
         [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
         [t('request.finish'), <Finish key="finish" story={story} />],
-        [
-          t('request.request_id'),
-          <span key="id" className={css.mono}>
-            {story.request_id}
-          </span>,
-        ],
-        [
-          t('request.upstream_id'),
-          story.upstream_id === null ? null : (
-            <span key="upstream" className={css.mono}>
-              {story.upstream_id}
-            </span>
-          ),
-        ],
-        [t('request.session'), story.session_id],
+        ...LOG_FACTS.map(({ name, fact }) => {
+          const value = values[name] ?? null
+          return [
+            t(`fact.${name}`),
+            value === null || value === '' ? null : <Fact key={name} value={value} style={fact.style} />,
+          ] as const
+        }),
         [t('request.flagged'), story.flagged ? t('request.flagged_text') : null],
       ]}
     />
   )
+}
+
+/** A field of the log without a special design. */
+function Fact({ value, style }: { readonly value: unknown; readonly style: FactStyle }): ReactNode {
+  const format = useFormat()
+  if (typeof value === 'number') return format.number(value)
+  const text = String(value)
+  return style === 'id' ? <span className={css.mono}>{text}</span> : text
 }
 
 function Finish({

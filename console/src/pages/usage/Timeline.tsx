@@ -1,18 +1,18 @@
 import { Text } from '@mantine/core'
 import type { CSSProperties, ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RequestStory } from '../../../../src/cabinet/contract.ts'
+import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './timeline.module.css'
 
-/** From arrival over the first token to the end, to scale. */
+/** The time of a request to scale: from its arrival to the first token, then to the end. */
 export function Timeline({ story }: { readonly story: RequestStory }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { timings, latency_ms: latency, duration_ms: duration } = story
   const waited = latency === null ? 1 : Math.min(1, latency / Math.max(1, duration))
-  // A custom property is no property of CSSProperties.
+  // The type CSSProperties does not have custom properties.
   const style = { '--waited': waited } as CSSProperties
   return (
     <>

@@ -1,8 +1,8 @@
-import { SegmentedControl, Text } from '@mantine/core'
+import { SegmentedControl, Select } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { UsageAnswer, UsageGroup } from '../../../../src/cabinet/contract.ts'
+import type { UsageAnswer, UsageGroup } from '../../../../src/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
@@ -28,18 +28,13 @@ export function UsagePage(): ReactNode {
     <Page title={t('nav.usage')} lead={t('usage.lead')}>
       <div className={css.fields}>
         <RangeFields range={range} change={setRange} />
-        <div>
-          <Text size="sm" fw={500} mb={2}>
-            {t('usage.group')}
-          </Text>
-          <SegmentedControl
-            fullWidth
-            value={group}
-            onChange={setGroup}
-            data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))}
-            aria-label={t('usage.group')}
-          />
-        </div>
+        <Select
+          label={t('usage.group')}
+          allowDeselect={false}
+          value={group}
+          onChange={(value) => value !== null && setGroup(value)}
+          data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.by_${value}`) }))}
+        />
       </div>
       <Loaded of={usage} height={560}>
         {(answer) => <Report usage={answer} group={group} />}

@@ -1,4 +1,5 @@
-import type { LogQuery, RequestStatus, RequestType } from '../../../../src/cabinet/contract.ts'
+import type { LogQuery, RequestStatus } from '../../../../src/cabinet/log-contract.ts'
+import { REQUEST_TYPES } from '../../../../src/model-types.ts'
 import { timesOf } from '../../parts/day-range.ts'
 
 export const FILTERS = ['model', 'key', 'status', 'type', 'provider', 'app', 'from', 'to', 'id'] as const
@@ -7,23 +8,10 @@ export type FilterName = (typeof FILTERS)[number]
 export type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 
 export const STATUSES: readonly RequestStatus[] = ['completed', 'error', 'cancelled']
-export const TYPES: readonly RequestType[] = [
-  'chat',
-  'responses',
-  'completions',
-  'embeddings',
-  'image',
-  'tts',
-  'transcription',
-  'translation',
-  'rerank',
-  'video',
-]
-
-/** What is asked of the server; values that an address made up are left out. */
+/** The query for the server, without unknown values of the address. */
 export function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch, zone: string): LogQuery {
   const knownStatus = STATUSES.find((known) => known === status)
-  const knownType = TYPES.find((known) => known === type)
+  const knownType = REQUEST_TYPES.find((known) => known === type)
   return {
     ...(model === undefined ? {} : { model }),
     ...(key === undefined ? {} : { key }),

@@ -1,4 +1,4 @@
-import type { UsageAnswer } from '../../../../src/cabinet/contract.ts'
+import type { UsageAnswer } from '../../../../src/cabinet/log-contract.ts'
 import type { ChartSeries } from '../../parts/DayChart.tsx'
 
 const SERIES_MAX = 6
@@ -9,14 +9,17 @@ export interface StackedDays {
   readonly series: readonly ChartSeries[]
 }
 
-/** Day × group for a stacked chart: the largest groups apart, all others as one. `unnamed` names what has no label. */
+/**
+ * The figures of each day by group, for a stacked chart. The smaller groups are added up to one. `unnamed` names groups
+ * without a label.
+ */
 export function stackedDays(
   usage: UsageAnswer,
   what: 'cost' | 'requests',
   unnamed: (id: string) => string,
 ): StackedDays {
   const shown = usage.groups.filter(({ id }) => id !== '…rest').slice(0, SERIES_MAX)
-  // A group's id may hold dots, which the chart would take for a path.
+  // A group's id may be any text, even `day`.
   const names = new Map(shown.map(({ id }, index) => [id, `g${index}`]))
   const byDay = new Map(usage.days.map(({ day }) => [day, new Map<string, number>()]))
   for (const cell of usage.cells) {

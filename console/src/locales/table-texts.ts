@@ -1,0 +1,34 @@
+import { METER_TABLE, PRICED_METERS, type Label, type Meter, type PriceKey } from '../../../src/meter-table.ts'
+import { MODALITIES, REQUEST_TYPE_TABLE, type Modality, type RequestType } from '../../../src/model-types.ts'
+import { viewFields } from '../../../src/ledger/generation-record.ts'
+import type { Language } from '../../../src/cabinet/session-contract.ts'
+
+/** The facts that the page of a request lists, in this order. */
+export const LOG_FACTS = [...viewFields('log'), ...viewFields('request')].flatMap((shown) =>
+  shown.fact === undefined ? [] : [{ name: shown.name, fact: shown.fact }],
+)
+
+/** Texts that stand in the tables of the server, next to the names that they translate. */
+export interface TableTexts {
+  /** A line of a bill. */
+  readonly meter: Readonly<Record<Meter, string>>
+  readonly price: Readonly<Record<PriceKey, string>>
+  /** A type of requests; also the type of models with the same name. */
+  readonly type: Readonly<Record<RequestType, string>>
+  readonly modality: Readonly<Record<Modality, string>>
+  /** A fact of a request, by its name in the log. */
+  readonly fact: Readonly<Record<string, string>>
+}
+
+export function tableTexts(language: Language): TableTexts {
+  // Each table has a row for every name of its type.
+  const labelsOf = (rows: Readonly<Record<string, { readonly label: Label }>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(rows).map(([name, { label }]) => [name, label[language]]))
+  return {
+    meter: labelsOf(METER_TABLE),
+    price: Object.fromEntries(PRICED_METERS.map(({ priceKey, priceLabel }) => [priceKey, priceLabel[language]])),
+    type: labelsOf(REQUEST_TYPE_TABLE),
+    modality: labelsOf(MODALITIES),
+    fact: Object.fromEntries(LOG_FACTS.map(({ name, fact }) => [name, fact.label[language]])),
+  } as TableTexts
+}

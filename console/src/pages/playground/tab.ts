@@ -1,0 +1,9 @@
+import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+
+/** What the playground gives to each of its tabs. */
+export interface TabProps {
+  readonly keyId: string
+  /** The models of the tab's type that the account may use. */
+  readonly models: readonly ModelRow[]
+  readonly modelId: string
+}

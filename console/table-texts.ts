@@ -1,0 +1,20 @@
+import type { Plugin } from 'vite'
+import { tableTexts } from './src/locales/table-texts.ts'
+
+const NAME = 'virtual:table-texts/'
+
+/**
+ * The texts of the server's tables as modules of the build, one for each language. So a browser loads neither the
+ * tables, which few pages need, nor the texts of the other language.
+ */
+export function tableTextModules(): Plugin {
+  return {
+    name: 'table-texts',
+    resolveId: (id) => (id.startsWith(NAME) ? `\0${id}` : null),
+    load: (id) => {
+      if (!id.startsWith(`\0${NAME}`)) return null
+      const language = id.endsWith('/ru') ? 'ru' : 'en'
+      return `export const tables = ${JSON.stringify(tableTexts(language))}`
+    },
+  }
+}

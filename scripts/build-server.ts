@@ -1,0 +1,62 @@
+import { copyFileSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { rolldown, type Plugin } from 'rolldown'
+
+/** `npm run build`: the server as a few files in `dist/`, packages included, with source maps. */
+const ROOT = join(import.meta.dirname, '..')
+const DIST = join(ROOT, 'dist')
+/** A program of its own each: threads are named by their file. */
+const ENTRIES = ['src/main.ts', 'src/nodes/loop-watch-thread.ts', 'src/store/sqlite/snapshot-thread.ts']
+/** Read at run time from beside the code. */
+const DATA = ['src/catalog/bundled-models.json', 'src/access/common-passwords.txt']
+/** Loaded by a name that is known at run time only; `pg-native` is optional, and is not installed. */
+const NOT_BUNDLED = [/^@ai-sdk\//, /^gpt-tokenizer\//, 'pg-native']
+
+/** A thread is started from a file beside the code, which is `.js` here. The length stays, so maps stay true. */
+const threads: Plugin = {
+  name: 'threads',
+  transform: (code, id) =>
+    id.startsWith(join(ROOT, 'src'))
+      ? {
+          code: code.replaceAll(/(new URL\('\.\/[\w-]+)\.ts(', import\.meta\.url\))/g, '$1.js$2'),
+          map: null,
+        }
+      : null,
+}
+
+/** Built beside and moved, `main.js` last: a server that starts meanwhile finds a whole build. */
+async function build(): Promise<void> {
+  const startedMs = performance.now()
+  const outDir = join(DIST, `.build-${process.pid}`)
+  mkdirSync(outDir, { recursive: true })
+  try {
+    const bundle = await rolldown({
+      cwd: ROOT,
+      input: ENTRIES,
+      platform: 'node',
+      external: NOT_BUNDLED,
+      plugins: [threads],
+      logLevel: 'warn',
+    })
+    // All in one folder: code names what lies beside it.
+    await bundle.write({
+      dir: outDir,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      sourcemap: true,
+    })
+    await bundle.close()
+    for (const path of DATA) copyFileSync(join(ROOT, path), join(outDir, basename(path)))
+    const names = globSync('*', { cwd: outDir }).toSorted(
+      (left, right) => Number(left === 'main.js') - Number(right === 'main.js'),
+    )
+    for (const name of names) renameSync(join(outDir, name), join(DIST, name))
+  } finally {
+    rmSync(outDir, { recursive: true, force: true })
+  }
+  writeFileSync(join(DIST, 'built'), new Date().toISOString())
+  process.stdout.write(`Built the server in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`)
+}
+
+await build()

@@ -1,0 +1,14 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { withRouteTables } from './api-page.ts'
+import { withErrorTables } from './error-page.ts'
+
+/** Writes the parts of the pages that follow from tables of the source. */
+const ROOT = join(import.meta.dirname, '..')
+for (const [name, made] of [
+  ['docs/errors.md', withErrorTables],
+  ['docs/reference/api.md', withRouteTables],
+] as const) {
+  const path = join(ROOT, name)
+  writeFileSync(path, made(readFileSync(path, 'utf8')))
+}

@@ -1,0 +1,18 @@
+import { ERROR_TABLES } from '../src/errors.ts'
+
+/** The page with the tables of the source below its own text; links of the source begin at the project's root. */
+export function withErrorTables(page: string): string {
+  const own = page.split(/^## /m)[0] ?? ''
+  return `${own}${Object.entries(ERROR_TABLES)
+    .map(([title, rows]) => `## ${title}\n\n| HTTP | \`error_type\` | When |\n|---|---|---|\n${tableRows(rows)}`)
+    .join('\n')}`
+}
+
+function tableRows(rows: (typeof ERROR_TABLES)[string]): string {
+  return Object.entries(rows)
+    .map(
+      ([name, { status, errorType, when }]) =>
+        `| ${status} | \`${errorType ?? name}\` | ${when.replaceAll('](docs/', '](')} |\n`,
+    )
+    .join('')
+}

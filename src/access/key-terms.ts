@@ -1,0 +1,74 @@
+import type { IdSource } from '../lib/ids.ts'
+import { microOf, type Micro } from '../money.ts'
+import { fieldError } from '../refusals.ts'
+import type { KeyPatch, KeyRecord, NewKey } from '../store/accounts/key-store.ts'
+import { digestOf, generateKey, labelOf } from './api-key.ts'
+
+const ID_LETTERS = 16
+
+/** What a body says of a key, for an operator and for its owner alike; absent = not said. */
+export interface KeyTerms {
+  readonly name?: string | null
+  readonly disabled?: boolean
+  /** RUB. */
+  readonly limit?: number | null
+  readonly limit_reset?: KeyRecord['limitReset']
+  /** ISO 8601. */
+  readonly expires_at?: string | null
+  readonly allowed_models?: readonly string[] | null
+}
+
+/** The key that a body asks for, and the text of it that is shown once. */
+export function newKey(
+  terms: KeyTerms & { readonly name: string },
+  accountId: string,
+  ids: IdSource,
+  nowMs: number,
+): { readonly key: string; readonly record: NewKey } {
+  const key = generateKey(ids)
+  const record = {
+    id: `key_${ids.letters(ID_LETTERS)}`,
+    accountId,
+    name: terms.name,
+    digest: digestOf(key),
+    label: labelOf(key),
+    limitMicro: limitOf(terms) ?? null,
+    limitReset: terms.limit_reset ?? null,
+    expiresAtMs: expiryOf(terms) ?? null,
+    allowedModels: terms.allowed_models ?? null,
+    createdAtMs: nowMs,
+  }
+  if (record.limitReset !== null && record.limitMicro === null) throw needsLimit()
+  return { key, record }
+}
+
+/** What a body changes of a key with such a limit. */
+export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch {
+  const { name, disabled, limit_reset: limitReset, allowed_models: allowedModels } = terms
+  const limitMicro = limitOf(terms)
+  const expiresAtMs = expiryOf(terms)
+  const limitAfter = limitMicro === undefined ? limitBefore : limitMicro
+  if (limitAfter === null && typeof limitReset === 'string') throw needsLimit()
+  return {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(disabled === undefined ? {} : { disabled }),
+    ...(limitMicro === undefined ? {} : { limitMicro }),
+    ...(limitReset === undefined ? {} : { limitReset }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(allowedModels === undefined ? {} : { allowedModels }),
+    // A key without a limit has no period that could start again.
+    ...(limitAfter === null ? { limitReset: null } : {}),
+  }
+}
+
+function limitOf({ limit }: KeyTerms): Micro | null | undefined {
+  return typeof limit === 'number' ? microOf(limit) : limit
+}
+
+function expiryOf({ expires_at: time }: KeyTerms): number | null | undefined {
+  return typeof time === 'string' ? Date.parse(time) : time
+}
+
+function needsLimit(): Error {
+  return fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
+}

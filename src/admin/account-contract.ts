@@ -1,0 +1,193 @@
+import {
+  body,
+  filled,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  only,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Schema,
+  type Static,
+} from '../schema.ts'
+
+export const PageQuery = object({
+  limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
+  offset: optional(whole('0 if absent.', { minimum: 0 })),
+})
+export type PageQuery = Static<typeof PageQuery>
+
+export const RateLimit = body({
+  requests: whole('', { minimum: 1, maximum: 100_000 }),
+  window: whole('Seconds.', { minimum: 1, maximum: 86_400 }),
+})
+export type RateLimit = Static<typeof RateLimit>
+
+export const Deleted = object({ id: text(), deleted: only(true) })
+export type Deleted = Static<typeof Deleted>
+
+export function listed<T>(items: Schema<T>) {
+  return object({ data: list(items), total: whole('How many there are in all.') })
+}
+
+const LIMIT_RESET = oneOf(['daily', 'weekly', 'monthly'], 'When the limit begins anew; null = never.')
+const ALLOWED_MODELS = list(text('', { minLength: 1 }), 'null = every model.', { maxItems: 1_000 })
+
+export const AccountStatus = oneOf(
+  ['active', 'deactivated', 'locked'],
+  '`deactivated`: nothing works; `locked`: the API does not.',
+)
+export type AccountStatus = Static<typeof AccountStatus>
+
+export const Account = object({
+  id: text(),
+  name: text(),
+  email: nullable(text()),
+  status: AccountStatus,
+  default_model: nullable(text()),
+  rate_limit: nullable(RateLimit, "null = the service's."),
+  allowed_models: nullable(list(text())),
+  balance: rub(),
+  available: rub(),
+  reserved: rub(),
+  created_at: time(),
+})
+export type Account = Static<typeof Account>
+
+export const AccountQuery = object(
+  { ...PageQuery.fields, query: optional(text()), status: optional(AccountStatus) },
+  '`query` finds by the beginning of id, name or e-mail.',
+)
+export type AccountQuery = Static<typeof AccountQuery>
+
+const NAME = filled('', 500)
+const MODEL = nullable(filled('The model of requests that name none.'))
+
+export const AccountBody = body({
+  name: NAME,
+  email: optional(nullable(filled())),
+  default_model: optional(MODEL),
+  rate_limit: optional(nullable(RateLimit)),
+})
+export type AccountBody = Static<typeof AccountBody>
+
+export const AccountPatch = body({
+  name: optional(nullable(NAME)),
+  status: optional(nullable(AccountStatus)),
+  default_model: optional(MODEL),
+  rate_limit: optional(nullable(RateLimit)),
+  allowed_models: optional(nullable(ALLOWED_MODELS)),
+})
+export type AccountPatch = Static<typeof AccountPatch>
+
+export const EntryBody = body({
+  kind: oneOf(
+    ['topup', 'refund', 'adjustment'],
+    '`refund` is money paid back to the customer and leaves the balance; `adjustment` is signed.',
+  ),
+  amount: rub('Above 0, but for an adjustment.'),
+  reason: filled(),
+  reference: filled('Unique in its kind. A repeat answers the first entry; with another amount it is a 409.', 200),
+})
+export type EntryBody = Static<typeof EntryBody>
+
+export const Entry = object({
+  id: whole(),
+  kind: oneOf(['topup', 'refund', 'adjustment', 'charge']),
+  amount: rub(),
+  reference: text(),
+  reason: nullable(text()),
+  actor: nullable(text()),
+  created_at: time(),
+})
+export type Entry = Static<typeof Entry>
+
+export const Key = object({
+  id: text(),
+  name: text(),
+  label: text(),
+  disabled: flag(),
+  limit: nullable(rub()),
+  limit_reset: nullable(LIMIT_RESET),
+  limit_remaining: nullable(rub()),
+  usage: rub(),
+  usage_daily: rub(),
+  usage_weekly: rub(),
+  usage_monthly: rub(),
+  expires_at: nullable(time()),
+  allowed_models: nullable(list(text())),
+  created_at: time(),
+  last_used_at: nullable(time()),
+})
+export type Key = Static<typeof Key>
+
+export const KeyBody = body({
+  limit: optional(nullable(rub('What the key may spend in a period; null or absent = no limit.', { minimum: 0 }))),
+  name: NAME,
+  limit_reset: optional(nullable(LIMIT_RESET)),
+  expires_at: optional(nullable(time())),
+  allowed_models: optional(nullable(ALLOWED_MODELS)),
+})
+
+export const KeyPatch = body({
+  name: optional(nullable(NAME)),
+  disabled: optional(flag()),
+  limit: KeyBody.fields.limit,
+  limit_reset: KeyBody.fields.limit_reset,
+  expires_at: KeyBody.fields.expires_at,
+  allowed_models: KeyBody.fields.allowed_models,
+})
+export type KeyBody = Static<typeof KeyBody>
+
+export const UserRole = oneOf(['user', 'admin'])
+
+export const ConsoleUser = object(
+  {
+    id: text(),
+    email: text(),
+    role: UserRole,
+    account: nullable(text()),
+    disabled: flag(),
+    has_password: flag(),
+    has_oidc: flag(),
+    identities: list(
+      object({ id: text(), issuer: text(), subject: text(), email: nullable(text()), linked_at: nullable(time()) }),
+      'Who at the issuer of single sign-on may sign in as this user.',
+    ),
+    totp: flag(),
+    created_at: time(),
+    last_sign_in_at: nullable(time()),
+  },
+  'A person who signs in to the console.',
+)
+export type ConsoleUser = Static<typeof ConsoleUser>
+
+export const IpBlock = object({
+  ip: text('An IPv4 address, or the /64 of an IPv6 one.'),
+  until: time(),
+  times: whole('How often it was blocked within a day.'),
+})
+export type IpBlock = Static<typeof IpBlock>
+
+export const UserQuery = object({
+  ...PageQuery.fields,
+  account: optional(text("Narrows to one account's.")),
+  role: optional(UserRole),
+  query: optional(text('The beginning of the e-mail.')),
+})
+
+export const UserPatch = body({ role: optional(nullable(UserRole)), disabled: optional(flag()) })
+
+export const PasswordLinkBody = body({
+  clear_totp: optional(flag('Two-step sign-in is taken off too, when the link is used.')),
+})
+
+export const AdministratorBody = body({ email: filled('', 255) })
+
+/** A person and the link to hand to them. */
+export const PersonLink = object({ id: text(), email: text(), link: text() })

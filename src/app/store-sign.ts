@@ -1,0 +1,76 @@
+import type { Clock } from '../lib/clock.ts'
+
+const LOOK_MS = 1_000
+/** Looks in a row without an answer before it counts as lost: a restart that is over in a moment is no outage. */
+const SILENT_LOOKS = 3
+/** Answers in a row before it counts as back: one that comes and goes would make a balancer come and go with it. */
+const STEADY_ANSWERS = 3
+
+export interface StoreSignPorts {
+  readonly clock: Clock
+  /** Resolves when the store answered. It may take long, and is not asked again meanwhile. */
+  readonly reach: () => Promise<void>
+  readonly notice: (message: string) => void
+}
+
+/**
+ * Whether this node cannot reach the database that several nodes share. The checks are counted and not the time
+ * between them, so that a pause of the event loop does not count as a fault of the store.
+ */
+export class StoreSign {
+  readonly #ports: StoreSignPorts
+  #lost = false
+  #asking = false
+  #silent = 0
+  #steady = 0
+  #stop: () => void = () => undefined
+
+  constructor(ports: StoreSignPorts) {
+    this.#ports = ports
+  }
+
+  get shown(): boolean {
+    return this.#lost
+  }
+
+  start(): void {
+    this.#stop = this.#ports.clock.after(LOOK_MS, () => {
+      if (this.#asking) this.#unanswered()
+      else void this.#ask()
+      this.start()
+    })
+  }
+
+  stop(): void {
+    this.#stop()
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking = true
+    const answered = await this.#ports.reach().then(
+      () => true,
+      () => false,
+    )
+    this.#asking = false
+    if (!answered) return this.#unanswered()
+    this.#silent = 0
+    this.#steady += 1
+    if (this.#steady >= STEADY_ANSWERS) this.#turn(false)
+  }
+
+  #unanswered(): void {
+    this.#silent += 1
+    this.#steady = 0
+    if (this.#silent >= SILENT_LOOKS) this.#turn(true)
+  }
+
+  #turn(lost: boolean): void {
+    if (lost === this.#lost) return
+    this.#lost = lost
+    this.#ports.notice(
+      lost
+        ? 'The database cannot be reached: /readyz answers 503 until it can'
+        : 'The database is reached again: the node is ready',
+    )
+  }
+}

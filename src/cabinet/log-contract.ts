@@ -1,0 +1,194 @@
+import { ERROR_TYPES } from '../errors.ts'
+import { ATTEMPT_REASONS, BILLING_BASES, END_REASONS } from '../ledger/generation-record.ts'
+import { METERS } from '../meters.ts'
+import { REQUEST_TYPES } from '../model-types.ts'
+import {
+  day,
+  either,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Schema,
+  type Static,
+} from '../schema.ts'
+
+export const PAGE_SIZE = whole('50 if absent.', { minimum: 1, maximum: 300 })
+export const CURSOR = text('`next_cursor` of the page before.')
+
+export function cursored<T>(items: Schema<T>) {
+  return object({ data: list(items), next_cursor: nullable(text('Of the next page; null = the end.')) })
+}
+
+export const RequestType = oneOf(REQUEST_TYPES)
+export type RequestType = Static<typeof RequestType>
+
+export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
+export type RequestStatus = Static<typeof RequestStatus>
+
+export const SpendSums = object({
+  requests: whole(),
+  errors: whole(),
+  input_tokens: whole(),
+  output_tokens: whole(),
+  cost: rub(),
+})
+export type SpendSums = Static<typeof SpendSums>
+
+export const DaySums = object({ ...SpendSums.fields, day: day() })
+export type DaySums = Static<typeof DaySums>
+
+export const UsageGroup = oneOf(['model', 'key', 'app'])
+export type UsageGroup = Static<typeof UsageGroup>
+
+export const UsageQuery = object({
+  from: optional(day('30 days before `to` if absent.')),
+  to: optional(day('Included; today if absent. At most 366 days in all.')),
+  group_by: optional(UsageGroup),
+})
+export type UsageQuery = Static<typeof UsageQuery>
+
+export const UsageAnswer = object({
+  from: text(),
+  to: text(),
+  totals: SpendSums,
+  days: list(DaySums, 'Each day of the range, zeros included.'),
+  groups: list(
+    object({ ...SpendSums.fields, id: text(), label: text() }),
+    "By cost, at most 50; the rest is summed under the id `…rest`. `label` is the key's name or the app's title.",
+  ),
+  cells: list(
+    object({ ...DaySums.fields, group: text() }),
+    'Day × group for stacked charts; only cells with requests. `group` is an id of `groups`.',
+  ),
+})
+export type UsageAnswer = Static<typeof UsageAnswer>
+
+export const LogQuery = object({
+  key: optional(text()),
+  model: optional(text()),
+  type: optional(RequestType),
+  provider: optional(text()),
+  status: optional(RequestStatus),
+  app: optional(text('App as in `Apps`: its URL, else its title. Empty text = requests without an app.')),
+  id: optional(text('A generation id or a request id, exactly.')),
+  from: optional(time()),
+  to: optional(time('Not included.')),
+  cursor: optional(CURSOR),
+  limit: optional(PAGE_SIZE),
+})
+export type LogQuery = Static<typeof LogQuery>
+
+export const LogRow = object({
+  generation_id: text("`gen-…`: the id of the request's page."),
+  request_id: text(),
+  at: time(),
+  type: RequestType,
+  model: text(),
+  provider: nullable(text()),
+  provider_name: nullable(text()),
+  status: RequestStatus,
+  error_type: nullable(oneOf(ERROR_TYPES)),
+  finish_reason: nullable(oneOf(END_REASONS)),
+  key_id: text(),
+  key_name: text(),
+  app_title: nullable(text()),
+  app_url: nullable(text()),
+  input_tokens: whole(),
+  output_tokens: whole(),
+  cached_tokens: whole(),
+  reasoning_tokens: whole(),
+  cost: rub(),
+  streamed: flag(),
+  latency_ms: nullable(whole()),
+  duration_ms: whole(),
+  tokens_per_second: nullable(number('Output tokens per second after the first; null where it means nothing.')),
+})
+export type LogRow = Static<typeof LogRow>
+
+export const LogAnswer = object(
+  { ...cursored(LogRow).fields, searched_to: nullable(text()) },
+  'A search that found too little in the time it may take answers what it has, with `next_cursor` and `searched_to`, the time it got back to: ask again with the cursor to go on.',
+)
+export type LogAnswer = Static<typeof LogAnswer>
+
+export const LogFilters = object(
+  {
+    models: list(text()),
+    providers: list(text()),
+    keys: list(object({ id: text(), name: text(), label: text(), deleted: flag() })),
+    apps: list(object({ id: text(), title: text() })),
+  },
+  'What the log can be filtered by: the values of the last 90 days.',
+)
+export type LogFilters = Static<typeof LogFilters>
+
+export const BillLine = object(
+  {
+    meter: oneOf(METERS),
+    units: whole(),
+    price: text('RUB per unit, an exact decimal.'),
+    cost: text('RUB, an exact decimal.'),
+  },
+  'One line of the bill: units × price = cost, before the one rounding up to a micro-ruble.',
+)
+export type BillLine = Static<typeof BillLine>
+
+export const RequestStory = object({
+  ...LogRow.fields,
+  upstream_id: nullable(text()),
+  native_finish_reason: nullable(text()),
+  billing_basis: oneOf(BILLING_BASES),
+  flagged: flag('The provider reported more than there can be, which is not charged, or no number that can be read.'),
+  session_id: nullable(text()),
+  price_version: whole(),
+  attempts: list(
+    object({
+      provider: nullable(text()),
+      outcome: oneOf(['answered', 'failed']),
+      reason: nullable(either(oneOf(ATTEMPT_REASONS), oneOf(ERROR_TYPES))),
+      status: nullable(whole()),
+    }),
+    'Every try in order; the last one answered when the status is `completed`.',
+  ),
+  attempt_count: whole(),
+  bill: list(BillLine),
+  bill_total: nullable(text('The exact sum of the bill before rounding; null when its price version is gone.')),
+  hold: nullable(
+    object(
+      {
+        amount: rub(),
+        state: oneOf(['open', 'settled', 'voided', 'expired', 'settled_late']),
+        placed_at: time(),
+        ended_at: nullable(time()),
+        charged: rub(),
+        returned: rub(),
+        shortfall: rub(),
+      },
+      'Money set aside and what became of it; null for requests that held nothing.',
+    ),
+  ),
+  timings: object({ arrived_at: time(), first_token_at: nullable(time()), ended_at: time() }),
+})
+export type RequestStory = Static<typeof RequestStory>
+
+export const AppRow = object({
+  ...SpendSums.fields,
+  id: text('URL, else title; empty for requests without an app.'),
+  title: nullable(text()),
+  url: nullable(text()),
+  share: number("Of the account's spend in the range, 0 to 1."),
+  top_models: list(object({ model: text(), requests: whole(), cost: rub() })),
+  last_used_at: time(),
+})
+export type AppRow = Static<typeof AppRow>
+
+export const AppsQuery = object({ range: optional(oneOf(['day', '7d', '30d'], '`30d` if absent.')) })
+export const Apps = object({ data: list(AppRow) })

@@ -1,0 +1,32 @@
+/** What the catalogue knows of an adapter. */
+export interface AdapterFacts {
+  /** Where a provider is that gives no `base_url`; null = each gives its own, empty = it has no network. */
+  readonly baseUrl: string | null
+}
+
+/**
+ * Every adapter: its row here, and a folder of src/providers, are all there is to a protocol. The compiler asks for the
+ * folder in src/providers/index.ts, and test/docs.test.ts for a row in docs/providers.md.
+ */
+export const ADAPTERS = {
+  openai: { baseUrl: 'https://api.openai.com/v1' },
+  anthropic: { baseUrl: 'https://api.anthropic.com/v1' },
+  gemini: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta' },
+  cohere: { baseUrl: 'https://api.cohere.com' },
+  bedrock: { baseUrl: null },
+  ollama: { baseUrl: 'http://127.0.0.1:11434' },
+  deepgram: { baseUrl: 'https://api.deepgram.com/v1' },
+  elevenlabs: { baseUrl: 'https://api.elevenlabs.io/v1' },
+  replicate: { baseUrl: 'https://api.replicate.com/v1' },
+  'ai-sdk': { baseUrl: null },
+  sandbox: { baseUrl: '' },
+} as const satisfies Readonly<Record<string, AdapterFacts>>
+
+export type AdapterName = keyof typeof ADAPTERS
+
+const FACTS: ReadonlyMap<string, AdapterFacts> = new Map(Object.entries(ADAPTERS))
+
+/** The `base_url` of a provider that gives none; null = it must give one. */
+export function defaultBaseUrl(adapter: string): string | null {
+  return FACTS.get(adapter)?.baseUrl ?? null
+}

@@ -1,0 +1,44 @@
+import type { PriceKey } from '../meter-table.ts'
+
+/**
+ * What stands in a catalogue and may not be meant, by name, with its figures. The console has a text for each in both
+ * languages.
+ */
+export interface CatalogWarnings {
+  readonly bundled_unrated: { readonly count: number; readonly providers: string; readonly currency: string }
+  readonly bundled_waiting: { readonly count: number; readonly providers: string; readonly currency: string }
+  readonly models_waiting: { readonly count: number; readonly model: string; readonly currency: string }
+  readonly markup_below: { readonly markup: string }
+  readonly pictures_unpriced: { readonly model: string; readonly endpoint: string }
+  readonly sells_below_cost: {
+    readonly model: string
+    readonly endpoint: string
+    readonly key: PriceKey
+    readonly sell: string
+    readonly cost: string
+  }
+  readonly unroutable: {
+    readonly model: string
+    readonly endpoint: string
+    readonly field: string
+    readonly needs: string
+  }
+}
+export type CatalogWarningName = keyof CatalogWarnings
+
+type Named<W extends CatalogWarningName> = {
+  readonly warning: W
+  readonly params: CatalogWarnings[W]
+  readonly message: string
+}
+
+/** One warning: `message` says the same in an English sentence. */
+export type CatalogWarning = { readonly [W in CatalogWarningName]: Named<W> }[CatalogWarningName]
+
+export function warningOf<W extends CatalogWarningName>(
+  warning: W,
+  params: CatalogWarnings[W],
+  message: string,
+): Named<W> {
+  return { warning, params, message }
+}

@@ -1,0 +1,253 @@
+import { isTimezone } from '../ledger/period.ts'
+import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../settings-table.ts'
+import { defaultBaseUrl } from './adapters.ts'
+import { readDialect } from './dialect.ts'
+import {
+  EMPTY_DOCUMENT,
+  type CatalogDocument,
+  type ModelEntry,
+  type ProviderEntry,
+  type SettingsEntry,
+} from './document.ts'
+import { defined, FieldReader } from './field-reader.ts'
+import { readModel } from './model-entry.ts'
+import type { FileProblem, Problem } from './problem.ts'
+import { readSdkPackage } from './sdk-package.ts'
+import { lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
+import { forbiddenUpstream } from './upstream-address.ts'
+
+const SLUG = /^[a-z0-9][a-z0-9._-]*$/
+const SLUG_CHARS_MAX = 64
+/** What a client puts behind the base address, and people copy along with it. */
+const OPERATION =
+  /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
+const SECONDS_MAX = 86_400
+
+export interface DocumentContext {
+  readonly adapters: ReadonlySet<string>
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface ParsedDocument {
+  readonly document: CatalogDocument
+  readonly problems: readonly FileProblem[]
+  /** Where a path stands in the text; 0 = the document is no text. */
+  lineOf(path: string): number
+}
+
+export function parseDocumentText(text: string, context: DocumentContext): ParsedDocument {
+  const unread: FileProblem[] = []
+  const source = readSource(text, context.env, unread)
+  const problems: Problem[] = []
+  // A text that could not be read has one problem; its missing fields are no further ones.
+  const document = unread.some(({ path }) => path === '')
+    ? EMPTY_DOCUMENT
+    : readDocument(source, context, problems, unread)
+  return { document, problems: [...unread, ...problems], lineOf: (path) => lineOf(source, path) }
+}
+
+export function parseDocumentJson(
+  value: unknown,
+  context: DocumentContext,
+): { readonly document: CatalogDocument; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { document: readDocument(sourceOfJson(value), context, problems), problems }
+}
+
+function readDocument(
+  source: SourceNode,
+  context: DocumentContext,
+  problems: Problem[],
+  before: readonly FileProblem[] = [],
+): CatalogDocument {
+  const reader = new FieldReader(source, '', problems, before)
+  const bundled = reader.flag('bundled', true)
+  const settings = readSettings(reader)
+  const providers: Record<string, ProviderEntry> = {}
+  const listed = reader.map('providers')
+  for (const slug of listed?.keys() ?? []) {
+    const entry = listed?.map(slug)
+    const wrong = slugProblem(slug)
+    if (wrong !== null) listed?.problem(slug, 'slug', {}, wrong)
+    if (entry !== null && entry !== undefined) providers[slug] = readProvider(entry, context.adapters)
+  }
+  const models = reader.items('models').map(readModel)
+  reader.done()
+  return { bundled, settings, providers, models }
+}
+
+/** The problem of a provider's name; null = none. */
+export function slugProblem(slug: string): string | null {
+  if (slug.length > SLUG_CHARS_MAX) return `must be at most ${SLUG_CHARS_MAX} characters long, got ${slug.length}`
+  return SLUG.test(slug)
+    ? null
+    : 'must be a slug of lower-case letters, digits, dots, dashes and underscores, which begins with a letter or a digit'
+}
+
+/** One provider entry as the admin API takes it. */
+export function parseProviderJson(
+  value: unknown,
+  context: DocumentContext,
+): { readonly entry: ProviderEntry; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { entry: readProvider(new FieldReader(sourceOfJson(value), '', problems), context.adapters), problems }
+}
+
+/** One model as the admin API takes it. */
+export function parseModelJson(value: unknown): { readonly entry: ModelEntry; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  return { entry: readModel(new FieldReader(sourceOfJson(value), '', problems)), problems }
+}
+
+/** Settings as the admin API patches them. */
+export function parseSettingsJson(value: unknown): {
+  readonly settings: SettingsEntry
+  readonly problems: readonly Problem[]
+} {
+  const problems: Problem[] = []
+  const reader = new FieldReader(sourceOfJson(value), '', problems)
+  const settings = readSettings(reader)
+  const given = value !== null && typeof value === 'object' && 'maintenance' in value
+  const notice = reader.map('maintenance')
+  const maintenance =
+    notice === null
+      ? null
+      : { message: notice.text('message'), retry_after: notice.whole('retry_after', 1, SECONDS_MAX) }
+  notice?.done()
+  reader.done()
+  return { settings: given ? { ...settings, maintenance } : settings, problems }
+}
+
+function readSettings(reader: FieldReader): SettingsEntry {
+  const timezone = reader.text('timezone')
+  if (timezone !== null && !isTimezone(timezone))
+    reader.problem(
+      'timezone',
+      'bad_timezone',
+      { given: timezone },
+      `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
+    )
+  const rates = reader.map('rates')
+  const rateTexts: Record<string, string> = {}
+  const ratesSource = rates?.oneOf<'cbr'>('source', ['cbr']) ?? null
+  for (const currency of rates?.keys().filter((key) => key !== 'source') ?? []) {
+    if (!/^[A-Z]{3}$/.test(currency))
+      rates?.problem(currency, 'currency_code', {}, 'must be a currency code of three capital letters')
+    const rate = rates?.decimal(currency)
+    if (rate === '0') rates?.problem(currency, 'above_zero', {}, 'must be above 0')
+    if (rate !== null && rate !== undefined) rateTexts[currency] = rate
+  }
+  const markup = reader.decimal('markup')
+  if (markup === '0') reader.problem('markup', 'above_zero', {}, 'must be above 0: it would give everything away')
+  return {
+    ...defined({ timezone, rates: rates === null ? null : rateTexts, rates_source: ratesSource, markup }),
+    ...readPlain(reader),
+  }
+}
+
+function readPlain(reader: FieldReader): GivenSettings {
+  const given: Partial<Record<SettingName, unknown>> = {}
+  for (const [name, row] of SETTING_ROWS) {
+    const value =
+      row.kind === 'numbers'
+        ? wholes(reader, name, row.fields)
+        : row.kind === 'choice'
+          ? reader.oneOf(name, Object.keys(row.options))
+          : reader.has(name)
+            ? reader.flag(name, row.fallback)
+            : null
+    if (value !== null) given[name] = value
+  }
+  // Each was read as its row says.
+  return given as GivenSettings
+}
+
+/** A map of required whole numbers, each within its bounds. */
+function wholes(reader: FieldReader, key: string, fields: NumberFields): Readonly<Record<string, number>> | null {
+  const map = reader.map(key)
+  if (map === null) return null
+  const result: Record<string, number> = {}
+  for (const [name, { least, most }] of Object.entries(fields)) {
+    if (!map.has(name)) map.problem(name, 'required', {}, 'is required')
+    result[name] = map.whole(name, least, most) ?? least
+  }
+  map.done()
+  return result
+}
+
+function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): ProviderEntry {
+  const adapter = reader.required('adapter')
+  if (adapter !== '' && !adapters.has(adapter))
+    reader.problem(
+      'adapter',
+      'one_of',
+      { allowed: [...adapters].toSorted().join(', ') },
+      `must be one of ${[...adapters].toSorted().join(', ')}, got '${adapter}'`,
+    )
+  const baseUrl = reader.text('base_url')
+  if (baseUrl !== null && !isHttpUrl(baseUrl))
+    reader.problem('base_url', 'http_address', { given: baseUrl }, `must be an http or https address, got '${baseUrl}'`)
+  else if (baseUrl !== null && forbiddenUpstream(baseUrl))
+    reader.problem(
+      'base_url',
+      'metadata_address',
+      { given: baseUrl },
+      `must not be a link-local or metadata address, got '${baseUrl}'`,
+    )
+  const operation = baseUrl === null ? undefined : OPERATION.exec(baseUrl)?.[0]
+  if (operation !== undefined)
+    reader.problem(
+      'base_url',
+      'operation_path',
+      { path: operation },
+      `must be what stands before the operation's path: leave out '${operation}'`,
+    )
+  if (baseUrl === null && adapters.has(adapter) && defaultBaseUrl(adapter) === null)
+    reader.problem('base_url', 'required', {}, 'is required')
+  const single = reader.node('api_key')
+  const keys =
+    single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
+  if (!reader.isWrong('api_key') && (keys?.length === 0 || keys?.some((key) => key.trim() === '') === true))
+    reader.problem('api_key', 'empty_key', {}, 'must not be empty; a provider without a key has none of it')
+  const limits = reader.map('timeouts')
+  const timeouts =
+    limits === null
+      ? null
+      : defined({
+          connect: limits.whole('connect', 1, 60),
+          first_byte: limits.whole('first_byte', 1, 3_600),
+          progress: limits.whole('progress', 1, 3_600),
+          total: limits.whole('total', 1, SECONDS_MAX),
+        })
+  limits?.done()
+  const quirks = reader.map('dialect')
+  if (quirks !== null && adapter !== 'openai')
+    reader.problem(
+      'dialect',
+      'other_adapter',
+      { adapter: 'openai' },
+      `is for the adapter openai alone, got '${adapter}'`,
+    )
+  const entry = defined({
+    name: reader.text('name'),
+    base_url: baseUrl,
+    api_key: keys?.filter((key) => key !== '') ?? null,
+    cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
+    timeouts,
+    dialect: quirks === null ? null : readDialect(quirks),
+  })
+  const sdkPackage = readSdkPackage(reader, adapter)
+  reader.done()
+  return { adapter, ...entry, ...sdkPackage }
+}
+
+function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return (
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.username === '' &&
+    url.hash === '' &&
+    url.search === ''
+  )
+}

@@ -1,0 +1,12 @@
+import type { Socket } from 'node:net'
+
+/**
+ * Breaks a connection with RST, so that a cut answer does not look complete (wire.md C2). A socket whose FIN has
+ * been sent cannot be reset: Node would neither close it nor report it, and it would stay open.
+ */
+export function breakConnection(socket: Socket): void {
+  const { writableEnded, writableFinished, writableLength } = socket
+  const finIsOnItsWay = writableEnded && !writableFinished && writableLength === 0
+  if (finIsOnItsWay) socket.destroy()
+  else socket.resetAndDestroy()
+}

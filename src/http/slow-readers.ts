@@ -1,0 +1,97 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../lib/clock.ts'
+import { breakConnection } from './break-connection.ts'
+
+/** A client that takes nothing for this long counts as dead (guarantees.md F41). */
+export const STALL_MS = 60_000
+export const SWEEP_MS = 5_000
+/** What a client has to take of a reply besides, while others wait for the memory: a slow line has 256 kB/s. */
+const BYTES_PER_MS_MIN = 256
+
+/** Where the bytes of replies count that wait for their clients. */
+export interface ReplyRoom {
+  /** Answers what gives the room back. */
+  unsent(bytes: number): () => void
+  /** Others wait for room. */
+  readonly isWanted: boolean
+}
+
+interface Reader {
+  takenBytes: number
+  /** Monotonic ms since when it has taken nothing, or has had nothing to take. */
+  sinceMs: number
+}
+
+interface Reply {
+  readonly bytes: number
+  readonly sinceMs: number
+}
+
+export interface SlowReaderPorts {
+  readonly clock: Clock
+  readonly room: ReplyRoom
+}
+
+/**
+ * Breaks the connections of clients that do not read, whatever is written to them: a reply, its last bytes, an error, a
+ * stream, a file. One timer looks at all of them.
+ */
+export class SlowReaders {
+  readonly #ports: SlowReaderPorts
+  readonly #open = new Map<Socket, Reader>()
+  readonly #replies = new Map<ServerResponse, Reply>()
+  #stopTimer: (() => void) | null = null
+
+  constructor(ports: SlowReaderPorts) {
+    this.#ports = ports
+  }
+
+  add(socket: Socket): void {
+    this.#open.set(socket, { takenBytes: 0, sinceMs: this.#ports.clock.monotonic() })
+    socket.once('close', () => this.#forget(socket))
+    if (this.#stopTimer === null) this.#tick()
+  }
+
+  /** A reply waits for its client: its bytes are held until it is sent or the client has gone. */
+  hold(response: ServerResponse, bytes: number): void {
+    const { clock, room } = this.#ports
+    const giveBack = room.unsent(bytes)
+    this.#replies.set(response, { bytes, sinceMs: clock.monotonic() })
+    response.once('close', () => {
+      this.#replies.delete(response)
+      giveBack()
+    })
+  }
+
+  #forget(socket: Socket): void {
+    this.#open.delete(socket)
+    if (this.#open.size > 0) return
+    this.#stopTimer?.()
+    this.#stopTimer = null
+  }
+
+  #tick(): void {
+    this.#stopTimer = this.#ports.clock.after(SWEEP_MS, () => {
+      this.#tick()
+      const nowMs = this.#ports.clock.monotonic()
+      for (const [socket, reader] of this.#open) look(socket, reader, nowMs)
+      if (this.#ports.room.isWanted) this.#hurry(nowMs)
+    })
+  }
+
+  /** A client that takes one byte a minute must not hold room that others wait for. */
+  #hurry(nowMs: number): void {
+    for (const [{ socket }, { bytes, sinceMs }] of this.#replies)
+      if (socket !== null && nowMs - sinceMs > STALL_MS + bytes / BYTES_PER_MS_MIN) breakConnection(socket)
+  }
+}
+
+function look(socket: Socket, reader: Reader, nowMs: number): void {
+  const waitingBytes = socket.writableLength
+  const takenBytes = waitingBytes === 0 ? 0 : socket.bytesWritten - waitingBytes
+  if (waitingBytes === 0 || takenBytes !== reader.takenBytes) {
+    reader.takenBytes = takenBytes
+    reader.sinceMs = nowMs
+  } else if (nowMs - reader.sinceMs >= STALL_MS) breakConnection(socket)
+}

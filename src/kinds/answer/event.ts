@@ -1,0 +1,135 @@
+import type { FinishReason, UsageReport } from '../chat/answer.ts'
+
+/** Lists and objects of a message that pass through unchanged. */
+export type ExtraField = 'annotations' | 'images' | 'reasoning_details' | 'audio'
+
+/**
+ * One step of an answer, in the provider's order; adapters speak only in these events. A plain answer is the same
+ * events in one batch, so folding a stream gives the provider's plain answer.
+ */
+export type AnswerEvent =
+  /** An empty text shows that there is content: the difference between `""` and null. */
+  | {
+      readonly type: 'text' | 'reasoning' | 'refusal'
+      readonly choice: number
+      readonly text: string
+      readonly logprobs?: unknown
+    }
+  /** Opens call `index` of its choice; indexes count from 0 without gaps. */
+  | {
+      readonly type: 'tool_call'
+      readonly choice: number
+      readonly index: number
+      readonly id: string
+      readonly name: string
+    }
+  | { readonly type: 'tool_arguments'; readonly choice: number; readonly index: number; readonly text: string }
+  /** Lists are appended to, `audio` is merged: its texts are appended, other members replaced. */
+  | { readonly type: 'extra'; readonly choice: number; readonly field: ExtraField; readonly value: unknown }
+  | ItemEvent
+  /** Client chunks of a chat stream, ready as they are (the fast path); only where the call carried a `splice`. */
+  | {
+      readonly type: 'spliced'
+      readonly bytes: readonly Buffer[]
+      readonly field: 'content' | 'reasoning'
+      readonly text: string
+    }
+  /** `native` is the provider's own word; null = it named none. `finish` is set where the word does not decide. */
+  | { readonly type: 'finish'; readonly choice: number; readonly native: string | null; readonly finish?: FinishReason }
+  /** The last one counts, never the sum. */
+  | { readonly type: 'usage'; readonly usage: UsageReport }
+  | { readonly type: 'origin'; readonly upstreamId: string | null; readonly systemFingerprint: string | null }
+
+/**
+ * Events that only the Responses protocol has; other formats leave them out. Its text, reasoning and calls come as
+ * ordinary events; these events mark where an item begins and ends, and carry its other fields.
+ */
+export type ItemEvent =
+  /** The next events belong to a new item of this type; `fields` are members of it, such as `phase`. */
+  | {
+      readonly type: 'item'
+      readonly choice: number
+      readonly step: 'begin'
+      readonly of: 'message' | 'reasoning' | 'function_call'
+      readonly fields: ItemFields
+    }
+  /** The reasoning goes on in another part. */
+  | { readonly type: 'item'; readonly choice: number; readonly step: 'part' }
+  /**
+   * The newest item of this type is complete, or call `index`; `fields` are those known only at its end, such as
+   * `encrypted_content`.
+   */
+  | {
+      readonly type: 'item'
+      readonly choice: number
+      readonly step: 'end'
+      readonly of: 'message' | 'reasoning' | 'function_call'
+      readonly index: number
+      readonly fields: ItemFields
+    }
+  /** An unchanged event of an item that only this protocol has; `key` tells the items apart. */
+  | {
+      readonly type: 'item'
+      readonly choice: number
+      readonly step: 'native'
+      readonly key: number
+      readonly event: ItemFields
+    }
+
+export type ItemFields = Readonly<Record<string, unknown>>
+
+/** The output text of an event. */
+export function eventText(event: AnswerEvent): string {
+  switch (event.type) {
+    case 'text':
+    case 'reasoning':
+    case 'refusal':
+    case 'tool_arguments':
+    case 'spliced':
+      return event.text
+    case 'tool_call':
+      return event.name
+    case 'item':
+      return event.step === 'native' && typeof event.event['delta'] === 'string' ? event.event['delta'] : ''
+    case 'extra':
+    case 'finish':
+    case 'usage':
+    case 'origin':
+      return ''
+  }
+}
+
+/** Whether an event says something to the client. Annotations without text say nothing. */
+export function isContent(event: AnswerEvent): boolean {
+  return (
+    eventText(event) !== '' ||
+    (event.type === 'extra' && event.field !== 'annotations') ||
+    (event.type === 'item' && event.step === 'native')
+  )
+}
+
+/** The other events, for a client that does not want to see the reasoning. It pays for the reasoning too. */
+export function withoutReasoning(events: readonly AnswerEvent[]): readonly AnswerEvent[] {
+  return events.filter((event) => !isReasoning(event))
+}
+
+function isReasoning(event: AnswerEvent): boolean {
+  switch (event.type) {
+    case 'reasoning':
+      return true
+    case 'extra':
+      return event.field === 'reasoning_details'
+    case 'spliced':
+      return event.field === 'reasoning'
+    case 'item':
+      return event.step === 'part' || (event.step !== 'native' && event.of === 'reasoning')
+    case 'text':
+    case 'refusal':
+    case 'tool_call':
+    case 'tool_arguments':
+    case 'finish':
+    case 'usage':
+    case 'origin':
+      return false
+  }
+}

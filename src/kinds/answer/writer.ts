@@ -1,0 +1,25 @@
+import type { ApiError } from '../../errors.ts'
+import type { Micro } from '../../money.ts'
+import type { AnswerEvent } from './event.ts'
+import type { ChatAnswer, StreamEnd, UsageReport } from '../chat/answer.ts'
+
+/** The usage of an answer and its cost. */
+export interface ChargedUsage {
+  readonly report: UsageReport
+  readonly chargedMicro: Micro
+}
+
+/**
+ * Writes one answer in the client's format: chat, completions or responses. Stateful: calls come in the order of the
+ * answer, and each attempt has another writer, since it starts a new stream.
+ */
+export interface AnswerWriter {
+  /** The event-stream bytes of one batch. */
+  write(events: readonly AnswerEvent[]): Buffer
+  /** The last bytes of a stream. */
+  end(end: StreamEnd, usage: ChargedUsage): Buffer
+  /** The last bytes of a stream that failed after its head; null = the charge is not known. */
+  fail(error: ApiError, usage: ChargedUsage | null): Buffer
+  /** The body of a plain answer; `events` has all of them, for a format that shows their order. */
+  whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown>
+}

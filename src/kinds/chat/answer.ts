@@ -1,0 +1,67 @@
+import type { Usage } from '../../meters.ts'
+
+/** The parsed usage object of an OpenAI-shaped upstream; null = the upstream sent none. */
+export interface UsageReport {
+  readonly usage: Usage
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+  /** Some figure was not a count: negative, beyond 2⁵³ or not a number. */
+  readonly implausible: boolean
+  /**
+   * The figures that the provider did not report, or not as readable numbers: the operation counts them. Absent where
+   * none is missing.
+   */
+  readonly missing?: readonly UsageSide[]
+}
+
+/** A part of the usage that is counted separately. */
+export type UsageSide = 'input' | 'output'
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+
+/** The facts that each chunk of an answer carries. */
+export interface ChunkIdentity {
+  readonly id: string
+  /** Unix seconds. */
+  readonly created: number
+  /** Canonical model id. */
+  readonly model: string
+  /** Display name of the provider. */
+  readonly provider: string
+}
+
+export interface StreamEnd {
+  /**
+   * One per choice, by index; finish by wire.md D-3.2. Other fields of the finishing chunk have gone to the client in a
+   * separate chunk.
+   */
+  readonly finishes: readonly {
+    readonly index: number
+    readonly finish: FinishReason | null
+    readonly native: string | null
+  }[]
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
+  readonly hasContent: boolean
+}
+
+/** A complete, non-streaming answer in the shapes of wire.md 3.1. */
+export interface ChatAnswer {
+  readonly choices: readonly {
+    readonly index: number
+    readonly finish: FinishReason | null
+    readonly native: string | null
+    /**
+     * role, content, refusal and, when non-empty, reasoning, reasoning_details, tool_calls, annotations, images, audio.
+     */
+    readonly message: Readonly<Record<string, unknown>>
+    readonly logprobs: unknown
+  }[]
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
+  readonly systemFingerprint: string | null
+  readonly hasContent: boolean
+}

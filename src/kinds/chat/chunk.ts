@@ -1,0 +1,31 @@
+import type { ChunkIdentity } from './answer.ts'
+
+export interface TextAround {
+  readonly before: Buffer
+  readonly after: Buffer
+}
+
+/** One client chunk of wire.md D-3.3 as SSE bytes. */
+export function chunkBytes(
+  identity: ChunkIdentity,
+  index: number,
+  delta: Readonly<Record<string, unknown>>,
+  logprobs: unknown = null,
+): Buffer {
+  return Buffer.from(
+    `${chunkHead(identity)}${JSON.stringify({ index, delta, finish_reason: null, native_finish_reason: null, logprobs })}]}\n\n`,
+  )
+}
+
+/** Everything of a chunk before its choice: constant for a stream. */
+function chunkHead({ id, created, model, provider }: ChunkIdentity): string {
+  return `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"provider":${JSON.stringify(provider)},"choices":[`
+}
+
+/** The bytes around the text of an ordinary chunk of content or reasoning, so that an adapter can splice the text. */
+export function textAround(identity: ChunkIdentity, field: 'content' | 'reasoning'): TextAround {
+  return {
+    before: Buffer.from(`${chunkHead(identity)}{"index":0,"delta":{"${field}":"`),
+    after: Buffer.from(`"},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}\n\n`),
+  }
+}

@@ -1,0 +1,61 @@
+import type { RoutedRequest } from '../fields/routed-request.ts'
+
+/** A validated chat request: the allow-listed fields only, in the wire's names, ready to be mapped by an adapter. */
+export interface ChatRequest extends RoutedRequest {
+  readonly messages: readonly ChatMessage[]
+  readonly stream: boolean
+  readonly includeUsage: boolean
+  /** Validated integer ≥ 1, -1 = no limit, null = omitted. `max_completion_tokens` has won over `max_tokens`. */
+  readonly maxTokens: number | null
+  readonly tools: readonly ChatTool[] | null
+  readonly toolChoice: string | { readonly type: 'function'; readonly function: { readonly name: string } } | null
+  readonly responseFormat: Readonly<Record<string, unknown>> | null
+  /**
+   * Every other accepted parameter that an upstream may get, by OpenRouter's parameter name, rebuilt value by value:
+   * temperature, top_p, top_k, stop, seed, reasoning, reasoning_effort, …
+   */
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** The client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
+  readonly hidesReasoning: boolean
+  /** Modalities the messages need besides text: image, audio, file, video. */
+  readonly inputModalities: ReadonlySet<string>
+  /** UTF-8 bytes of all text that counts as input (messages, tools, schema): an upper bound of its tokens. */
+  readonly textBytes: number
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+  readonly content: string | readonly ChatPart[] | null
+  readonly name?: string
+  readonly tool_call_id?: string
+  readonly tool_calls?: readonly ChatToolCall[]
+  readonly reasoning?: string
+  readonly reasoning_details?: readonly unknown[]
+  readonly refusal?: string
+  readonly audio?: { readonly id: string }
+}
+export interface ChatToolCall {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+export type ChatPart =
+  | { readonly type: 'text'; readonly text: string; readonly cache_control?: unknown }
+  | {
+      readonly type: 'image_url'
+      readonly image_url: { readonly url: string; readonly detail?: string }
+      readonly cache_control?: unknown
+    }
+  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
+  | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } }
+  | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
+  | { readonly type: 'refusal'; readonly refusal: string }
+export interface ChatTool {
+  readonly type: 'function'
+  readonly function: {
+    readonly name: string
+    readonly description?: string
+    readonly parameters: Readonly<Record<string, unknown>>
+    readonly strict?: boolean
+  }
+}

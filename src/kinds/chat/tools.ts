@@ -1,0 +1,112 @@
+import { ApiError } from '../../errors.ts'
+import type { ChatRequest, ChatTool } from './request.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../fields/json-fields.ts'
+
+const CHOICE = "must be 'none', 'auto', 'required' or {type: 'function', function: {name}}"
+
+/** `tools`, or the deprecated `functions` instead. An empty list counts as none, because upstreams refuse it. */
+export function parseTools(body: RawObject): readonly ChatTool[] | null {
+  const tools = listOf(body, 'tools').map((tool, index) => toolOf(tool, `tools[${index}]`))
+  if (tools.length > 0) return tools
+  const functions = listOf(body, 'functions').map((called, index) => functionOf(called, `functions[${index}]`))
+  return functions.length > 0 ? functions : null
+}
+
+function listOf(body: RawObject, name: string): readonly unknown[] {
+  const list = field(body, name)
+  if (list === undefined) return []
+  if (!Array.isArray(list)) throw invalidInput(name, 'must be an array')
+  return list
+}
+
+function toolOf(raw: unknown, path: string): ChatTool {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  if (field(raw, 'type') !== 'function') throw invalidInput(`${path}.type`, "must be 'function'")
+  return functionOf(field(raw, 'function'), `${path}.function`)
+}
+
+/** A function with its fields; `path` is where it stands in the request. */
+export function functionOf(raw: unknown, path: string): ChatTool {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  const name = stringField(raw, 'name', `${path}.name`)
+  if (name === undefined || name === '') throw invalidInput(`${path}.name`, 'is required')
+  const description = stringField(raw, 'description', `${path}.description`)
+  const parameters = objectField(raw, 'parameters', `${path}.parameters`)
+  const strict = booleanField(raw, 'strict', `${path}.strict`)
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      parameters: parameters === undefined ? {} : copyObject(parameters, `${path}.parameters`),
+      ...(strict === undefined ? {} : { strict }),
+    },
+  }
+}
+
+/** `tool_choice`, or the deprecated `function_call` instead. */
+export function parseToolChoice(body: RawObject): ChatRequest['toolChoice'] {
+  const choice = field(body, 'tool_choice')
+  if (choice !== undefined)
+    return choiceOf(choice, isObject(choice) ? field(choice, 'function') : undefined, 'tool_choice', CHOICE)
+  const called = field(body, 'function_call')
+  return called === undefined ? null : choiceOf(called, called, 'function_call', "must be 'none', 'auto' or {name}")
+}
+
+function choiceOf(choice: unknown, named: unknown, path: string, what: string): ChatRequest['toolChoice'] {
+  if (choice === 'none' || choice === 'auto' || (choice === 'required' && path === 'tool_choice')) return choice
+  const name = isObject(named) ? field(named, 'name') : undefined
+  if (typeof name !== 'string' || name === '') throw invalidInput(path, what)
+  return { type: 'function', function: { name } }
+}
+
+/** `text` means no format, so it is the same as absent. */
+export function parseResponseFormat(body: RawObject): Readonly<Record<string, unknown>> | null {
+  const format = field(body, 'response_format')
+  if (format === undefined) return null
+  if (!isObject(format)) throw badFormat('must be an object')
+  const type = field(format, 'type')
+  if (type === 'text') return null
+  if (type === 'json_object') return { type }
+  if (type !== 'json_schema')
+    throw badFormat(
+      typeof type === 'string'
+        ? `type '${quoted(type)}' is not supported. Allowed: text, json_object, json_schema`
+        : 'type is required',
+    )
+  const raw = field(format, 'json_schema')
+  if (!isObject(raw)) throw badFormat('json_schema is required')
+  return { type, json_schema: jsonSchemaOf(raw) }
+}
+
+function jsonSchemaOf(raw: RawObject): Record<string, unknown> {
+  const name = field(raw, 'name')
+  if (typeof name !== 'string' || name === '') throw badFormat('json_schema.name is required')
+  const schema = field(raw, 'schema')
+  if (!isObject(schema)) throw badFormat('json_schema.schema is required and must be an object')
+  const description = field(raw, 'description')
+  if (description !== undefined && typeof description !== 'string')
+    throw badFormat('json_schema.description must be a string')
+  const strict = field(raw, 'strict')
+  if (strict !== undefined && typeof strict !== 'boolean') throw badFormat('json_schema.strict must be a boolean')
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    schema: copyObject(schema, 'response_format'),
+    ...(strict === undefined ? {} : { strict }),
+  }
+}
+
+function badFormat(what: string): ApiError {
+  return new ApiError('invalid_response_format', `Invalid response_format: ${what}`)
+}

@@ -1,0 +1,94 @@
+import type { ApiError } from '../../errors.ts'
+import type { AnswerEvent } from '../answer/event.ts'
+import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
+import type { ChatAnswer, ChunkIdentity, StreamEnd } from './answer.ts'
+import { chunkBytes } from './chunk.ts'
+import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
+
+/** Writes the events of an answer as the chunks of a chat stream (wire.md D-3.3). */
+export class ChatWriter implements AnswerWriter {
+  readonly #identity: ChunkIdentity
+  readonly #includeUsage: boolean
+  readonly #opened = new Set<number>()
+
+  /** `includeUsage`: the client reads usage in a separate chunk (wire.md D-3.3). */
+  constructor(identity: ChunkIdentity, includeUsage: boolean) {
+    this.#identity = identity
+    this.#includeUsage = includeUsage
+  }
+
+  end(end: StreamEnd, { report, chargedMicro }: ChargedUsage): Buffer {
+    return streamTail({
+      identity: this.#identity,
+      end,
+      usage: usageBody(report, chargedMicro),
+      includeUsage: this.#includeUsage,
+    })
+  }
+
+  fail(error: ApiError, usage: ChargedUsage | null): Buffer {
+    return streamErrorTail({
+      identity: this.#identity,
+      error,
+      usage: usage === null ? null : usageBody(usage.report, usage.chargedMicro),
+    })
+  }
+
+  whole(answer: ChatAnswer, { report, chargedMicro }: ChargedUsage): Record<string, unknown> {
+    return renderChatAnswer({ identity: this.#identity, answer, usage: usageBody(report, chargedMicro) })
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    const out: Buffer[] = []
+    for (const event of events) this.#write(event, out)
+    const [first] = out
+    return out.length === 1 && first !== undefined ? first : Buffer.concat(out)
+  }
+
+  #write(event: AnswerEvent, out: Buffer[]): void {
+    switch (event.type) {
+      case 'spliced':
+        this.#open(0, out)
+        out.push(...event.bytes)
+        return
+      case 'text':
+      case 'reasoning':
+      case 'refusal': {
+        this.#open(event.choice, out)
+        const logprobs = event.logprobs ?? null
+        if (event.text !== '' || logprobs !== null)
+          this.#chunk(out, event.choice, { [event.type === 'text' ? 'content' : event.type]: event.text }, logprobs)
+        return
+      }
+      case 'tool_call':
+        return this.#chunk(out, event.choice, {
+          tool_calls: [
+            { index: event.index, id: event.id, type: 'function', function: { name: event.name, arguments: '' } },
+          ],
+        })
+      case 'tool_arguments':
+        return this.#chunk(out, event.choice, {
+          tool_calls: [{ index: event.index, function: { arguments: event.text } }],
+        })
+      case 'extra':
+        return this.#chunk(out, event.choice, { [event.field]: event.value })
+      case 'finish':
+        return this.#open(event.choice, out)
+      case 'item':
+      case 'usage':
+      case 'origin':
+    }
+  }
+
+  #chunk(out: Buffer[], choice: number, delta: Readonly<Record<string, unknown>>, logprobs: unknown = null): void {
+    this.#open(choice, out)
+    out.push(chunkBytes(this.#identity, choice, delta, logprobs))
+  }
+
+  /** The first event of a choice sends its role. */
+  #open(choice: number, out: Buffer[]): void {
+    if (this.#opened.has(choice)) return
+    this.#opened.add(choice)
+    out.push(chunkBytes(this.#identity, choice, { role: 'assistant', content: '' }))
+  }
+}

@@ -1,0 +1,38 @@
+import { ApiError } from '../../errors.ts'
+import { field, invalidInput, isObject, quoted, type RawObject } from './json-fields.ts'
+
+const SESSION_ID_CHARS_MAX = 256
+
+/** The body of a request, which `src/http` has parsed. */
+export function bodyObject(json: unknown): RawObject {
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  return json
+}
+
+/** `model` of a kind without a default model. */
+export function requiredModel(body: RawObject): string {
+  const model = field(body, 'model')
+  if (model === undefined || model === '') throw new ApiError('missing_model', "Parameter 'model' is required")
+  if (typeof model !== 'string') throw invalidInput('model', 'must be a string')
+  return model
+}
+
+/** A label for the log. It does not affect the answer, so a useless one is dropped, not refused. */
+export function sessionIdOf(body: RawObject): string | null {
+  const id = field(body, 'session_id')
+  return typeof id === 'string' && id !== '' ? id.slice(0, SESSION_ID_CHARS_MAX) : null
+}
+
+/** `response_format` of a kind with fixed formats, of which `usual` is the one of a request that names none. */
+export function responseFormat<T extends string>(body: RawObject, formats: readonly T[], usual: T): T {
+  const given = field(body, 'response_format')
+  if (given === undefined) return usual
+  const format = formats.find((name) => name === given)
+  if (format === undefined)
+    throw new ApiError(
+      'invalid_response_format',
+      `Invalid response_format: must be one of ${formats.join(', ')}${typeof given === 'string' ? `, got '${quoted(given)}'` : ''}`,
+    )
+  return format
+}

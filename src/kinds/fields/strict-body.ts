@@ -1,0 +1,179 @@
+import { readEmail } from '../../email.ts'
+import type { ApiError } from '../../errors.ts'
+import { microFromRubles, microOf } from '../../money.ts'
+import { fieldError } from '../../refusals.ts'
+import type { JsonSchema, Schema, Static } from '../../schema.ts'
+import { isObject } from './json-fields.ts'
+
+/** A body in which the route itself judges some fields: they may be absent, and their bounds are not looked at. */
+export type Judged<T, L extends keyof T> = Omit<T, L> & { readonly [K in L]?: T[K] | null }
+
+/** Reads the body of a request by the schema of its route. */
+export interface BodyReader<T> {
+  (): T
+  /** `late` are the fields that the route judges itself. */
+  <L extends keyof T>(...late: readonly L[]): Judged<T, L>
+}
+
+/**
+ * A body as its schema says, field by field in the order of the schema, or the refusal of the first wrong field. An
+ * unknown field is refused by name after those (operator.md 4). `late` names the fields that the route judges itself.
+ */
+export function readBody<S extends JsonSchema, L extends keyof Static<S> = never>(
+  schema: S,
+  json: unknown,
+  late: readonly L[] = [],
+): Judged<Static<S>, L> {
+  // Each field was read as its schema says.
+  return objectOf(schema, json === undefined ? {} : json, '', new Set<unknown>(late)) as Judged<Static<S>, L>
+}
+
+/** Reads the body of a call by the row of its route. */
+export function bodyReader<T>({ body }: { readonly body?: JsonSchema }, json: unknown): BodyReader<T> {
+  function read(): T
+  function read<L extends keyof T>(...late: readonly L[]): Judged<T, L>
+  function read(...late: readonly (keyof T)[]): unknown {
+    if (body === undefined) throw new Error('The row of this route has no body.')
+    // `T` is the type of the row's body.
+    return readBody(body as Schema<T>, json, late)
+  }
+  return read
+}
+
+const NONE: ReadonlySet<unknown> = new Set()
+
+function objectOf(
+  schema: JsonSchema,
+  given: unknown,
+  path: string,
+  late: ReadonlySet<unknown> = NONE,
+): Readonly<Record<string, unknown>> {
+  if (!isObject(given)) throw fieldError(`${path}body`, 'object', {}, 'must be an object')
+  const { properties = {}, required = [] } = schema
+  const read: Record<string, unknown> = {}
+  for (const [name, rules] of Object.entries(properties)) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined
+    const isLate = late.has(name)
+    const field = fieldOf(rules, value, path + name, required.includes(name) && !isLate, isLate)
+    if (field !== undefined) read[name] = field
+  }
+  refuseUnknown(Object.keys(given), Object.keys(properties), path)
+  return read
+}
+
+function refuseUnknown(given: readonly string[], names: readonly string[], path: string): void {
+  const unknown = given.filter((name) => !names.includes(name))
+  const [first] = unknown
+  if (first === undefined) return
+  const known = names.join(', ')
+  throw fieldError(
+    path + first,
+    'unknown_field',
+    { known },
+    '',
+    `Unknown field${unknown.length > 1 ? 's' : ''}: ${unknown.map((name) => path + name).join(', ')}. Known: ${known}`,
+  )
+}
+
+/** undefined = not given; null where it may be. */
+function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: boolean, isLate: boolean): unknown {
+  const [rules, isNullable] = withoutNull(schema)
+  if (given === null && (isNullable || isLate)) return null
+  if (given === undefined && !isRequired) return undefined
+  if (rules.type === 'integer') return wholeOf(rules, given, field)
+  if (rules.type === 'boolean') return flagOf(given, field)
+  if (given === undefined || given === null) throw fieldError(field, 'required', {}, 'is required')
+  if (rules.enum !== undefined) return choiceOf(rules.enum.map(String), given, field)
+  if (rules.type === 'string') return rules.format === 'date-time' ? timeOf(given, field) : textOf(rules, given, field)
+  if (rules.type === 'number') return amountOf(rules, given, field, isLate)
+  if (rules.type === 'array') return textsOf(rules, given, field)
+  if (rules.type === 'object') return objectOf(rules, given, `${field}.`)
+  throw new Error(`A body has a field that nothing reads: ${field}.`)
+}
+
+/** The schema of the values that are not null, and whether null is one. */
+function withoutNull(schema: JsonSchema): readonly [rules: JsonSchema, isNullable: boolean] {
+  const { type, anyOf } = schema
+  if (typeof type === 'object') {
+    const [only] = type.filter((name) => name !== 'null')
+    return only === undefined ? [schema, true] : [{ ...schema, type: only }, type.includes('null')]
+  }
+  const [only] = anyOf?.filter((each) => each.type !== 'null') ?? []
+  return only === undefined ? [schema, false] : [only, anyOf?.some((each) => each.type === 'null') ?? false]
+}
+
+function textOf({ maxLength = 500, format }: JsonSchema, given: unknown, field: string): string {
+  if (typeof given !== 'string' || given.trim() === '' || given.length > maxLength)
+    throw fieldError(
+      field,
+      'text_length',
+      { least: 1, most: maxLength },
+      `must be a text of 1 to ${maxLength} characters`,
+    )
+  if (format === 'email') readEmail(given)
+  return given
+}
+
+function choiceOf(choices: readonly string[], given: unknown, field: string): string {
+  const found = choices.find((choice) => choice === given)
+  if (found !== undefined) return found
+  const allowed = choices.join(', ')
+  throw fieldError(field, 'one_of', { allowed }, `must be one of ${allowed}`)
+}
+
+function flagOf(given: unknown, field: string): boolean {
+  if (typeof given === 'boolean') return given
+  throw fieldError(field, 'flag', {}, 'must be true or false')
+}
+
+/** One that is missing is refused with the bounds too. */
+function wholeOf(
+  { minimum: least = 0, maximum: most = Number.MAX_SAFE_INTEGER }: JsonSchema,
+  given: unknown,
+  field: string,
+): number {
+  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= least && given <= most) return given
+  throw fieldError(field, 'whole', { least, most }, `must be a whole number from ${least} to ${most}`)
+}
+
+/** A number with at most six decimals: RUB, or percent. */
+function amountOf(rules: JsonSchema, given: unknown, field: string, isLate: boolean): number {
+  if (typeof given !== 'number' || microFromRubles(given) === null)
+    throw fieldError(
+      field,
+      'amount',
+      {},
+      'must be an amount in RUB, a number with at most 6 decimals and below 9000000000',
+    )
+  const wrong = isLate ? null : boundError(rules, given, field)
+  if (wrong !== null) throw wrong
+  return given
+}
+
+function boundError(
+  { format, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity }: JsonSchema,
+  amount: number,
+  field: string,
+): ApiError | null {
+  if (format === 'percent')
+    return amount >= minimum && amount <= maximum && microOf(amount) % 10_000n === 0n
+      ? null
+      : fieldError(field, 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
+  if (amount < minimum) return fieldError(field, 'not_negative', {}, 'must be 0 or more, or null for none')
+  return amount > exclusiveMinimum ? null : fieldError(field, 'above_zero', {}, 'must be above 0')
+}
+
+function timeOf(given: unknown, field: string): string {
+  if (typeof given === 'string' && !Number.isNaN(Date.parse(given))) return given
+  throw fieldError(field, 'time', {}, 'must be an ISO time such as 2026-12-01T00:00:00Z')
+}
+
+function textsOf({ maxItems = 1_000 }: JsonSchema, given: unknown, field: string): readonly string[] {
+  if (
+    Array.isArray(given) &&
+    given.length <= maxItems &&
+    given.every((item): item is string => typeof item === 'string' && item !== '')
+  )
+    return [...given]
+  throw fieldError(field, 'list', {}, 'must be a list of texts')
+}

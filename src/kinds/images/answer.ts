@@ -1,0 +1,62 @@
+import { rubles } from '../../money.ts'
+import type { ChargedUsage } from '../answer/writer.ts'
+import type { ChunkIdentity, UsageReport } from '../chat/answer.ts'
+import type { Picture } from './bytes.ts'
+
+/** A picture as a provider delivered it. */
+export interface GeneratedImage {
+  readonly picture: Picture
+  readonly revisedPrompt: string | null
+}
+
+/** The results of all calls of one attempt. */
+export interface ImageResult {
+  /** The delivered pictures; there may be fewer than requested. */
+  readonly images: readonly GeneratedImage[]
+  /** null = the provider reported no tokens. */
+  readonly usage: ImageUsage | null
+  readonly upstreamId: string | null
+  /** Answered calls: each is a request to the provider, with the source images. */
+  readonly calls: number
+}
+
+export interface ImageUsage {
+  readonly report: UsageReport
+  /** Of the input tokens. */
+  readonly imageTokens: number
+}
+
+/** The place of a picture for the client: stored by us, or in the answer. */
+export type DeliveredImage = { readonly url: string } | { readonly b64_json: string }
+
+/** The body of wire.md D-2.3. `delivered` in the order of the images. */
+export function imagesBody(
+  result: ImageResult,
+  delivered: readonly DeliveredImage[],
+  { id, created, model }: ChunkIdentity,
+  { report, chargedMicro }: ChargedUsage,
+): Record<string, unknown> {
+  const { inputTokens, outputTokens } = report
+  const imageTokens = Math.min(result.usage?.imageTokens ?? 0, inputTokens)
+  return {
+    id,
+    created,
+    model,
+    data: result.images.map(({ picture, revisedPrompt }, index) => ({
+      ...delivered[index],
+      media_type: picture.mediaType,
+      ...(revisedPrompt === null ? {} : { revised_prompt: revisedPrompt }),
+    })),
+    usage: {
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      input_tokens_details: { text_tokens: inputTokens - imageTokens, image_tokens: imageTokens },
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens,
+      images: result.images.length,
+      cost: rubles(chargedMicro),
+      currency: 'RUB',
+    },
+  }
+}

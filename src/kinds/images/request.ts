@@ -1,0 +1,72 @@
+import type { RoutedRequest } from '../fields/routed-request.ts'
+
+/** A picture to start from: an address, or bytes. */
+export type SourceImage =
+  | { readonly type: 'address'; readonly url: string; readonly path: string }
+  /** `url` is the whole data URL; `path` names the field for messages. */
+  | {
+      readonly type: 'data'
+      readonly url: string
+      readonly mediaType: string
+      readonly base64: string
+      readonly path: string
+    }
+
+/** A validated request for pictures (wire.md D-2.3). */
+export interface ImageRequest extends RoutedRequest {
+  readonly prompt: string
+  /**
+   * The number of requested pictures. `n` stays 1: several calls make more pictures than a provider makes at once, so
+   * the number excludes no provider.
+   */
+  readonly count: number
+  /** One of `IMAGE_SIZES`; null = the provider's own choice. */
+  readonly size: string | null
+  readonly aspectRatio: string | null
+  readonly imageSize: '1K' | '2K' | '4K' | null
+  readonly sources: readonly SourceImage[]
+  readonly responseFormat: 'url' | 'b64_json'
+  /** quality, background, output_format, output_compression, style, seed, user: only the given ones. */
+  readonly parameters: Readonly<Record<string, string | number>>
+}
+
+/** The sizes that a client may ask for. */
+export const IMAGE_SIZES = [
+  '1024x1024',
+  '1024x768',
+  '768x1024',
+  '1280x720',
+  '720x1280',
+  '1536x1024',
+  '1024x1536',
+] as const
+export const ASPECT_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const
+export const IMAGE_RESOLUTIONS = ['1K', '2K', '4K'] as const
+export const IMAGES_MAX = 10
+/** OpenAI's documented limit for gpt-image, also for models that name none. */
+export const PROMPT_CHARACTERS_MAX = 32_000
+
+/** Pixels of a square picture's side at `1K`. */
+const SIDE_PIXELS = { '1K': 1_024, '2K': 2_048, '4K': 4_096 } as const
+const SIDE_STEP_PIXELS = 16
+
+/** Width divided by height, of a size or an aspect ratio. */
+export function proportionOf(text: string): number {
+  const [width = 1, height = 1] = text.split(/[x:]/).map(Number)
+  return width / height
+}
+
+/** The requested aspect ratio, in words or by a size; null = none. */
+export function wantedRatio({ aspectRatio, size }: Pick<ImageRequest, 'aspectRatio' | 'size'>): string | null {
+  if (aspectRatio !== null || size === null) return aspectRatio
+  const proportion = proportionOf(size)
+  return ASPECT_RATIOS.find((ratio) => Math.abs(proportionOf(ratio) - proportion) < 1e-9) ?? null
+}
+
+/** A size of this proportion with the area of a square of this resolution, as `1360x768`. */
+export function sizeOfRatio(ratio: string, imageSize: ImageRequest['imageSize']): string {
+  const root = Math.sqrt(proportionOf(ratio))
+  const side = SIDE_PIXELS[imageSize ?? '1K']
+  const pixels = (length: number): number => Math.round(length / SIDE_STEP_PIXELS) * SIDE_STEP_PIXELS
+  return `${pixels(side * root)}x${pixels(side / root)}`
+}

@@ -1,0 +1,236 @@
+import { ApiError } from '../../errors.ts'
+import { parseParameters } from '../chat/parameters.ts'
+import { fallbackModelsOf, inputSize } from '../chat/parse.ts'
+import { sessionIdOf } from '../fields/body-fields.ts'
+import type { ChatRequest } from '../chat/request.ts'
+import { parseResponseFormat } from '../chat/tools.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  objectField,
+  stringField,
+  type RawObject,
+} from '../fields/json-fields.ts'
+import { parseProviderPreferences } from '../fields/provider-preferences.ts'
+import { parseInput } from './input-items.ts'
+import { inputMessages } from './input-messages.ts'
+import { parseInputToolChoice, parseInputTools } from './input-tools.ts'
+import type { InputItem, NativeOnly, RequestEcho, ResponsesInput, ResponsesRequest } from './request.ts'
+
+/**
+ * Parameters that Responses shares with chat, with the same name and rule. `metadata` is a label that is only sent
+ * back.
+ */
+const SHARED = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'min_p',
+  'top_a',
+  'seed',
+  'stop',
+  'user',
+  'parallel_tool_calls',
+]
+/** Fields that would need stored data. */
+const STORED = ['previous_response_id', 'conversation', 'prompt']
+const STORED_REFUSAL = 'not supported: responses are not stored; send the full conversation in input'
+const INCLUDES: ReadonlySet<string> = new Set([
+  'reasoning.encrypted_content',
+  'web_search_call.action.sources',
+  'web_search_call.results',
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+  'message.input_image.image_url',
+  'file_search_call.results',
+])
+const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
+
+/** Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. */
+export function parseResponses(json: unknown): ResponsesRequest {
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  const items = parseInput(json)
+  refuseStored(json)
+  const model = stringField(json, 'model')
+  const instructions = stringField(json, 'instructions') ?? null
+  const text = textOf(json)
+  const stream = booleanField(json, 'stream') ?? false
+  const maxTokens =
+    numberField(
+      json,
+      'max_output_tokens',
+      (value) => Number.isSafeInteger(value) && (value >= 1 || value === -1),
+      MAX_TOKENS,
+    ) ?? null
+  const parameters = parametersOf(json, text.verbosity)
+  const tools = parseInputTools(json)
+  const toolChoice = parseInputToolChoice(json)
+  const provider = parseProviderPreferences(json)
+  const messages = inputMessages(instructions, items)
+  const echo = echoOf(json, {
+    instructions,
+    maxTokens,
+    parameters,
+    text: text.echo,
+    tools: tools.tools,
+    toolChoice: toolChoice.given,
+  })
+  const input: ResponsesInput = {
+    instructions,
+    items,
+    tools: tools.tools,
+    toolChoice: toolChoice.given,
+    include: includeOf(json),
+    maxToolCalls: echo.maxToolCalls,
+  }
+  const { inputModalities, textBytes } = inputSize(messages, tools.functions, text.format)
+  return {
+    chat: {
+      model: model === undefined || model === '' ? null : model,
+      fallbackModels: fallbackModelsOf(json),
+      messages,
+      stream,
+      includeUsage: false,
+      maxTokens,
+      n: 1,
+      tools: tools.functions,
+      toolChoice: toolChoice.chat,
+      responseFormat: text.format,
+      parameters,
+      hidesReasoning: isObject(parameters['reasoning']) && parameters['reasoning']['exclude'] === true,
+      provider,
+      sessionId: sessionIdOf(json),
+      inputModalities,
+      textBytes: textBytes + nativeBytes(input),
+    },
+    input,
+    echo,
+    nativeOnly: tools.native ?? toolChoice.native ?? nativeItem(items),
+  }
+}
+
+function refuseStored(body: RawObject): void {
+  for (const name of STORED) if (field(body, name) !== undefined) throw invalidInput(name, STORED_REFUSAL)
+  if (field(body, 'background') === true) throw invalidInput('background', STORED_REFUSAL)
+}
+
+function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<Record<string, unknown>> {
+  const shared: Record<string, unknown> = {}
+  for (const name of SHARED) shared[name] = field(body, name)
+  const reasoning = objectField(body, 'reasoning')
+  // Clients send the empty object, which means nothing.
+  if (reasoning !== undefined && Object.keys(reasoning).some((name) => field(reasoning, name) !== undefined))
+    shared['reasoning'] = reasoning
+  if (verbosity !== undefined) shared['verbosity'] = verbosity
+  return parseParameters(shared)
+}
+
+interface TextOptions {
+  readonly format: ChatRequest['responseFormat']
+  readonly verbosity: string | undefined
+  readonly echo: RawObject
+}
+
+/** `text.format` is chat's `response_format` without the inner object. */
+function textOf(body: RawObject): TextOptions {
+  const text = objectField(body, 'text') ?? {}
+  const flat = field(text, 'format')
+  const format = parseResponseFormat({
+    response_format: isObject(flat) ? { type: field(flat, 'type'), json_schema: flat } : flat,
+  })
+  const verbosity = stringField(text, 'verbosity', 'text.verbosity')
+  return { format, verbosity, echo: { format: flatFormat(format), ...(verbosity === undefined ? {} : { verbosity }) } }
+}
+
+/** A response format in the form of Responses. */
+export function flatFormat(format: ChatRequest['responseFormat']): RawObject {
+  if (format === null) return { type: 'text' }
+  const schema = format['json_schema']
+  return isObject(schema) ? { type: 'json_schema', ...schema } : { type: format['type'] }
+}
+
+interface EchoParts {
+  readonly instructions: string | null
+  readonly maxTokens: number | null
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly text: RawObject
+  readonly tools: readonly RawObject[]
+  readonly toolChoice: string | RawObject | null
+}
+
+function echoOf(
+  body: RawObject,
+  { instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
+): RequestEcho {
+  const reasoning = isObject(parameters['reasoning']) ? parameters['reasoning'] : {}
+  const metadata = objectField(body, 'metadata')
+  return {
+    instructions,
+    maxOutputTokens: maxTokens,
+    maxToolCalls: ignored(body, 'max_tool_calls', (value): value is number => Number.isSafeInteger(value)),
+    metadata: metadata === undefined ? {} : copyObject(metadata, 'metadata'),
+    parallelToolCalls: parameters['parallel_tool_calls'] !== false,
+    promptCacheKey: ignored(body, 'prompt_cache_key', isText),
+    reasoning: { effort: textIn(reasoning['effort']), summary: textIn(reasoning['summary']) },
+    safetyIdentifier: ignored(body, 'safety_identifier', isText),
+    temperature: numberIn(parameters['temperature'], 1),
+    text,
+    toolChoice: toolChoice ?? 'auto',
+    tools,
+    topP: numberIn(parameters['top_p'], 1),
+    frequencyPenalty: numberIn(parameters['frequency_penalty'], 0),
+    presencePenalty: numberIn(parameters['presence_penalty'], 0),
+    user: textIn(parameters['user']),
+    keepsDetails: includeOf(body).includes('reasoning.encrypted_content'),
+  }
+}
+
+/** A field that is accepted with any value. */
+function ignored<T>(body: RawObject, name: string, holds: (value: unknown) => value is T): T | null {
+  const value = field(body, name)
+  return holds(value) ? value : null
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function numberIn(value: unknown, absent: number): number {
+  return typeof value === 'number' ? value : absent
+}
+
+function includeOf(body: RawObject): readonly string[] {
+  const include = field(body, 'include')
+  return Array.isArray(include)
+    ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
+    : []
+}
+
+function nativeItem(items: readonly InputItem[]): NativeOnly | null {
+  const index = items.findIndex((item) => item.type === 'native' && item.value['type'] !== 'image_generation_call')
+  const item = items[index]
+  return item?.type === 'native' ? { path: `input[${index}].type`, type: String(item.value['type']) } : null
+}
+
+/** The text that a native provider reads beyond the messages: an upper bound of its tokens. */
+function nativeBytes({ items, tools }: ResponsesInput): number {
+  let bytes = 0
+  for (const item of items) {
+    if (item.type === 'native') bytes += Buffer.byteLength(JSON.stringify(item.value))
+    if (item.type === 'reasoning') bytes += Buffer.byteLength(item.encryptedContent ?? '')
+  }
+  for (const tool of tools) if (tool['type'] !== 'function') bytes += Buffer.byteLength(JSON.stringify(tool))
+  return bytes
+}

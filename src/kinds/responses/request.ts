@@ -1,0 +1,84 @@
+import type { ChatPart, ChatRequest } from '../chat/request.ts'
+import type { RawObject } from '../fields/json-fields.ts'
+
+/** A validated Responses request (wire.md D-2.4). */
+export interface ResponsesRequest {
+  /** The equivalent chat request. */
+  readonly chat: ChatRequest
+  /** The same request in the form of Responses, for providers with that protocol. */
+  readonly input: ResponsesInput
+  readonly echo: RequestEcho
+  /** The reason why only providers with the Responses protocol can serve it. */
+  readonly nativeOnly: NativeOnly | null
+}
+
+/** A part that chat has no form for: its position and type. */
+export interface NativeOnly {
+  readonly path: string
+  readonly type: string
+}
+
+/**
+ * One element of `input`, checked and rebuilt. Ids of messages, calls and reasoning are ours, so no provider gets them
+ * back. Encrypted content comes from a native provider; `details` come from a chat provider.
+ */
+export type InputItem =
+  | {
+      readonly type: 'message'
+      readonly role: MessageRole
+      readonly content: string | readonly ChatPart[]
+      readonly phase: string | null
+    }
+  | {
+      readonly type: 'reasoning'
+      readonly summary: readonly string[]
+      readonly content: readonly string[]
+      readonly encryptedContent: string | null
+      readonly details: readonly unknown[]
+    }
+  | {
+      readonly type: 'function_call'
+      readonly callId: string
+      readonly name: string
+      readonly arguments: string
+      readonly namespace: string | null
+    }
+  | { readonly type: 'function_call_output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
+  /** An item that only providers with the Responses protocol have, copied. */
+  | { readonly type: 'native'; readonly value: RawObject }
+
+export type MessageRole = 'user' | 'assistant' | 'system' | 'developer'
+
+/** The request, in the form of the Responses protocol. */
+export interface ResponsesInput {
+  readonly instructions: string | null
+  readonly items: readonly InputItem[]
+  /** All tools in the given order: functions flat, others unchanged. */
+  readonly tools: readonly RawObject[]
+  /** null = not given. */
+  readonly toolChoice: string | RawObject | null
+  readonly include: readonly string[]
+  readonly maxToolCalls: number | null
+}
+
+/** The part of the request that the answer repeats, with the defaults of absent fields, and the form of the answer. */
+export interface RequestEcho {
+  readonly instructions: string | null
+  readonly maxOutputTokens: number | null
+  readonly maxToolCalls: number | null
+  readonly metadata: RawObject
+  readonly parallelToolCalls: boolean
+  readonly promptCacheKey: string | null
+  readonly reasoning: { readonly effort: string | null; readonly summary: string | null }
+  readonly safetyIdentifier: string | null
+  readonly temperature: number
+  readonly text: RawObject
+  readonly toolChoice: string | RawObject
+  readonly tools: readonly RawObject[]
+  readonly topP: number
+  readonly frequencyPenalty: number
+  readonly presencePenalty: number
+  readonly user: string | null
+  /** It asked for `reasoning.encrypted_content`: reasoning comes with the data that a model needs to continue it. */
+  readonly keepsDetails: boolean
+}

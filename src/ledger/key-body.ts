@@ -1,0 +1,50 @@
+import { rubles } from '../money.ts'
+import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
+import { limitPeriod } from './ledger-core.ts'
+import type { PeriodStarts } from './ledger-store.ts'
+
+/** What a key's limit has left in its period; null for a key without a limit. */
+export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
+  const period = limitPeriod(key, periods)
+  if (period === null || key.limitMicro === null) return null
+  const spent = { total: spend.totalMicro, day: spend.dayMicro, week: spend.weekMicro, month: spend.monthMicro }[
+    period.period
+  ]
+  const left = key.limitMicro - spent - spend.heldMicro
+  return left > 0n ? left : 0n
+}
+
+/** The spending of a new key. */
+export const NOTHING_SPENT: KeySpend = { totalMicro: 0n, dayMicro: 0n, weekMicro: 0n, monthMicro: 0n, heldMicro: 0n }
+
+/** A key as the console and the operator see it; `limitFields` come after those of its limit. */
+export function keyBody<More extends object>(
+  key: KeyRecord,
+  spend: KeySpend,
+  periods: PeriodStarts,
+  limitFields: More,
+) {
+  const remaining = limitRemaining(key, spend, periods)
+  return {
+    id: key.id,
+    name: key.name,
+    label: key.label,
+    disabled: key.disabled,
+    limit: key.limitMicro === null ? null : rubles(key.limitMicro),
+    limit_reset: key.limitReset,
+    limit_remaining: remaining === null ? null : rubles(remaining),
+    ...limitFields,
+    usage: rubles(spend.totalMicro),
+    usage_daily: rubles(spend.dayMicro),
+    usage_weekly: rubles(spend.weekMicro),
+    usage_monthly: rubles(spend.monthMicro),
+    expires_at: isoOrNull(key.expiresAtMs),
+    allowed_models: key.allowedModels,
+    created_at: new Date(key.createdAtMs).toISOString(),
+    last_used_at: isoOrNull(key.lastUsedAtMs),
+  }
+}
+
+function isoOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : new Date(atMs).toISOString()
+}

@@ -1,0 +1,60 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import type { UsageReport } from '../kinds/chat/answer.ts'
+import { METER_TABLE } from '../meter-table.ts'
+import { INPUT_METERS, OUTPUT_METERS, sumOf, type Usage } from '../meters.ts'
+import { contextOf } from '../plan/context-check.ts'
+import { ceilMicro, parseDecimal, shift } from '../money.ts'
+
+const TOKEN_METERS = [...INPUT_METERS, ...OUTPUT_METERS].filter((meter) =>
+  METER_TABLE[meter].types.some((type) => type === 'tts' || type === 'transcription'),
+)
+
+/**
+ * Whether tokens cost anything at an endpoint, the client or us: else its unit is time or characters, and tokens are no
+ * business of the log.
+ */
+export function countsTokens({ sell, buy }: Endpoint): boolean {
+  return TOKEN_METERS.some((meter) => sell[meter].digits > 0n || buy[meter].digits > 0n)
+}
+
+/** The most tokens an answer has. */
+export function outputMax(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
+}
+
+/** The most tokens an answer can have: its own bound, else all that the model's context holds. */
+export function answerMax(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
+}
+
+/** Seconds rounded up once to tenths (wire.md D-5.2), exactly: 1.1 × 10 is more than 11 in floating point. */
+export function decisecondsOf(seconds: number): number {
+  const decimal = parseDecimal(String(seconds))
+  return decimal === null || decimal.digits <= 0n ? 0 : Number(ceilMicro(shift(decimal, 1)))
+}
+
+/** Usage in units, with the tokens where they are counted. */
+export function withUnits(units: Usage, tokens: UsageReport | null): UsageReport {
+  const none = {
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    implausible: false,
+  }
+  return { ...(tokens ?? none), usage: { ...tokens?.usage, ...units } }
+}
+
+/** Tokens we counted ourselves. */
+export function countedTokens(usage: Usage): UsageReport {
+  return {
+    usage,
+    inputTokens: sumOf(usage, INPUT_METERS),
+    outputTokens: sumOf(usage, OUTPUT_METERS),
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    implausible: false,
+  }
+}

@@ -1,0 +1,112 @@
+import type { Model } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import { imagesBody, type DeliveredImage, type ImageResult } from '../kinds/images/answer.ts'
+import type { Picture } from '../kinds/images/bytes.ts'
+import { PROMPT_CHARACTERS_MAX, type ImageRequest } from '../kinds/images/request.ts'
+import { invalidInput } from '../kinds/fields/json-fields.ts'
+import { charactersOf } from '../lib/characters.ts'
+import { pricedForImage, pricedImage } from '../plan/image-price.ts'
+import { measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
+import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
+import type { ImageCall, ResultSink, RunningCall } from '../providers/ports/call.ts'
+import type { AttemptStart } from '../relay/operation.ts'
+import type { UnitKind } from './unit-kind.ts'
+
+/**
+ * Keeps pictures for the client that asked for them; answers the address of each. Throws an ApiError where it cannot.
+ */
+export type KeepPictures = (accountId: string, pictures: readonly Picture[]) => Promise<readonly string[]>
+
+/** Pictures (wire.md 2.3): by models made for it, and by chat models that answer with them. */
+export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<ImageRequest, ImageResult> {
+  let urls: readonly string[] = []
+  return {
+    type: 'image',
+    sent: (request) => sentParameters(request),
+    check: checkModel,
+    able: (_request, endpoint) => {
+      const adapter = adapters.get(endpoint.provider.adapter)
+      return adapter?.images !== undefined || adapter?.chatImages !== undefined
+    },
+    worstUsage: worstImageUsage,
+    priced: pricedForImage,
+    ask: (adapter, call, sink, start) =>
+      ask(
+        adapter,
+        {
+          ...call,
+          request: pricedImage(call.request, start.candidate.model, call.endpoint),
+          sizes: start.candidate.model.supportedSizes,
+          fetchesUrls: start.plan.snapshot.settings.fetchUrls,
+        },
+        sink,
+        start,
+      ),
+    isEmpty: ({ images }) => images.length === 0,
+    upstreamId: ({ upstreamId }) => upstreamId,
+    measured: (request, result, { candidate: { model, endpoint }, tokens }) =>
+      measuredImageUsage(request, result, model, endpoint, tokens),
+    prepare: async ({ responseFormat }, { images }, { accountId }) => {
+      if (responseFormat === 'url')
+        urls = await keep(
+          accountId,
+          images.map(({ picture }) => picture),
+        )
+      return null
+    },
+    body: ({ responseFormat }, result, identity, usage) => {
+      const delivered = result.images.map(({ picture }, index): DeliveredImage =>
+        responseFormat === 'url' ? { url: urls[index] ?? '' } : { b64_json: picture.bytes.toString('base64') },
+      )
+      return { body: imagesBody(result, delivered, identity, usage) }
+    },
+  }
+}
+
+/** A model that speaks and answers with pictures. */
+function drawsInChat({ type, outputModalities }: Model): boolean {
+  return type === 'chat' && outputModalities.includes('image')
+}
+
+function ask(
+  adapter: Adapter,
+  call: ImageCall,
+  sink: ResultSink<ImageResult>,
+  { candidate }: AttemptStart,
+): RunningCall {
+  const { images, chatImages } = adapter
+  const draw = drawsInChat(candidate.model) ? (chatImages ?? images) : (images ?? chatImages)
+  if (draw === undefined)
+    throw new Error(`Adapter '${adapter.name}' makes no pictures: the plan lets only those through that do.`)
+  return draw(call, sink)
+}
+
+function sentParameters({ count, size, aspectRatio, imageSize, sources, parameters }: ImageRequest): readonly string[] {
+  const given = {
+    n: count > 1,
+    size: size !== null,
+    aspect_ratio: aspectRatio !== null,
+    image_size: imageSize !== null,
+    image: sources.length > 0,
+  }
+  return [
+    ...Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : [])),
+    ...Object.keys(parameters).filter((name) => name !== 'user'),
+  ]
+}
+
+function checkModel({ prompt, size, sources }: ImageRequest, model: Model): void {
+  const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
+  // A character outside the basic plane is two units of the string and one to people.
+  const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)
+  if (characters > most)
+    throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)
+  if (size !== null && model.supportedSizes !== null && !model.supportedSizes.includes(size))
+    throw invalidInput('size', `must be one of ${model.supportedSizes.join(', ')}`)
+  if (sources.length > 0 && model.type === 'chat' && !model.inputModalities.includes('image')) {
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support image input. Supported: ${model.inputModalities.join(', ')}`,
+    )
+  }
+}

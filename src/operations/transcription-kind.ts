@@ -1,0 +1,196 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import type { UsageReport } from '../kinds/chat/answer.ts'
+import { invalidInput, quoted } from '../kinds/fields/json-fields.ts'
+import { lastSecond } from '../kinds/transcription/transcript.ts'
+import { renderTranscript, TEXT_TYPE } from '../kinds/transcription/render.ts'
+import { needsTimestamps, type TranscriptionRequest } from '../kinds/transcription/request.ts'
+import type { Usage } from '../meters.ts'
+import { measureUsage } from '../plan/usage-bounds.ts'
+import type { AdapterTable } from '../providers/ports/adapter.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../providers/ports/audio-protocol.ts'
+import type { AttemptStart, MeasuredUsage } from '../relay/operation.ts'
+import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
+import type { UnitKind } from './unit-kind.ts'
+
+/** The most tokens that any provider makes of a second, and what most of them do. */
+const TOKENS_PER_SECOND_MAX = 50
+const TOKENS_PER_SECOND = 10
+/** What the provider's instructions and the prompt's words may add. */
+const PROMPT_TOKENS = 500
+/** A provider rounds a length up to whole seconds. */
+const ROUNDING_SECONDS = 1
+/** … or bills the shortest sound as a minute. */
+const ROUNDING_SECONDS_MAX = 60
+
+/** Transcriptions, and translations into English, which differ in nothing else. */
+export function transcriptionKind(
+  task: TranscriptionRequest['task'],
+  adapters: AdapterTable,
+): UnitKind<TranscriptionRequest, TranscriptionResult> {
+  const protocolOf = ({ provider }: Endpoint): TranscriptionProtocol | undefined =>
+    adapters.get(provider.adapter)?.transcription
+  const speaks = (endpoint: Endpoint): boolean =>
+    task === 'transcribe' ? protocolOf(endpoint) !== undefined : protocolOf(endpoint)?.translates(endpoint) === true
+  const times = (endpoint: Endpoint): boolean => protocolOf(endpoint)?.timestamps(endpoint) === true
+  const prices = ({ language }: TranscriptionRequest, endpoint: Endpoint): boolean =>
+    language === null || protocolOf(endpoint)?.prices?.(language) !== false
+  return {
+    type: task === 'translate' ? 'translation' : 'transcription',
+    sent: ({ language, prompt, temperature }) =>
+      Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
+    check: (request, model) =>
+      check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times, prices }),
+    able: (request, endpoint) =>
+      speaks(endpoint) && (!needsTimestamps(request.format) || times(endpoint)) && prices(request, endpoint),
+    worstUsage,
+    ask: (adapter, call, sink) => {
+      if (adapter.transcription === undefined)
+        throw new Error(`Adapter '${adapter.name}' hears nothing: the plan lets only those through that do.`)
+      return adapter.transcription.ask(call, sink)
+    },
+    // Silence has no words, but the model has processed it.
+    isEmpty: () => false,
+    upstreamId: ({ upstreamId }) => upstreamId,
+    measured,
+    body: (request, { transcript, seconds: reported }, _identity, { report, chargedMicro }) => {
+      const seconds = (report.usage.deciseconds ?? 0) / 10
+      const tokens =
+        report.inputTokens + report.outputTokens > 0 ? { input: report.inputTokens, output: report.outputTokens } : null
+      const body = renderTranscript(request, transcript, {
+        seconds,
+        duration: reported ?? request.audio.seconds ?? seconds,
+        tokens,
+        chargedMicro,
+      })
+      return typeof body === 'string' ? { body, contentType: TEXT_TYPE } : { body }
+    },
+  }
+}
+
+interface Abilities {
+  readonly isKnown: (endpoint: Endpoint) => boolean
+  readonly speaks: (endpoint: Endpoint) => boolean
+  readonly times: (endpoint: Endpoint) => boolean
+  readonly prices: (request: TranscriptionRequest, endpoint: Endpoint) => boolean
+}
+
+/** Where no provider has transcription the model cannot be sold; the message is that of any such model. */
+function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, times, prices }: Abilities): void {
+  const { task, format } = request
+  if (!model.endpoints.some(isKnown)) return
+  const able = model.endpoints.filter(speaks)
+  if (able.length === 0)
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support audio/translations. Supported: audio/transcriptions`,
+    )
+  if (!able.some((endpoint) => prices(request, endpoint)))
+    throw invalidInput(
+      'language',
+      `'${quoted(request.language ?? '')}' costs more than the price of model '${model.id}' covers. Allowed: the code of one language, or none, so that it is detected`,
+    )
+  if (!needsTimestamps(format) || able.some((endpoint) => times(endpoint) && prices(request, endpoint))) return
+  throw new ApiError(
+    'invalid_response_format',
+    `Invalid response_format: model '${model.id}' tells no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`,
+  )
+}
+
+/** The longer of what the container says and what its bytes can hold: the first may be anything. */
+function heldSeconds({ audio }: TranscriptionRequest): number {
+  return Math.max(audio.seconds ?? 0, audio.secondsMax)
+}
+
+function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {
+  const seconds = heldSeconds(request)
+  const deciseconds = decisecondsOf(seconds)
+  if (!countsTokens(endpoint)) return { deciseconds }
+  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  return {
+    deciseconds,
+    input: text,
+    audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX),
+    output: outputMax(model, endpoint),
+  }
+}
+
+function measured(request: TranscriptionRequest, result: TranscriptionResult, start: AttemptStart): MeasuredUsage {
+  const { model, endpoint } = start.candidate
+  const { seconds, reportedSeconds, flagged, isReported } = lengthOf(request, result)
+  const units = { deciseconds: decisecondsOf(seconds) }
+  const reportedUnits = { deciseconds: decisecondsOf(reportedSeconds) }
+  if (!countsTokens(endpoint))
+    return {
+      report: withUnits(units, null),
+      reported: withUnits(reportedUnits, null),
+      flagged,
+      basis: isReported ? 'provider_usage' : 'counted',
+    }
+  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
+    // A context that is not known is taken for the sound's own tokens at the dearest rate.
+    inputMax: () => text + Math.max(model.contextLength ?? 0, Math.ceil(heldSeconds(request) * TOKENS_PER_SECOND_MAX)),
+    outputMax: answerMax(model, endpoint),
+    count: () => heard(request, result, seconds, start),
+  })
+  return {
+    report: withUnits(units, tokens.report),
+    reported: withUnits(reportedUnits, tokens.reported),
+    flagged: flagged || tokens.flagged,
+    basis: tokens.basis,
+  }
+}
+
+function heard(
+  request: TranscriptionRequest,
+  { transcript }: TranscriptionResult,
+  seconds: number,
+  { tokens, candidate }: AttemptStart,
+): UsageReport {
+  const { tokenizer } = candidate.model
+  return countedTokens({
+    input: tokens.countText(request.prompt ?? '', tokenizer),
+    audio_input: Math.ceil(seconds * TOKENS_PER_SECOND),
+    output: tokens.countText(transcript.text, tokenizer),
+  })
+}
+
+interface SoundLength {
+  /** That the customer is asked to pay for. */
+  readonly seconds: number
+  /** That the provider bills. */
+  readonly reportedSeconds: number
+  readonly flagged: boolean
+  /** By the provider. */
+  readonly isReported: boolean
+}
+
+/**
+ * How long the sound was: by the provider, else by its container, unless the provider billed for clearly more or heard
+ * words behind its end, since a container can be made to lie. More than its bytes can hold nobody is charged for.
+ */
+function lengthOf(
+  request: TranscriptionRequest,
+  { seconds, billedSeconds, implausible, transcript }: TranscriptionResult,
+): SoundLength {
+  const { audio } = request
+  const most = heldSeconds(request) + ROUNDING_SECONDS_MAX
+  const length = (said: number, isReported: boolean): SoundLength => ({
+    seconds: Math.min(said, most),
+    reportedSeconds: billedSeconds ?? said,
+    flagged: implausible || said > most,
+    isReported,
+  })
+  if (seconds !== null)
+    return length(
+      billedSeconds !== null && billedSeconds > seconds + ROUNDING_SECONDS_MAX ? billedSeconds : seconds,
+      true,
+    )
+  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS))
+    return length(billedSeconds, true)
+  const last = lastSecond(transcript)
+  if (audio.seconds !== null)
+    return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
+  return length(last > 0 ? last : heldSeconds(request), false)
+}

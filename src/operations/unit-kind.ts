@@ -1,0 +1,35 @@
+import type { Endpoint, Model } from '../catalog/catalog.ts'
+import type { ChargedUsage } from '../kinds/answer/writer.ts'
+import type { ChunkIdentity } from '../kinds/chat/answer.ts'
+import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
+import type { Usage } from '../meters.ts'
+import type { PlanInput } from '../plan/plan.ts'
+import type { Adapter } from '../providers/ports/adapter.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
+import type { ResultSink, RunningCall, UnitCall } from '../providers/ports/call.ts'
+import type { AnswerBody, AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
+
+/** A kind that answers at once, and whose price does not depend on how much the model will say. */
+export interface UnitKind<Request extends RoutedRequest, Result> {
+  readonly type: Operation['type']
+  /** Names of the parameters that the client sent and means. */
+  sent(request: Request): readonly string[]
+  /** Throws an ApiError where the model cannot serve the request. */
+  check(request: Request, model: Model, tokens: PlanInput['tokens']): void
+  /** Whether an endpoint speaks the kind, and this request of it. */
+  able(request: Request, endpoint: Endpoint): boolean
+  /**
+   * The most the request can use at an endpoint: by a bound that costs nothing, or by a count where `tokens` are given.
+   */
+  worstUsage(request: Request, model: Model, endpoint: Endpoint, tokens: PlanInput['tokens'] | null): Usage
+  /** The endpoint with the prices that this request has there; absent = its own. */
+  priced?(request: Request, model: Model, endpoint: Endpoint): Endpoint
+  ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>, start: AttemptStart): RunningCall
+  /** Nothing in it that anyone would pay for (guarantees.md rule 4). */
+  isEmpty(result: Result): boolean
+  upstreamId(result: Result): string | null
+  measured(request: Request, result: Result, start: AttemptStart): MeasuredUsage
+  /** What must be done before the answer may be charged, as storing its files. */
+  prepare?(request: Request, result: Result, start: AttemptStart): Promise<AttemptFailure | null>
+  body(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): AnswerBody
+}

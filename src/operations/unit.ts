@@ -1,0 +1,34 @@
+import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
+import { planUnits, recountedUnits } from '../plan/unit-plan.ts'
+import type { Operation } from '../relay/operation.ts'
+import { UnitAttempt } from './unit-attempt.ts'
+import type { UnitKind } from './unit-kind.ts'
+
+/** A request of a kind that answers at once, on its way through the paid path. */
+export function unitOperation<Request extends RoutedRequest, Result>(
+  request: Request,
+  kind: UnitKind<Request, Result>,
+): Operation {
+  const { type } = kind
+  return {
+    type,
+    delivery: 'whole',
+    contentType: null,
+    sessionId: request.sessionId,
+    fitsFunds: false,
+    plan: (input) =>
+      planUnits({
+        ...input,
+        request,
+        type,
+        sent: kind.sent(request),
+        check: (model) => kind.check(request, model, input.tokens),
+        able: (endpoint) => kind.able(request, endpoint),
+        priced: (endpoint, model) => kind.priced?.(request, model, endpoint) ?? endpoint,
+        worstUsage: (model, endpoint) => kind.worstUsage(request, model, endpoint, null),
+      }),
+    recounted: (plan, tokens) =>
+      recountedUnits(plan, (model, endpoint) => kind.worstUsage(request, model, endpoint, tokens)),
+    begin: (start, sink) => new UnitAttempt(request, kind, start, sink),
+  }
+}

@@ -1,0 +1,89 @@
+import type { ServerResponse } from 'node:http'
+import { appIdentity } from '../access/app-identity.ts'
+import type { Principal } from '../access/principal.ts'
+import { breakConnection } from '../http/break-connection.ts'
+import { HIJACKED, type Call, type Reply } from '../http/edge.ts'
+import type { SseStreams } from '../http/sse.ts'
+import type { ClientStream } from '../relay/client-end.ts'
+import type { Generation } from '../relay/generation.ts'
+import type { GenerationResult } from '../relay/generation-input.ts'
+import type { CallClaim, Operation } from '../relay/operation.ts'
+import type { Relay } from '../relay/relay.ts'
+import { logResult } from './result-log.ts'
+
+export interface AnswerPorts {
+  readonly relay: Relay
+  readonly sse: SseStreams
+}
+
+/** One paid call: admitted, started, and answered with what its generation brings. */
+export async function answerPaid(
+  ports: AnswerPorts,
+  call: Call<Principal>,
+  operation: Operation,
+  claim: CallClaim | null,
+): Promise<Reply | typeof HIJACKED> {
+  const { principal, response } = call
+  if (principal === null) throw new Error('A paid route has a principal.')
+  const { appUrl, appTitle } = appIdentity(call.request.headers)
+  const generation = await ports.relay.admit({
+    principal,
+    operation,
+    requestId: call.requestId,
+    requestIdGiven: call.request.headers['x-request-id'] === call.requestId,
+    startedMs: call.startedMs,
+    arrivedAtMs: call.arrivedAtMs,
+    appUrl,
+    appTitle,
+    claim,
+  })
+  let stream: ClientStream | null = null
+  // Nothing else watches the socket until the stream is opened.
+  response.once('close', () => {
+    if (stream === null && !response.writableFinished) generation.detached(null)
+  })
+  // A client that left before anything was sent pays nothing (guarantees.md rule 2).
+  if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
+  else generation.start(() => (stream = openStream(ports, call, generation)))
+  if (response.destroyed) generation.detached(null)
+  const result = await generation.done
+  logResult(call, result)
+  if (response.headersSent) {
+    call.log.finish(200)
+    return HIJACKED
+  }
+  if (result.error === null && result.body === null) {
+    // Cancelled before a first byte: there is no answer, and no clean end may look like one.
+    call.log.finish(200)
+    if (response.socket !== null) breakConnection(response.socket)
+    return HIJACKED
+  }
+  return replyOf(generation, result)
+}
+
+function replyOf(generation: Generation, result: GenerationResult): Reply {
+  const headers = ownHeaders(generation)
+  const { error } = result
+  if (error !== null) throw error.withHeaders(headers)
+  return { status: 200, body: undefined, ...result.body, headers }
+}
+
+function ownHeaders(generation: Generation): Record<string, string> {
+  const { generationId, plan } = generation.input
+  return {
+    'x-generation-id': generationId,
+    ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}),
+  }
+}
+
+/** Commits the response to an event stream; null when the client has already left. */
+export function openStream(ports: AnswerPorts, call: Call<Principal>, generation: Generation): ClientStream | null {
+  const response: ServerResponse = call.response
+  if (response.destroyed) return null
+  return ports.sse.open(
+    response,
+    { ...call.baseHeaders, ...ownHeaders(generation) },
+    generation,
+    generation.input.operation.contentType ?? undefined,
+  )
+}

@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Principal } from '../access/principal.ts'
+import type { HIJACKED, Call, Reply, Route } from '../http/edge.ts'
+import { isLong } from '../http/json-body.ts'
+import { parseMultipart } from '../http/multipart.ts'
+import { publicUrlOf } from '../http/public-url.ts'
+import type { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
+import type { PaidKind } from '../operations/paid-kind.ts'
+import type { Operation } from '../relay/operation.ts'
+import { answerPaid, type AnswerPorts } from './paid-answer.ts'
+
+const EMPTY = Buffer.alloc(0)
+
+export interface PaidRoutePorts extends AnswerPorts {
+  readonly idempotency: IdempotentCalls
+  /** null = from the request's Host. */
+  readonly publicUrl: string | null
+}
+
+/** The routes of every paid kind: an HTTP call becomes an operation, and the relay answers it. */
+export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
+  return kinds.flatMap((kind) =>
+    kind.paths.map((path): Route<Principal> => ({
+      method: 'POST',
+      path,
+      plane: 'key',
+      body: kind.body,
+      priority: 'paid',
+      handle: (call) => paid(ports, kind, call),
+    })),
+  )
+}
+
+function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
+  const operation = operationOf(ports, kind, call)
+  const answer = (): Promise<Reply | typeof HIJACKED> =>
+    ports.idempotency.once(call, (claim) => answerPaid(ports, call, operation, claim))
+  return isLong(call.rawBody ?? EMPTY) ? nextTurn().then(answer) : answer()
+}
+
+/**
+ * The same routes for a console session that acts for one of its keys: no second way to spend money, only another way
+ * to say who does.
+ */
+export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
+  return routes
+    .filter(({ plane }) => plane === 'key')
+    .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+}
+
+function operationOf(
+  { publicUrl }: PaidRoutePorts,
+  kind: PaidKind,
+  { json, rawBody = EMPTY, request, isSecure }: Call<Principal>,
+): Operation {
+  const session = request.headers['x-session-id']
+  const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
+  const contentType = request.headers['content-type'] ?? ''
+  const form = json === undefined ? parseMultipart(contentType, rawBody) : null
+  return kind.read({
+    json,
+    rawBody,
+    contentType,
+    form,
+    sessionId,
+    publicUrl: publicUrlOf(publicUrl, { request, isSecure }),
+  })
+}

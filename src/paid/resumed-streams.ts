@@ -1,0 +1,73 @@
+import type { Principal } from '../access/principal.ts'
+import type { Call } from '../http/edge.ts'
+import { keptResponse } from '../kinds/responses/kept-response.ts'
+import type { RemoteStreams } from '../nodes/remote-streams.ts'
+import { isResponsesOperation } from '../operations/responses.ts'
+import { openStream, type AnswerPorts } from './paid-answer.ts'
+
+/** A Response that can be asked for again. */
+export interface FoundResponse {
+  /** Stops it, unless it has ended; what was delivered is charged. */
+  cancel(): Promise<void>
+  /** As it stands. */
+  body(): Promise<Record<string, unknown>>
+}
+
+/** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
+export function attachStream(ports: AnswerPorts, call: Call<Principal>, id: string, after: number): boolean {
+  const generation = call.principal === null ? null : ports.relay.streams.resumable(call.principal.accountId, id)
+  if (generation === null) return false
+  const reader = openStream(ports, call, generation)
+  if (reader !== null) generation.attach(reader, after)
+  void generation.done.then(() => call.log.finish(200))
+  return true
+}
+
+/** The Response of a stream that runs, or is still kept (wire.md D-7.8); null when it is not there. */
+export function findResponse(
+  { relay }: Pick<AnswerPorts, 'relay'>,
+  accountId: string,
+  id: string,
+): FoundResponse | null {
+  const generation = relay.streams.find(accountId, id)
+  if (generation === null || !isResponsesOperation(generation.input.operation)) return null
+  const { generationId, arrivedAtMs, plan, operation, buffer } = generation.input
+  const identity = {
+    id: generationId,
+    created: Math.floor(arrivedAtMs / 1_000),
+    model: plan.candidates[0]?.model.id ?? '',
+    provider: '',
+  }
+  const { echo } = operation
+  return {
+    cancel: async () => {
+      await generation.cancel()
+    },
+    body: async () =>
+      keptResponse(identity, echo, {
+        lastEvent: buffer?.last ?? null,
+        ended: generation.finished ? await generation.done : generation.cancelled ? { error: null } : null,
+      }),
+  }
+}
+
+/**
+ * As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client
+ * has.
+ */
+export async function attachRemote(
+  { sse }: Pick<AnswerPorts, 'sse'>,
+  remote: RemoteStreams,
+  call: Call<Principal>,
+  id: string,
+  after: number,
+): Promise<boolean> {
+  const accountId = call.principal?.accountId ?? ''
+  const generationId = await remote.find(accountId, id)
+  if (generationId === null || call.response.destroyed) return false
+  const headers = { ...call.baseHeaders, 'x-generation-id': generationId }
+  void remote
+    .send(accountId, generationId, after, (owner) => sse.open(call.response, headers, owner))
+    .then(() => call.log.finish(200))
+  return true
+}

@@ -1,0 +1,137 @@
+import type { GeneratedImage, ImageResult } from '../../kinds/images/answer.ts'
+import { decodeBase64, pictureOf, readDataUrl, type Picture } from '../../kinds/images/bytes.ts'
+import type { SourceImage } from '../../kinds/images/request.ts'
+import { sumUsage } from '../../kinds/answer/usage-sum.ts'
+import type { ImageCall } from '../ports/call.ts'
+import type { StepContext } from '../upstream/steps.ts'
+import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+
+/** guarantees.md F30: pictures in JSON, and files that an answer names. */
+export const IMAGE_BYTES_MAX = 64 * 1_048_576
+const ANSWER_FILE_MS = 60_000
+/** guarantees.md requirement 13, for what a client names. */
+const SOURCE_BYTES_MAX = 20 * 1_048_576
+const SOURCE_MS = 10_000
+
+/**
+ * Makes `count` pictures by as few calls as a provider's limit allows, all at once. What some of them bring is
+ * delivered; only when all fail, it fails.
+ */
+export async function inShares(
+  count: number,
+  most: number,
+  ask: (count: number) => Promise<ImageResult>,
+): Promise<ImageResult> {
+  const shares = Array.from({ length: Math.ceil(count / most) }, (_value, index) =>
+    Math.min(most, count - index * most),
+  )
+  const settled = await Promise.allSettled(shares.map(ask))
+  const results = settled.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const [first] = results
+  if (first === undefined) {
+    const [failed] = settled
+    throw failed?.status === 'rejected' ? failed.reason : new Error('No call was made.')
+  }
+  const usages = results.flatMap(({ usage }) => (usage === null ? [] : [usage]))
+  return {
+    // More than was asked for is nobody's wish.
+    images: results.flatMap(({ images }, index) => images.slice(0, shares[index])).slice(0, count),
+    usage:
+      usages.length < results.length
+        ? null
+        : {
+            report: sumUsage(usages.map(({ report }) => report)),
+            imageTokens: usages.reduce((sum, { imageTokens }) => sum + imageTokens, 0),
+          },
+    upstreamId: first.upstreamId,
+    calls: results.length,
+  }
+}
+
+/** A picture as an answer spells it. */
+export interface SpelledImage {
+  /** null where there is a `url`. */
+  readonly base64: string | null
+  /** An address, or a data URL. */
+  readonly url: string | null
+  readonly mediaType: string | null
+  readonly revisedPrompt: string | null
+}
+
+/** The pictures whose bytes there are; others are left out, and nobody pays for them. */
+export async function readImages(
+  spelled: readonly SpelledImage[],
+  call: ImageCall,
+  files: FileFetch,
+  { signal }: StepContext,
+): Promise<readonly GeneratedImage[]> {
+  const read = await Promise.all(
+    spelled.map(async ({ base64, url, mediaType, revisedPrompt }) => {
+      const picture =
+        base64 === null ? await pictureAt(url, mediaType, call, files, signal) : pictureIn(base64, mediaType)
+      return picture === null ? null : { picture, revisedPrompt }
+    }),
+  )
+  return read.filter((image) => image !== null)
+}
+
+function pictureIn(base64: string, mediaType: string | null): Picture | null {
+  const bytes = decodeBase64(base64)
+  return bytes === null ? null : pictureOf(bytes, mediaType)
+}
+
+async function pictureAt(
+  url: string | null,
+  mediaType: string | null,
+  { endpoint }: ImageCall,
+  files: FileFetch,
+  signal: AbortSignal,
+): Promise<Picture | null> {
+  if (url === null) return null
+  const data = readDataUrl(url)
+  if (data !== null) return pictureIn(data.base64, data.mediaType)
+  try {
+    const bytes = await files.get(url, {
+      ownHost: new URL(endpoint.provider.baseUrl).host,
+      bytesMax: IMAGE_BYTES_MAX,
+      timeoutMs: ANSWER_FILE_MS,
+      signal,
+    })
+    return bytes.length === 0 ? null : pictureOf(bytes, mediaType)
+  } catch (thrown) {
+    if (thrown instanceof FileFetchError) return null
+    throw thrown
+  }
+}
+
+/**
+ * The bytes of a source image, for a provider that takes nothing else. Throws an UnsendableError where they are not to
+ * be had.
+ */
+export async function sourcePicture(
+  source: SourceImage,
+  { fetchesUrls }: ImageCall,
+  files: FileFetch,
+  { signal }: StepContext,
+): Promise<Picture> {
+  if (source.type === 'data') return pictureOf(decodeBase64(source.base64) ?? Buffer.alloc(0), source.mediaType)
+  if (!fetchesUrls)
+    throw new UnsendableError(
+      `${source.path}: this provider fetches no addresses. Send the image as a data URL in base64`,
+    )
+  try {
+    const bytes = await files.get(source.url, {
+      ownHost: null,
+      bytesMax: SOURCE_BYTES_MAX,
+      timeoutMs: SOURCE_MS,
+      signal,
+    })
+    return pictureOf(bytes, null)
+  } catch (thrown) {
+    // One text whatever went wrong: what answers at an address is not for a client to find out through us.
+    if (thrown instanceof FileFetchError)
+      throw new UnsendableError(`${source.path}: the image could not be fetched. Send it as a data URL in base64`)
+    throw thrown
+  }
+}

@@ -1,0 +1,101 @@
+import type { UsageReport, UsageSide } from '../../kinds/chat/answer.ts'
+import type { Meter } from '../../meter-table.ts'
+import { INPUT_METERS, OUTPUT_METERS, type Usage } from '../../meters.ts'
+import type { RawJson } from '../wire/raw-json.ts'
+
+/** Longer than any number that a provider writes as a text. */
+const TEXT_CHARS_MAX = 40
+const DIGITS = /^\d{1,40}(?:\.\d{0,40})?$/
+
+/**
+ * The one reader of a number that a provider tells of usage, also where it stands as a text; null where it is no number
+ * of at least 0.
+ */
+export function amountOf(value: unknown): number | null {
+  const amount =
+    typeof value === 'string' && value.length <= TEXT_CHARS_MAX && DIGITS.test(value) ? Number(value) : value
+  return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : null
+}
+
+/** A number of whole units: a part of one is billed as one. null where it is none, or beyond 2⁵³. */
+export function countOf(value: unknown): number | null {
+  const amount = amountOf(value)
+  // A negative zero counts as 0.
+  const count = amount === null ? null : Math.ceil(amount) + 0
+  return count === null || !Number.isSafeInteger(count) ? null : count
+}
+
+/**
+ * Reads the numbers of a usage object. What is missing or no count is never 0: it leaves its side of the report to be
+ * counted by us.
+ */
+export class TokenReader {
+  readonly #missing = new Set<UsageSide>()
+  #unreadable = false
+
+  /** Something was there that is no count. */
+  get implausible(): boolean {
+    return this.#unreadable
+  }
+
+  /** The first of the names that is there; null = none is, or it is no count. */
+  maybe(object: RawJson | null, ...names: readonly string[]): number | null {
+    const value = names.map((name) => object?.[name]).find((candidate) => candidate !== undefined && candidate !== null)
+    if (value === undefined || value === null) return null
+    const count = countOf(value)
+    if (count === null) this.#unreadable = true
+    return count
+  }
+
+  /** The number that a side is billed by. */
+  count(side: UsageSide, object: RawJson | null, ...names: readonly string[]): number {
+    const count = this.maybe(object, ...names)
+    if (count === null) this.#missing.add(side)
+    return count ?? 0
+  }
+
+  /** A number that adds to its side and is left out where it is zero. */
+  added(side: UsageSide, object: RawJson | null, ...names: readonly string[]): number {
+    const before = this.#unreadable
+    this.#unreadable = false
+    const count = this.maybe(object, ...names)
+    if (this.#unreadable) this.#missing.add(side)
+    this.#unreadable ||= before
+    return count ?? 0
+  }
+
+  /** A part of another number: where it is no count, the whole is billed as the plain rest is. */
+  part(object: RawJson | null, ...names: readonly string[]): number {
+    return this.maybe(object, ...names) ?? 0
+  }
+
+  /** What was read, without the meters of a side that is missing. */
+  report(read: Omit<UsageReport, 'implausible' | 'missing'>): UsageReport {
+    for (const [side, tokens] of [
+      ['input', read.inputTokens],
+      ['output', read.outputTokens],
+    ] as const) {
+      if (Number.isSafeInteger(tokens)) continue
+      this.#missing.add(side)
+      this.#unreadable = true
+    }
+    if (this.#missing.size === 0) return { ...read, implausible: this.#unreadable }
+    const noInput = this.#missing.has('input')
+    const noOutput = this.#missing.has('output')
+    return {
+      usage: without(read.usage, [...(noInput ? INPUT_METERS : []), ...(noOutput ? OUTPUT_METERS : [])]),
+      inputTokens: noInput ? 0 : read.inputTokens,
+      outputTokens: noOutput ? 0 : read.outputTokens,
+      cachedTokens: noInput ? 0 : read.cachedTokens,
+      cacheWriteTokens: noInput ? 0 : read.cacheWriteTokens,
+      reasoningTokens: noOutput ? 0 : read.reasoningTokens,
+      implausible: this.#unreadable,
+      missing: [...this.#missing],
+    }
+  }
+}
+
+function without(usage: Usage, meters: readonly Meter[]): Usage {
+  // Object.entries widens the keys of a Usage, which are meters, to string.
+  return Object.fromEntries(Object.entries(usage).filter(([meter]) => !meters.includes(meter as Meter)))
+}

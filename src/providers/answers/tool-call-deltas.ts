@@ -1,0 +1,106 @@
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { argumentsText, legacyCall } from '../openai/delta.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { toolCallId } from './tool-call-id.ts'
+
+/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+const CALLS_MAX = 256
+
+interface OpenCall {
+  readonly index: number
+  readonly upstreamId: string
+  named: boolean
+}
+
+interface RawCall {
+  readonly upstreamIndex: number | null
+  readonly id: string
+  readonly name: string
+  readonly text: string
+}
+
+/**
+ * The tool calls of one choice. Each opens once, then its arguments follow; indexes start at 0 whatever the upstream
+ * counts from, repeated ids and names are dropped.
+ */
+export class ToolCallDeltas {
+  readonly #generationId: string
+  readonly #choice: number
+  readonly #byUpstreamIndex = new Map<number, OpenCall>()
+  #last: OpenCall | null = null
+  #count = 0
+
+  constructor(generationId: string, choice: number) {
+    this.#generationId = generationId
+    this.#choice = choice
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** The events for those of one upstream delta; null when there are more calls than any honest answer has. */
+  read(delta: RawJson): readonly AnswerEvent[] | null {
+    const calls = listOf(delta['tool_calls']).map((raw) => readCall(raw))
+    const legacy = legacyCall(delta)
+    if (legacy !== null) calls.push({ upstreamIndex: 0, id: '', name: legacy.name, text: legacy.arguments })
+    const events: AnswerEvent[] = []
+    const seen = new Set<OpenCall>()
+    for (const call of calls) {
+      // Some dialects send zeros for everything there is.
+      if (call.id === '' && call.name === '' && call.text === '') continue
+      const open = this.#openCall(call, seen)
+      if (this.#count > CALLS_MAX) return null
+      seen.add(open)
+      this.#add(events, open, call)
+    }
+    return events
+  }
+
+  #openCall(call: RawCall, seen: ReadonlySet<OpenCall>): OpenCall {
+    const known = call.upstreamIndex === null ? this.#last : (this.#byUpstreamIndex.get(call.upstreamIndex) ?? null)
+    const open =
+      known === null || isAnother(call, known, seen) ? { index: this.#count, upstreamId: call.id, named: false } : known
+    if (open !== known) this.#count += 1
+    if (call.upstreamIndex !== null) this.#byUpstreamIndex.set(call.upstreamIndex, open)
+    this.#last = open
+    return open
+  }
+
+  #add(events: AnswerEvent[], open: OpenCall, { id, name, text }: RawCall): void {
+    const { index } = open
+    if (!open.named && name !== '') {
+      open.named = true
+      const given = open.upstreamId || id
+      events.push({
+        type: 'tool_call',
+        choice: this.#choice,
+        index,
+        id: given === '' ? toolCallId(this.#generationId, this.#choice, index) : given,
+        name,
+      })
+    }
+    if (text !== '') events.push({ type: 'tool_arguments', choice: this.#choice, index, text })
+  }
+}
+
+function readCall(raw: unknown): RawCall {
+  const call = objectOf(raw)
+  const called = objectOf(call?.['function'])
+  const index = call?.['index']
+  return {
+    upstreamIndex: typeof index === 'number' ? index : null,
+    id: textOf(call?.['id']) ?? '',
+    name: textOf(called?.['name']) ?? '',
+    text: argumentsText(called?.['arguments']),
+  }
+}
+
+/**
+ * Whether a named delta begins a call of its own although its index is taken or missing, as Gemini's parallel calls do.
+ */
+function isAnother(call: RawCall, known: OpenCall, seen: ReadonlySet<OpenCall>): boolean {
+  if (call.name === '' || !known.named) return false
+  if (call.id !== '' && known.upstreamId !== '') return call.id !== known.upstreamId
+  return call.upstreamIndex === null || seen.has(known)
+}

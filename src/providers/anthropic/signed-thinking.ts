@@ -1,0 +1,36 @@
+import { objectOf, textOf } from '../wire/raw-json.ts'
+
+/**
+ * OpenRouter's name of Claude's reasoning details, by which clients and we know whose they are. It is the same at
+ * Bedrock, where the models and their signatures are the same.
+ */
+export const REASONING_FORMAT = 'anthropic-claude-v1'
+
+/** A thought that the model takes back: with its signature, or encrypted. */
+export type SignedThought = { readonly text: string; readonly signature: string } | { readonly encrypted: string }
+
+/**
+ * Claude's reasoning in the details that a client sends back, whole or in the pieces of a stream. Other models' and
+ * what carries no signature is left out: it would be refused.
+ */
+export function signedThoughts(details: readonly unknown[]): readonly SignedThought[] {
+  const thoughts: SignedThought[] = []
+  let text = ''
+  let index: unknown = null
+  for (const raw of details) {
+    const detail = objectOf(raw)
+    if (detail?.['format'] !== REASONING_FORMAT) continue
+    if (detail['type'] === 'reasoning.encrypted') {
+      const encrypted = textOf(detail['data']) ?? ''
+      if (encrypted !== '') thoughts.push({ encrypted })
+    }
+    if (detail['type'] !== 'reasoning.text') continue
+    text = (detail['index'] === index ? text : '') + (textOf(detail['text']) ?? '')
+    index = detail['index']
+    const signature = textOf(detail['signature']) ?? ''
+    if (signature === '') continue
+    thoughts.push({ text, signature })
+    text = ''
+  }
+  return thoughts
+}

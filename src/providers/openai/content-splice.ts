@@ -1,0 +1,153 @@
+import { isUtf8 } from 'node:buffer'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { TextAround } from '../../kinds/chat/chunk.ts'
+import { jsonTextEnd } from '../../lib/json-text.ts'
+import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
+
+const QUOTE = 34
+const BACKSLASH = 92
+const LETTER_U = 117
+/** What may follow a backslash: " \ / b f n r t u */
+const ESCAPES: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116, 117])
+/** The field of a delta that holds its text, and what we call it. */
+const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
+  ['content', 'content'],
+  ['reasoning', 'reasoning'],
+  ['reasoning_content', 'reasoning'],
+])
+/** Random padding that OpenAI and Mistral put beside the choices, of another length in each chunk. */
+const PADDINGS = ['obfuscation', 'p']
+const PADDING_BYTES_MAX = 1_024
+
+/** The bytes around the text of one form of chunk, and ours to put in their place. */
+interface Form {
+  readonly head: Buffer
+  readonly tail: Buffer
+  /** What follows the padding that `tail` leads up to; null = a chunk ends with `tail`. */
+  readonly end: Buffer | null
+  readonly field: 'content' | 'reasoning'
+  readonly around: TextAround
+}
+
+/** The bytes around the text of a client's chunk, by the field that holds it. */
+type Surroundings = (field: 'content' | 'reasoning') => TextAround
+
+/**
+ * The streaming fast path: once an ordinary chunk of text was parsed, the bytes around its text are known, and further
+ * chunks that differ in the text alone are recognised by comparison and spliced between our own head and tail.
+ * Nothing of the upstream but the JSON text itself gets through, for head and tail are ours.
+ */
+export class ContentSplice {
+  readonly #around: Surroundings
+  #form: Form | null = null
+
+  constructor(around: Surroundings) {
+    this.#around = around
+  }
+
+  /** The client's chunk for an upstream event of the learned form, else null. */
+  take(data: Buffer): AnswerEvent | null {
+    const form = this.#form
+    if (form === null) return null
+    const { head, tail } = form
+    const end = form.end === null ? data.length - tail.length : paddedTextEnd(data, tail, form.end)
+    if (end <= head.length || data.compare(head, 0, head.length, 0, head.length) !== 0) return null
+    if (form.end === null && data.compare(tail, 0, tail.length, end) !== 0) return null
+    const content = data.subarray(head.length, end)
+    const text = jsonTextOf(content)
+    return text === null
+      ? null
+      : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
+  }
+
+  /**
+   * Learns from a parsed chunk: one choice, nothing in its delta but one text, nothing else that a client should see.
+   */
+  learn(data: Buffer, chunk: RawJson): void {
+    const field = textField(chunk)
+    if (field === null) return
+    const start = valueStart(data, field.name)
+    const close = start === -1 ? -1 : jsonTextEnd(data, start)
+    if (close === -1 || jsonTextOf(data.subarray(start, close)) !== field.text) return
+    const ours = TEXT_FIELDS.get(field.name) ?? 'content'
+    const padding = PADDINGS.find((name) => typeof chunk[name] === 'string')
+    const paddingStart = padding === undefined ? -1 : valueStart(data, padding)
+    // Padding that stands before the text, or that cannot be found, differs in each head: nothing can be learned.
+    if (padding !== undefined && paddingStart < close) return
+    const paddingEnd = padding === undefined ? -1 : jsonTextEnd(data, paddingStart)
+    // The bytes belong to a network read: kept as they are they would keep all of it.
+    this.#form = {
+      head: Buffer.from(data.subarray(0, start)),
+      tail: Buffer.from(data.subarray(close, padding === undefined ? data.length : paddingStart)),
+      end: padding === undefined ? null : Buffer.from(data.subarray(paddingEnd)),
+      field: ours,
+      around: this.#around(ours),
+    }
+  }
+}
+
+/** The one text of a chunk that could be spliced; null where the chunk says anything besides. */
+function textField(chunk: RawJson): { readonly name: string; readonly text: string } | null {
+  const choices = listOf(chunk['choices'])
+  const choice = objectOf(choices[0])
+  const delta = objectOf(choice?.['delta'])
+  if (choices.length !== 1 || choice === null || delta === null || (chunk['usage'] ?? null) !== null) return null
+  if ((choice['index'] ?? 0) !== 0 || choice['finish_reason'] || choice['logprobs']) return null
+  const said = Object.entries(delta).filter(
+    ([name, value]) =>
+      name !== 'role' && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
+  const [name, text] = said[0] ?? []
+  return said.length === 1 && name !== undefined && TEXT_FIELDS.has(name) && typeof text === 'string'
+    ? { name, text }
+    : null
+}
+
+/**
+ * Where the text of a key begins; -1 unless the key stands exactly once, or the text cut out could be another field's.
+ */
+function valueStart(data: Buffer, key: string): number {
+  const quoted = Buffer.from(`"${key}"`)
+  const at = data.indexOf(quoted)
+  if (at === -1 || data.indexOf(quoted, at + quoted.length) !== -1) return -1
+  const [between] = /^\s*:\s*"/.exec(data.toString('latin1', at + quoted.length, at + quoted.length + 16)) ?? []
+  return between === undefined ? -1 : at + quoted.length + between.length
+}
+
+/** Where the text ends in a chunk with padding behind it; -1 where that is not the learned form. */
+function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
+  const at = data.lastIndexOf(tail)
+  const from = at + tail.length
+  const to = data.length - end.length
+  if (at === -1 || to < from || to - from > PADDING_BYTES_MAX || data.compare(end, 0, end.length, to) !== 0) return -1
+  for (let index = from; index < to; index += 1) if (!isPadding(data[index] ?? 0)) return -1
+  return at
+}
+
+/** Letters, digits and the like: nothing that could end the text and begin another field. */
+function isPadding(byte: number): boolean {
+  return byte >= 32 && byte < 127 && byte !== QUOTE && byte !== BACKSLASH
+}
+
+/** The text that the bytes stand for when they are the inside of one JSON text, else null. */
+function jsonTextOf(content: Buffer): string | null {
+  let isAscii = true
+  let hasEscape = false
+  for (let index = 0; index < content.length; index += 1) {
+    const byte = content[index] ?? 0
+    if (byte < 32 || byte === QUOTE) return null
+    if (byte > 127) isAscii = false
+    if (byte !== BACKSLASH) continue
+    hasEscape = true
+    const escaped = content[index + 1]
+    if (escaped === undefined || !ESCAPES.has(escaped)) return null
+    // The four digits of \u are checked too: a broken escape must not reach the client's parser.
+    if (escaped === LETTER_U && !/^[0-9a-fA-F]{4}$/.test(content.toString('latin1', index + 2, index + 6))) return null
+    index += escaped === LETTER_U ? 5 : 1
+  }
+  // Broken UTF-8 takes the slow way, which replaces it: a client's decoder may refuse it.
+  if (!isAscii && !isUtf8(content)) return null
+  const text = isAscii ? content.toString('latin1') : content.toString('utf8')
+  // What is counted is the text, not its spelling: `\u0416` is one letter, not six. The check above makes it parse.
+  return hasEscape ? String(JSON.parse(`"${text}"`)) : text
+}

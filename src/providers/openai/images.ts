@@ -1,0 +1,164 @@
+import type { ImageResult } from '../../kinds/images/answer.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import type { ImageCall } from '../ports/call.ts'
+import { StepFailedError, askJson, inSteps, type StepContext } from '../upstream/steps.ts'
+import type { FileFetch } from '../wire/file-fetch.ts'
+import { IMAGE_BYTES_MAX, inShares, readImages, sourcePicture, type SpelledImage } from '../answers/image-shares.ts'
+import type { UpstreamRequest } from '../ports/upstream-request.ts'
+import { openaiCredentials } from './credentials.ts'
+import { imageTraitsOf, shapeFields, type ImageTraits } from './image-traits.ts'
+import { openaiUsage } from './usage.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { failure } from '../ports/attempt-failure.ts'
+import type { Transport } from '../wire/transport.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
+
+const GENERATIONS_PATH = '/images/generations'
+const EDITS_PATH = '/images/edits'
+
+/** Parameters of the image protocol, by the names that clients send. */
+export const OPENAI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
+  'n',
+  'size',
+  'aspect_ratio',
+  'image_size',
+  'image',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'style',
+  'seed',
+  'user',
+])
+
+export interface OpenaiImagesPorts {
+  readonly transport: Transport
+  readonly files: FileFetch
+  readonly now: () => number
+}
+
+/**
+ * OpenAI's image protocol and its dialects: `/images/generations`, and `/images/edits` where there are pictures to
+ * start from.
+ */
+export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['images']> {
+  return (call, sink) =>
+    inSteps((context) => {
+      const traits = imageTraitsOf(call.endpoint, call.sizes)
+      return inShares(call.request.count, traits.countMax, (count) => askOnce(ports, call, traits, count, context))
+    }, sink)
+}
+
+async function askOnce(
+  { transport, files, now }: OpenaiImagesPorts,
+  call: ImageCall,
+  traits: ImageTraits,
+  count: number,
+  context: StepContext,
+): Promise<ImageResult> {
+  const request = await requestOf(call, traits, count, files, context)
+  const body = objectOf(
+    await askJson(context, transport, call, {
+      request: () => request,
+      bytesMax: IMAGE_BYTES_MAX,
+      error: (status, said, headers) => upstreamFailure(status, said, headers, now()),
+    }),
+  )
+  if (body === null || !Array.isArray(body['data']))
+    throw new StepFailedError(failure('garbage', null, 'the answer holds no list of images'))
+  const format = textOf(body['output_format'])
+  const spelled = listOf(body['data']).map((raw) =>
+    spelledOf(objectOf(raw), format === null ? null : `image/${format}`),
+  )
+  return {
+    images: await readImages(spelled, call, files, context),
+    usage: usageOf(body['usage']),
+    upstreamId: textOf(body['id']),
+    calls: 1,
+  }
+}
+
+async function requestOf(
+  call: ImageCall,
+  traits: ImageTraits,
+  count: number,
+  files: FileFetch,
+  context: StepContext,
+): Promise<UpstreamRequest> {
+  const { endpoint, request } = call
+  const { provider } = endpoint
+  const edits = request.sources.length > 0
+  const fields = fieldsOf(call, traits, count)
+  const path = (edits ? EDITS_PATH : GENERATIONS_PATH) + provider.dialect.query
+  const headers = openaiCredentials(provider, call.apiKey)
+  if (edits && !traits.inWords) {
+    const form = await formOf(call, fields, files, context)
+    return { path, body: form.body, headers: { ...headers, 'content-type': form.contentType } }
+  }
+  const addresses = request.sources.map(({ url }) => ({ url, type: 'image_url' }))
+  const sources = addresses.length === 0 ? {} : addresses.length === 1 ? { image: addresses[0] } : { images: addresses }
+  return { path, body: { ...fields, ...sources }, headers }
+}
+
+function fieldsOf(
+  { endpoint, request }: ImageCall,
+  traits: ImageTraits,
+  count: number,
+): Readonly<Record<string, string | number>> {
+  const takes = (name: string): boolean => traits.parameters === null || traits.parameters.has(name)
+  const fields: Record<string, string | number> = {
+    model: endpoint.upstreamModel,
+    prompt: request.prompt,
+    ...shapeFields(request, traits),
+  }
+  if (count > 1) fields['n'] = count
+  for (const [name, value] of Object.entries(request.parameters)) if (takes(name)) fields[name] = value
+  // An address would have to be fetched from the provider once more; those that know no such wish give the bytes
+  // anyway.
+  if (takes('response_format')) fields['response_format'] = 'b64_json'
+  return fields
+}
+
+/** Pictures go up as files; several are a list by PHP's spelling. */
+async function formOf(
+  call: ImageCall,
+  fields: Readonly<Record<string, string | number>>,
+  files: FileFetch,
+  context: StepContext,
+): Promise<{ readonly body: Buffer; readonly contentType: string }> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
+  const pictures = await Promise.all(call.request.sources.map((source) => sourcePicture(source, call, files, context)))
+  for (const [index, { bytes, mediaType }] of pictures.entries()) {
+    form.append(
+      pictures.length === 1 ? 'image' : 'image[]',
+      new Blob([new Uint8Array(bytes)], { type: mediaType }),
+      `image-${index}.${mediaType.slice('image/'.length).split('+', 1)[0] ?? ''}`,
+    )
+  }
+  const encoded = new Response(form)
+  return {
+    body: Buffer.from(await encoded.arrayBuffer()),
+    contentType: encoded.headers.get('content-type') ?? 'multipart/form-data',
+  }
+}
+
+function spelledOf(image: RawJson | null, mediaType: string | null): SpelledImage {
+  return {
+    base64: textOf(image?.['b64_json']),
+    url: textOf(image?.['url']),
+    mediaType: textOf(image?.['media_type']) ?? mediaType,
+    revisedPrompt: textOf(image?.['revised_prompt']),
+  }
+}
+
+function usageOf(raw: unknown): ImageResult['usage'] {
+  const report = openaiUsage(raw)
+  if (report === null) return null
+  return {
+    report,
+    imageTokens: new TokenReader().part(objectOf(objectOf(raw)?.['input_tokens_details']), 'image_tokens'),
+  }
+}

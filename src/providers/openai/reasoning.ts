@@ -1,0 +1,31 @@
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { ReasoningForm } from '../../catalog/dialect.ts'
+import { objectOf } from '../wire/raw-json.ts'
+
+/** What the client asked of reasoning, in the one spelling that the service takes; nothing where it takes none. */
+export function openaiReasoning(endpoint: Endpoint, request: ChatRequest): Readonly<Record<string, unknown>> {
+  const { reasoning_effort: given, reasoning: raw } = request.parameters
+  const reasoning = objectOf(raw)
+  const effort = given ?? reasoning?.['effort'] ?? (reasoning?.['enabled'] === false ? 'none' : undefined)
+  if (reasoning === null && effort === undefined) return {}
+  switch (formOf(endpoint, reasoning !== null)) {
+    case 'effort':
+      return effort === undefined ? {} : { reasoning_effort: effort }
+    case 'object':
+      return { reasoning: reasoning ?? { effort } }
+    case 'thinking':
+      return { thinking: { type: effort === 'none' ? 'disabled' : 'enabled' } }
+    case null:
+      return {}
+  }
+}
+
+/** An endpoint that lists nothing is spoken to as OpenAI's own, whose API refuses `reasoning`. */
+function formOf({ provider, supportedParameters }: Endpoint, asObject: boolean): ReasoningForm | null {
+  if (provider.dialect.reasoning !== null) return provider.dialect.reasoning
+  if (supportedParameters === null) return 'effort'
+  const [object, effort] = [supportedParameters.includes('reasoning'), supportedParameters.includes('reasoning_effort')]
+  if (object && (asObject || !effort)) return 'object'
+  return effort ? 'effort' : null
+}

@@ -1,0 +1,118 @@
+import type { ChatMessage } from '../../kinds/chat/request.ts'
+import type { ChatCall } from '../ports/call.ts'
+import { openaiReasoning } from './reasoning.ts'
+
+/** Parameters the OpenAI chat protocol and its dialects carry, by OpenRouter's names; an endpoint may list fewer. */
+export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+  'stop',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'n',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+  'verbosity',
+  'prediction',
+  'service_tier',
+  'metadata',
+  'web_search_options',
+  'prompt_cache_key',
+  'safety_identifier',
+  'user',
+  'modalities',
+  'audio',
+  'developer',
+])
+/** Handled by name below, or not the upstream's own spelling. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'developer',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+])
+
+/**
+ * The upstream's body: the typed allow-list of what this endpoint takes, and nothing the client invented (wire.md
+ * D-3.6).
+ */
+export function openaiBody(call: ChatCall): Record<string, unknown> {
+  const { endpoint, request, sendMaxTokens } = call
+  const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
+  const takes = (name: string): boolean => supported === null || supported.has(name)
+  const body: Record<string, unknown> = {
+    model: endpoint.upstreamModel,
+    messages: request.messages.map((message) => upstreamMessage(message, supported)),
+  }
+  if (request.stream) {
+    body['stream'] = true
+    if (endpoint.provider.dialect.streamUsage) body['stream_options'] = { include_usage: true }
+  }
+  if (sendMaxTokens !== null)
+    body[
+      supported !== null && supported.has('max_completion_tokens') && !supported.has('max_tokens')
+        ? 'max_completion_tokens'
+        : 'max_tokens'
+    ] = sendMaxTokens
+  if (request.n > 1) body['n'] = request.n
+  if (request.tools !== null && takes('tools')) {
+    body['tools'] = request.tools
+    if (request.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = request.toolChoice
+  }
+  if (request.responseFormat !== null && (takes('response_format') || takes('structured_outputs')))
+    body['response_format'] = request.responseFormat
+  for (const [name, value] of Object.entries(request.parameters)) {
+    if (!OWN_FIELDS.has(name) && takes(name)) body[name] = value
+  }
+  Object.assign(body, openaiReasoning(endpoint, request))
+  return body
+}
+
+/** `developer` is a newer word for `system`: an endpoint that lists its parameters takes it only if it says so. */
+function upstreamMessage(message: ChatMessage, supported: ReadonlySet<string> | null): Record<string, unknown> {
+  const {
+    role,
+    content,
+    name,
+    tool_call_id: toolCallId,
+    tool_calls: toolCalls,
+    reasoning,
+    reasoning_details: details,
+    refusal,
+    audio,
+  } = message
+  const takesReasoning = supported !== null && supported.has('reasoning')
+  return {
+    role: role === 'developer' && (supported === null || !supported.has('developer')) ? 'system' : role,
+    content,
+    ...(name === undefined ? {} : { name }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+    ...(reasoning === undefined || !takesReasoning ? {} : { reasoning }),
+    ...(details === undefined || !takesReasoning ? {} : { reasoning_details: details }),
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(audio === undefined ? {} : { audio }),
+  }
+}

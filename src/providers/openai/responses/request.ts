@@ -1,0 +1,86 @@
+import { hostedUse } from '../../../kinds/responses/hosted-tools.ts'
+import type { ResponsesCall } from '../../ports/call.ts'
+import type { JsonRequest } from '../../ports/upstream-request.ts'
+import { openaiCredentials } from '../credentials.ts'
+import { objectOf, type RawJson } from '../../wire/raw-json.ts'
+import { inputItem } from './input.ts'
+
+const PATH = '/responses'
+/** Parameters that the protocol has of its own. */
+const OWN = ['temperature', 'top_p', 'parallel_tool_calls', 'user']
+/** Some services take these beyond it: sent where the endpoint lists them. */
+const LISTED = [
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+  'stop',
+]
+
+/**
+ * The upstream's body: the typed allow-list of what this endpoint takes (wire.md D-3.6). Nothing is stored there, as
+ * nothing is here.
+ */
+export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: ResponsesCall): JsonRequest {
+  const { chat, input } = request
+  const { upstreamModel, supportedParameters: supported, provider } = endpoint
+  const takes = (name: string): boolean => supported === null || supported.includes(name)
+  const body: Record<string, unknown> = {
+    model: upstreamModel,
+    input: input.items.flatMap((item) => inputItem(item, supported)),
+    store: false,
+  }
+  if (input.instructions !== null) body['instructions'] = input.instructions
+  if (chat.stream) body['stream'] = true
+  if (sendMaxTokens !== null) body['max_output_tokens'] = sendMaxTokens
+  if (input.tools.length > 0 && takes('tools')) {
+    body['tools'] = input.tools.map(withoutNulls)
+    if (input.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = input.toolChoice
+    // Calls of the provider's own tools are held for, so that their number has a bound.
+    const callsMax = hostedUse(input)?.callsMax || input.maxToolCalls
+    if (callsMax !== null) body['max_tool_calls'] = callsMax
+  }
+  for (const name of OWN) if (chat.parameters[name] !== undefined && takes(name)) body[name] = chat.parameters[name]
+  for (const name of LISTED)
+    if (chat.parameters[name] !== undefined && supported !== null && supported.includes(name))
+      body[name] = chat.parameters[name]
+  const text = textOf(request, takes)
+  if (Object.keys(text).length > 0) body['text'] = text
+  const reasoning = reasoningOf(chat.parameters['reasoning'], provider.dialect.reasoning === 'object')
+  if (Object.keys(reasoning).length > 0 && (takes('reasoning') || takes('reasoning_effort')))
+    body['reasoning'] = reasoning
+  if (input.include.length > 0) body['include'] = input.include
+  return { path: PATH + provider.dialect.query, body, headers: openaiCredentials(provider, apiKey) }
+}
+
+function textOf(
+  { chat: { responseFormat, parameters }, echo }: ResponsesCall['request'],
+  takes: (name: string) => boolean,
+): RawJson {
+  return {
+    ...(responseFormat !== null && (takes('response_format') || takes('structured_outputs'))
+      ? { format: echo.text['format'] }
+      : {}),
+    ...(parameters['verbosity'] !== undefined && takes('verbosity') ? { verbosity: parameters['verbosity'] } : {}),
+  }
+}
+
+/** What is said of reasoning; the words beyond the protocol are OpenRouter's. */
+function reasoningOf(given: unknown, isExtended: boolean): RawJson {
+  const { effort, summary, enabled, max_tokens: budget } = objectOf(given) ?? {}
+  const wished = effort ?? (enabled === false ? 'none' : undefined)
+  return {
+    ...(wished === undefined ? {} : { effort: wished }),
+    ...(summary === undefined ? {} : { summary }),
+    ...(isExtended && enabled !== undefined ? { enabled } : {}),
+    ...(isExtended && budget !== undefined ? { max_tokens: budget } : {}),
+  }
+}
+
+/** The echo of a function names what it lacks; a strict service refuses the null. */
+function withoutNulls(tool: RawJson): RawJson {
+  return Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== null))
+}

@@ -1,0 +1,163 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { UnitCall } from '../ports/call.ts'
+import { askWhole } from '../upstream/ask.ts'
+import type { UpstreamRequest } from '../ports/upstream-request.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
+import { isErrorBody } from '../wire/error-body.ts'
+import { formBody, formBoundary } from '../wire/form-body.ts'
+import { openaiCredentials } from './credentials.ts'
+import { LISTING_LIMITS, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import { SseDecoder } from '../wire/sse-decoder.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { readLengths, readSegments, readWords } from '../answers/transcript-fields.ts'
+import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
+
+/** What a model of this protocol knows, by its name: no service tells, and each refuses what it does not know. */
+interface Traits {
+  /** Takes `response_format`, and with it `verbose_json`. */
+  readonly verbose: boolean
+  readonly format: boolean
+  /** Tells times, in `verbose_json` or by a parameter of its own. */
+  readonly times: boolean
+  readonly translates: boolean
+}
+
+const WHISPER: Traits = { verbose: true, format: true, times: true, translates: true }
+const COUNTS = ['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens']
+
+function traitsOf({ upstreamModel, supportedParameters }: Endpoint): Traits {
+  const name = upstreamModel.toLowerCase()
+  // OpenAI's later models answer in JSON without times; Mistral's know no formats and tell times when asked for them.
+  const traits = /(^|\/)gpt-/.test(name)
+    ? { verbose: false, format: true, times: false, translates: false }
+    : name.includes('voxtral')
+      ? { verbose: false, format: false, times: true, translates: false }
+      : /turbo|distil/.test(name)
+        ? { ...WHISPER, translates: false }
+        : WHISPER
+  if (supportedParameters === null || supportedParameters.includes('timestamp_granularities')) return traits
+  return { ...traits, times: false }
+}
+
+/** `/audio/transcriptions` and `/audio/translations` of OpenAI, Groq, Mistral and every dialect of them. */
+export function openaiTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    upstreamFailure(status, body, headers, now())
+  return {
+    timestamps: (endpoint) => traitsOf(endpoint).times,
+    translates: (endpoint) => traitsOf(endpoint).translates,
+    ask: (call, sink) =>
+      askWhole(transport, call, { request: () => requestOf(call), answer: readTranscript, error }, sink),
+  }
+}
+
+function requestOf(call: UnitCall<TranscriptionRequest>): UpstreamRequest {
+  const { endpoint, request, generationId } = call
+  const { audio, task } = request
+  const { body, contentType } = formBody(
+    fieldsOf(endpoint, request),
+    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
+    formBoundary(generationId),
+  )
+  const path = `/audio/${task === 'translate' ? 'translations' : 'transcriptions'}${endpoint.provider.dialect.query}`
+  return {
+    path,
+    body,
+    headers: { ...openaiCredentials(call.endpoint.provider, call.apiKey), 'content-type': contentType },
+  }
+}
+
+function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (readonly [string, string])[] {
+  const traits = traitsOf(endpoint)
+  const { supportedParameters: supported } = endpoint
+  const takes = (name: string): boolean => supported === null || supported.includes(name)
+  const timed = needsTimestamps(request.format) && traits.times
+  const fields: [string, string][] = [['model', endpoint.upstreamModel]]
+  // Its length is what the client pays for.
+  if (traits.format) fields.push(['response_format', traits.verbose ? 'verbose_json' : 'json'])
+  // Mistral's times and languages exclude each other.
+  if (request.language !== null && request.task === 'transcribe' && takes('language') && (traits.verbose || !timed))
+    fields.push(['language', request.language])
+  if (request.prompt !== null && takes('prompt') && traits.format) fields.push(['prompt', request.prompt])
+  if (request.temperature !== null && takes('temperature')) fields.push(['temperature', String(request.temperature)])
+  if (timed && request.task === 'transcribe') fields.push(...granularities(request, traits))
+  if (endpoint.upstreamModel.includes('diarize')) fields.push(['chunking_strategy', 'auto'])
+  return fields
+}
+
+function granularities(
+  { format, granularities: asked }: TranscriptionRequest,
+  { verbose }: Traits,
+): readonly [string, string][] {
+  const wanted = format === 'verbose_json' ? asked : (['segment'] as const)
+  if (!verbose) return [['timestamp_granularities', wanted.includes('word') ? 'word' : 'segment']]
+  return wanted.map((name) => ['timestamp_granularities[]', name])
+}
+
+function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
+  const type = headerOf(headers, 'content-type') ?? ''
+  const upstreamId = headerOf(headers, 'x-request-id') ?? null
+  const body = /^text\/event-stream/i.test(type) ? lastEvent(bytes) : parseJson(bytes, LISTING_LIMITS)
+  if (isErrorBody(body)) return eventFailure(body['error'])
+  const answer = objectOf(body)
+  const text = textOf(answer?.['text'])
+  if (answer !== null && text !== null) return resultOf(answer, text, upstreamId)
+  // A service that knows no formats may answer with the bare text.
+  if (/^text\/plain/i.test(type)) return resultOf({}, bytes.toString('utf8'), upstreamId)
+  return garbage('no transcript', bytes)
+}
+
+/** Some services stream whatever they are asked; the last event holds the whole text. */
+function lastEvent(bytes: Buffer): unknown {
+  let last: unknown = undefined
+  const decoder = new SseDecoder({
+    event: (data) => {
+      const event = parseJson(data)
+      if (isErrorBody(event) || objectOf(event)?.['type'] === 'transcript.text.done') last = event
+    },
+    errorLine: () => undefined,
+  })
+  decoder.push(bytes)
+  decoder.end()
+  return last
+}
+
+function resultOf(answer: RawJson, text: string, upstreamId: string | null): TranscriptionResult {
+  const usage = objectOf(answer['usage'])
+  return {
+    transcript: {
+      text,
+      language: textOf(answer['language']),
+      segments: readSegments(answer['segments']),
+      words: readWords(answer['words'], 'word'),
+    },
+    ...readLengths(answer['duration'], usage?.['seconds'], usage?.['prompt_audio_seconds']),
+    usage: transcriptUsage(usage),
+    upstreamId,
+  }
+}
+
+/** Tokens of a sound are dearer than those of a prompt; where they are not told apart all are the sound's. */
+function transcriptUsage(usage: RawJson | null): UsageReport | null {
+  if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
+  const tokens = new TokenReader()
+  const input = tokens.count('input', usage, 'input_tokens', 'prompt_tokens')
+  const output = tokens.count('output', usage, 'output_tokens', 'completion_tokens')
+  const details =
+    objectOf(usage['input_token_details']) ??
+    objectOf(usage['input_tokens_details']) ??
+    objectOf(usage['prompt_tokens_details'])
+  const text = Math.min(input, tokens.part(details, 'text_tokens'))
+  return tokens.report({
+    usage: { input: text, audio_input: input - text, output },
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  })
+}

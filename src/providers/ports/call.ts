@@ -1,0 +1,93 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { TextAround } from '../../kinds/chat/chunk.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { CompletionsRequest } from '../../kinds/completions/request.ts'
+import type { ImageRequest } from '../../kinds/images/request.ts'
+import type { ResponsesRequest } from '../../kinds/responses/request.ts'
+import type { AttemptFailure } from './attempt-failure.ts'
+
+/**
+ * Where an answer is put, streamed or not: by an adapter as events, by an attempt as bytes for the client. Calls come
+ * in order and never before the function that takes the sink has returned; after `end` or `fail` nothing follows.
+ */
+export interface AnswerSink<Part = readonly AnswerEvent[]> {
+  /** The upstream answered 200 with headers: from here a cancel may be billed. */
+  headers(): void
+  /** What one network read brought, at least one event. false asks for a pause until `resume` is called. */
+  push(part: Part): boolean
+  /** The answer ended with its terminal marker. */
+  end(): void
+  fail(failure: AttemptFailure): void
+}
+
+export interface ChatCall {
+  readonly endpoint: Endpoint
+  /** Chosen from the provider's pool; null when it has none. */
+  readonly apiKey: string | null
+  readonly request: ChatRequest
+  readonly sendMaxTokens: number | null
+  /** Ours; adapters make missing tool call ids of it. */
+  readonly generationId: string
+  /**
+   * The bytes around the text of a client's chunk, where the client reads a chat stream; null = no event may be
+   * `spliced`.
+   */
+  readonly splice: ((field: 'content' | 'reasoning') => TextAround) | null
+}
+
+/** Legacy completions of a provider that has them. */
+export interface CompletionsCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: CompletionsRequest
+  /** Those of the request, or one of them. */
+  readonly prompts: readonly string[]
+  readonly sendMaxTokens: number | null
+}
+
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+  readonly generationId: string
+}
+
+/** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
+export interface UnitCall<Request> {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly request: Request
+  readonly generationId: string
+}
+
+/** One call for pictures. */
+export interface ImageCall extends UnitCall<ImageRequest> {
+  /** Sizes the model makes; null = not known. */
+  readonly sizes: readonly string[] | null
+  /** Source images that a provider takes only as bytes may be fetched by us. */
+  readonly fetchesUrls: boolean
+}
+
+/**
+ * Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned,
+ * and nothing after `result` or `fail`.
+ */
+export interface ResultSink<Result> {
+  /** The upstream answered 200 with headers: from here a cancel may be billed. */
+  headers(): void
+  result(result: Result): void
+  /** `billed`: what the provider has said it bills for all the same; absent = nothing that is known. */
+  fail(failure: AttemptFailure, billed?: UsageReport | null): void
+}
+
+/** A running call. */
+export interface RunningCall {
+  /** Destroys the upstream connection; the sink gets no more calls. */
+  cancel(): void
+  /** Continues after `push` returned false. */
+  resume(): void
+}

@@ -1,0 +1,87 @@
+import type { EmbeddingsInput, EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { type AttemptFailure, failure } from './attempt-failure.ts'
+import type { UnitCall } from './call.ts'
+import type { LiftedJson, VectorBytes } from '../wire/lifted-json.ts'
+import { UnsendableError, type JsonRequest } from './upstream-request.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+
+export type EmbeddingsCall = UnitCall<EmbeddingsRequest>
+
+/** What one request to the provider brought. */
+export interface EmbeddingsPage {
+  /** In the order of its inputs. */
+  readonly vectors: readonly VectorBytes[]
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
+}
+
+/** How a provider is asked for vectors. */
+export interface EmbeddingsProtocol {
+  /** Inputs that one request may hold. */
+  batchMax(call: EmbeddingsCall): number
+  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  request(call: EmbeddingsCall, input: EmbeddingsInput): JsonRequest
+  page(answer: LiftedJson, headers: UpstreamHeaders, call: EmbeddingsCall): EmbeddingsPage | AttemptFailure
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** The texts of an input, for a provider that reads no tokens but its own. */
+export function textsOf(input: EmbeddingsInput): readonly string[] {
+  if (input.type === 'texts') return input.texts
+  throw new UnsendableError('input: this provider takes texts and no token numbers')
+}
+
+/** Whether an endpoint takes a parameter; one that lists none takes all that its protocol carries. */
+export function takes({ endpoint: { supportedParameters } }: EmbeddingsCall, name: string): boolean {
+  return supportedParameters === null || supportedParameters.includes(name)
+}
+
+/**
+ * The number of dimensions to ask for; null = the model's own. A vector of another length would be of no use to the
+ * client.
+ */
+export function dimensionsOf(call: EmbeddingsCall): number | null {
+  const { dimensions } = call.request
+  if (dimensions !== null && !takes(call, 'dimensions'))
+    throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
+  return dimensions
+}
+
+/** Vectors that stand in a list of their own. */
+export function vectorList(answer: LiftedJson, values: readonly unknown[]): readonly VectorBytes[] | AttemptFailure {
+  const vectors: VectorBytes[] = []
+  for (const value of values) {
+    const vector = vectorOf(answer, value)
+    if (vector === null) return failure('garbage', null, 'an embedding is no vector')
+    vectors.push(vector)
+  }
+  return vectors
+}
+
+const NOT_BASE64 = /[^\w+/=-]/
+
+/** A vector where the answer holds one; a short text in base64 was not lifted. */
+export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes | null {
+  if (Array.isArray(value)) {
+    const [place]: readonly unknown[] = value
+    return typeof place === 'number' ? (vectors[place] ?? null) : null
+  }
+  return typeof value === 'string' && !NOT_BASE64.test(value)
+    ? { form: 'base64', bytes: Buffer.from(`"${value}"`) }
+    : null
+}
+
+/** Whole numbers of 8 bits in base64, written as the floats that every reader knows; null where it is none. */
+export function widened({ form, bytes }: VectorBytes): VectorBytes | null {
+  if (form === 'numbers') return { form, bytes }
+  const text = bytes.toString('latin1', 1, bytes.length - 1).replaceAll('\\/', '/')
+  const whole = Buffer.from(text, 'base64')
+  if (whole.length === 0 || whole.toString('base64').replaceAll('=', '') !== text.replaceAll('=', '')) return null
+  const floats = Float32Array.from(new Int8Array(whole.buffer, whole.byteOffset, whole.length))
+  return { form, bytes: Buffer.from(JSON.stringify(Buffer.from(floats.buffer).toString('base64'))) }
+}
+
+export function isFailure(read: object): read is AttemptFailure {
+  return 'reason' in read
+}

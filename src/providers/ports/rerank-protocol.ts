@@ -1,0 +1,81 @@
+import type { RankedDocument, RerankAnswer } from '../../kinds/rerank/answer.ts'
+import type { RerankRequest } from '../../kinds/rerank/request.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { type AttemptFailure, failure } from './attempt-failure.ts'
+import type { UnitCall } from './call.ts'
+import type { JsonRequest } from './upstream-request.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
+
+export type RerankCall = UnitCall<RerankRequest>
+
+/** How a provider is asked for a ranking. */
+export interface RerankProtocol {
+  request(call: RerankCall): JsonRequest
+  answer(body: unknown, call: RerankCall): RerankAnswer | AttemptFailure
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** `top_n` where there is one and the endpoint takes it; what comes beyond it is cut off in any case. */
+export function topNField(
+  { endpoint: { supportedParameters }, request: { topN } }: RerankCall,
+  name = 'top_n',
+): Readonly<Record<string, number>> {
+  return topN === null || supportedParameters?.includes('top_n') === false ? {} : { [name]: topN }
+}
+
+/**
+ * A ranking in any of the spellings that providers have: they differ in the name of the list, of the score, and in
+ * where they count.
+ */
+export function readRanking(body: unknown, { request }: RerankCall): RerankAnswer | AttemptFailure {
+  const answer = objectOf(body)
+  const error = answer?.['error'] ?? null
+  if (error !== null) return eventFailure(error)
+  const list = answer?.['results'] ?? answer?.['data']
+  if (answer === null || !Array.isArray(list)) return failure('garbage', null, 'the answer holds no results')
+  const results = listOf(list).map((raw) => rankedOf(objectOf(raw), request.documents.length))
+  const known = results.filter((result) => result !== null)
+  if (known.length < results.length || new Set(known.map(({ index }) => index)).size < known.length) {
+    return failure('garbage', null, 'a result names no document of the request, or names one twice, or has no score')
+  }
+  return { results: known, usage: rankingUsage(answer), upstreamId: textOf(answer['id']) }
+}
+
+function rankedOf(raw: RawJson | null, documents: number): RankedDocument | null {
+  const index = raw?.['index']
+  const score = raw?.['relevance_score'] ?? raw?.['relevanceScore'] ?? raw?.['score']
+  if (typeof index !== 'number' || !Number.isSafeInteger(index) || index < 0 || index >= documents) return null
+  return typeof score === 'number' && Number.isFinite(score) ? { index, score } : null
+}
+
+/** Wherever the provider counts it; null = it does not. */
+function rankingUsage(answer: RawJson): UsageReport | null {
+  const usage = objectOf(answer['usage'])
+  const meta = objectOf(answer['meta'])
+  const billed = objectOf(meta?.['billed_units'])
+  const reader = new TokenReader()
+  const tokens =
+    said(usage, 'total_tokens', 'prompt_tokens') ??
+    said(billed, 'input_tokens') ??
+    said(objectOf(meta?.['tokens']), 'input_tokens')
+  const searches = said(billed, 'search_units') ?? said(usage, 'search_units')
+  if (tokens === null && searches === null) return null
+  const count = (place: Place | null): number | null => (place === null ? null : reader.maybe(place.object, place.name))
+  const counts = { tokens: count(tokens), searches: count(searches) }
+  return inputUsage({ ...counts, implausible: reader.implausible })
+}
+
+interface Place {
+  readonly object: RawJson
+  readonly name: string
+}
+
+/** Where a number stands: the first of the names that is there. */
+function said(object: RawJson | null, ...names: readonly string[]): Place | null {
+  const name = names.find((one) => (object?.[one] ?? null) !== null)
+  return object === null || name === undefined ? null : { object, name }
+}

@@ -1,0 +1,48 @@
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
+import type { RerankRequest } from '../../kinds/rerank/request.ts'
+import { HUGE_TOKENS, textTokens } from './answer.ts'
+import { plainText, type SandboxScript } from './script.ts'
+
+const DOCUMENTS_PER_UNIT = 100
+/** A document is ranked by its beginning. */
+const RANKED_CHARS_MAX = 2_000
+
+/**
+ * Ranks by the share of the query's words that a document has. Of the texts alone, so that a test can know it
+ * beforehand.
+ */
+export function sandboxRanking({ query, documents }: RerankRequest, script: SandboxScript): RerankAnswer {
+  const wanted = wordsOf(plainText(query))
+  const scoreOf = (document: string): number => {
+    const words = wordsOf(document)
+    return wanted.size === 0 ? 0 : wanted.intersection(words).size / wanted.size
+  }
+  return {
+    results: script.empty ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })),
+    usage: usageOf(query, documents, script),
+    upstreamId: null,
+  }
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(
+    text
+      .slice(0, RANKED_CHARS_MAX)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  )
+}
+
+function usageOf(query: string, documents: readonly string[], { usage }: SandboxScript): UsageReport | null {
+  const searches = Math.ceil(documents.length / DOCUMENTS_PER_UNIT)
+  if (usage === 'missing') return null
+  if (usage === 'zero') return inputUsage({ tokens: 0, searches: 0 })
+  if (usage === 'huge') return inputUsage({ tokens: HUGE_TOKENS, searches: HUGE_TOKENS })
+  if (usage !== null) return inputUsage({ tokens: usage.input, searches })
+  return inputUsage({
+    tokens: documents.reduce((sum, document) => sum + textTokens(document), textTokens(query)),
+    searches,
+  })
+}

@@ -1,0 +1,130 @@
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { OPENAI_PARAMETERS } from '../openai/request.ts'
+import { VIDEO_PARAMETERS } from '../ports/video-upstream.ts'
+import { sandboxAnswer, type SandboxAnswer } from './answer.ts'
+import { answerAtOnce } from './at-once.ts'
+import { sandboxEmbeddings } from './embeddings.ts'
+import { failureOf, plainFailure } from './failure.ts'
+import { sandboxImages } from './images.ts'
+import { lastUserText, readScript, scriptedText } from './script.ts'
+import { ScriptedCall } from './scripted-call.ts'
+import { sandboxRanking } from './ranking.ts'
+import { sandboxSpeech } from './speech.ts'
+import { sandboxTranscription } from './transcription.ts'
+import { sandboxVideos } from './videos.ts'
+
+/** The provider that needs no network: deterministic answers and, on request, every fault a provider can have. */
+export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'files'>): Adapter {
+  const chat: NonNullable<Adapter['chat']> = (call, sink) =>
+    call.request.stream ? answerStreamed(call, sink, clock) : answerWhole(call, sink, clock)
+  return {
+    name: 'sandbox',
+    chat,
+    chatImages: imagesOverChat(chat, files),
+    parameters: {
+      ...NO_PARAMETERS,
+      chat: OPENAI_PARAMETERS,
+      embeddings: ['dimensions', 'encoding_format', 'input_type', 'user'],
+      rerank: ['top_n'],
+      image: ['n', 'size', 'aspect_ratio', 'image_size', 'image', 'seed', 'user'],
+      tts: ['voice', 'response_format', 'speed'],
+      transcription: ['language', 'prompt', 'response_format', 'timestamp_granularities'],
+      video: VIDEO_PARAMETERS,
+    },
+    embeddings: (call, sink) => {
+      const { input } = call.request
+      const script = readScript(input.type === 'texts' ? scriptedText(input.texts) : '')
+      return answerAtOnce(call, script, sink, clock, () => sandboxEmbeddings(call.request, script))
+    },
+    rerank: (call, sink) => {
+      const script = readScript(call.request.query)
+      return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
+    },
+    images: sandboxImages(clock),
+    speech: sandboxSpeech(clock),
+    transcription: sandboxTranscription(clock),
+    videos: sandboxVideos(clock),
+  }
+}
+
+function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
+  const script = readScript(lastUserText(call.request))
+  let stop = clock.after(script.delayMs, () => {
+    const failure = plainFailure(script)
+    if (failure?.reason === 'status') return sink.fail(failure)
+    sink.headers()
+    if (failure !== null) return sink.fail(failure)
+    if (script.stall !== null) {
+      stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () =>
+        sink.fail(failureOf('stall', null, 'stalled by script')),
+      )
+      return
+    }
+    const answer = sandboxAnswer(call.request, script, call.sendMaxTokens)
+    sink.push([...deltasOf(answer, call.request.n).flat(), ...endOf(answer, call.request.n)])
+    sink.end()
+  })
+  return { cancel: () => stop(), resume: () => undefined }
+}
+
+/** What is said, a batch for each event that the script counts; the first opens the answer. */
+function deltasOf(
+  { reasoning, words, toolCall, finish }: SandboxAnswer,
+  n: number,
+): readonly (readonly AnswerEvent[])[] {
+  const batches: AnswerEvent[][] = []
+  for (let choice = 0; choice < n; choice += 1) {
+    // A tool call stands without a text, and so does an answer that is wholly empty.
+    batches.push(toolCall === null && finish !== null ? [{ type: 'text', choice, text: '' }] : [])
+    if (reasoning !== '') batches.push([{ type: 'reasoning', choice, text: reasoning }])
+    for (const text of words) batches.push([{ type: 'text', choice, text }])
+    if (toolCall === null) continue
+    batches.push([{ type: 'tool_call', choice, index: 0, id: toolCall.id, name: toolCall.name }])
+    batches.push([{ type: 'tool_arguments', choice, index: 0, text: toolCall.arguments }])
+  }
+  return batches
+}
+
+function endOf(answer: SandboxAnswer, n: number): readonly AnswerEvent[] {
+  const events: AnswerEvent[] = Array.from({ length: n }, (_value, choice) => ({
+    type: 'finish' as const,
+    choice,
+    native: answer.native === '' ? null : answer.native,
+    ...(answer.finish === null ? {} : { finish: answer.finish }),
+  }))
+  return answer.usage === null ? events : [...events, { type: 'usage', usage: answer.usage }]
+}
+
+function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
+  const { request, sendMaxTokens, endpoint } = call
+  const script = readScript(lastUserText(request))
+  let answer: SandboxAnswer | null = null
+  let batches: readonly (readonly AnswerEvent[])[] = []
+  return new ScriptedCall(
+    {
+      begin: () => {
+        sink.headers()
+        answer = sandboxAnswer(request, script, sendMaxTokens)
+        batches = deltasOf(answer, request.n)
+      },
+      // The role chunk is no event of the script's count.
+      eventsBefore: (piece) => (piece === 0 ? null : piece - 1),
+      send: (piece) => {
+        const batch = batches[piece]
+        return batch === undefined ? null : batch.length === 0 || sink.push(batch)
+      },
+      end: () => {
+        if (answer !== null) sink.push(endOf(answer, request.n))
+        sink.end()
+      },
+      fail: (failure) => sink.fail(failure),
+    },
+    script,
+    endpoint.provider.timeouts.progress,
+    clock,
+  )
+}

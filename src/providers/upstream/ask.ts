@@ -1,0 +1,111 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
+import type { RerankCall, RerankProtocol } from '../ports/rerank-protocol.ts'
+import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
+import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
+import { LISTING_LIMITS, parseJson } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { UpstreamResponse, type ResponseReader } from './response.ts'
+
+/** Who is asked, and how the answer comes. */
+export interface Asked {
+  readonly endpoint: Pick<Endpoint, 'provider'>
+  readonly streaming: boolean
+}
+
+/** Sends a request. The reader reads what comes back, and the sink gets what it reads. */
+export function ask(
+  transport: Transport,
+  { endpoint: { provider }, streaming }: Asked,
+  { path, body: given, headers }: UpstreamRequest,
+  reader: ResponseReader,
+  sink: AnswerSink,
+): UpstreamResponse {
+  const body = Buffer.isBuffer(given) ? given : Buffer.from(JSON.stringify(given))
+  const signed = typeof headers === 'function' ? headers(body) : headers
+  return new UpstreamResponse(transport, { provider, path, body, headers: signed, streaming }, reader, sink)
+}
+
+/** Asks, where the request can be said in the provider's protocol; else the call fails as soon as its caller has it. */
+export function whenSendable(start: () => RunningCall, sink: Pick<AnswerSink, 'fail'>): RunningCall {
+  try {
+    return start()
+  } catch (thrown) {
+    if (!(thrown instanceof UnsendableError)) throw thrown
+    let over = false
+    queueMicrotask(() => {
+      if (!over) sink.fail(unsendable(thrown))
+    })
+    return {
+      cancel: () => {
+        over = true
+      },
+      resume: () => undefined,
+    }
+  }
+}
+
+export function unsendable({ message }: UnsendableError): AttemptFailure {
+  return { ...failure('unsendable', 400, message), publicMessage: message }
+}
+
+/** A request whose answer is read when all of it has come. */
+export interface WholeRequest<Result extends object> {
+  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  request(): UpstreamRequest
+  answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
+  /** An error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The largest answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
+}
+
+/** One request, one result. */
+export function askWhole<Result extends object>(
+  transport: Transport,
+  { endpoint }: Pick<Asked, 'endpoint'>,
+  { request, answer, error, bytesMax }: WholeRequest<Result>,
+  sink: ResultSink<Result>,
+): RunningCall {
+  let result: Result | null = null
+  const reader: ResponseReader = {
+    stream: null,
+    whole: (body, headers) => {
+      const read = answer(body, headers)
+      if ('reason' in read) return read
+      result = read
+      return null
+    },
+    error,
+    ...(bytesMax === undefined ? {} : { bytesMax }),
+  }
+  const answers: AnswerSink = {
+    headers: () => sink.headers(),
+    push: () => true,
+    end: () => (result === null ? sink.fail(failure('garbage', null, 'the answer is empty')) : sink.result(result)),
+    fail: (found) => sink.fail(found),
+  }
+  return whenSendable(() => ask(transport, { endpoint, streaming: false }, request(), reader, answers), sink)
+}
+
+/** Asks a provider for rankings. */
+export function askRerank(
+  protocol: RerankProtocol,
+  transport: Transport,
+): (call: RerankCall, sink: ResultSink<RerankAnswer>) => RunningCall {
+  return (call, sink) =>
+    askWhole<RerankAnswer>(
+      transport,
+      call,
+      {
+        request: () => protocol.request(call),
+        answer: (bytes) => {
+          const body = parseJson(bytes, LISTING_LIMITS)
+          return body === undefined ? garbage('not JSON', bytes) : protocol.answer(body, call)
+        },
+        error: (status, body, headers) => protocol.error(status, body, headers),
+      },
+      sink,
+    )
+}

@@ -1,0 +1,165 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { JsonBytes } from '../../lib/json-bytes.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import type { JsonRequest, UpstreamRequest } from '../ports/upstream-request.ts'
+import { parseWithLogprobs, type LogprobsPlace } from '../wire/lifted-logprobs.ts'
+import { parseJson } from '../wire/raw-json.ts'
+import { SseDecoder } from '../wire/sse-decoder.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
+import { ask, whenSendable } from './ask.ts'
+import { inTurns, type ResponseReader, type StreamProgress } from './response.ts'
+
+/** Reads one answer into events. Stateful: one for each call. */
+export interface EventReader {
+  /** One message of a stream. */
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
+  /** The terminal marker was among the messages: nothing after it matters. */
+  readonly done: boolean
+  /** The body of a stream is over: null when the answer is complete. */
+  ended(): AttemptFailure | null
+  /** The parsed body of a plain answer, and what was lifted out of it. */
+  whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
+  /** An error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** Splits the body of a stream into messages. */
+export interface MessageDecoder {
+  /** false: the bytes are not of this framing, or a message is longer than any honest one. */
+  push(bytes: Buffer): boolean
+  end(): void
+}
+
+/** Makes the decoder of one answer. */
+export type MessageDecoding = (events: {
+  readonly message: (data: Buffer) => void
+  readonly error: (data: Buffer) => void
+}) => MessageDecoder
+
+/** Each server-sent event is a message. */
+export const sseMessages: MessageDecoding = ({ message, error }) => new SseDecoder({ event: message, errorLine: error })
+
+/** How one call is asked, and how its answer becomes events. */
+export interface EventRequest {
+  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  request(): UpstreamRequest
+  reader(): EventReader
+  readonly decoder: MessageDecoding
+  /** Where a whole answer has its probabilities, if not where OpenAI's has them. */
+  readonly logprobs?: LogprobsPlace
+}
+
+/** The same for every chat of a protocol. */
+export interface ChatProtocol extends Pick<EventRequest, 'decoder' | 'logprobs'> {
+  request(call: ChatCall): JsonRequest
+  reader(call: ChatCall): EventReader
+}
+
+/** Chats of a protocol whose every message is parsed into events. */
+export function askChat(
+  protocol: ChatProtocol,
+  transport: Transport,
+): (call: ChatCall, sink: AnswerSink) => RunningCall {
+  return (call, sink) =>
+    askEvents(
+      transport,
+      { endpoint: call.endpoint, streaming: call.request.stream },
+      { ...protocol, request: () => protocol.request(call), reader: () => protocol.reader(call) },
+      sink,
+    )
+}
+
+/** Asks for an answer in events, streamed or not. */
+export function askEvents(
+  transport: Transport,
+  asked: { readonly endpoint: Endpoint; readonly streaming: boolean },
+  asking: EventRequest,
+  sink: AnswerSink,
+): RunningCall {
+  return whenSendable(() => ask(transport, asked, asking.request(), eventsReader(asked, asking, sink), sink), sink)
+}
+
+function eventsReader(
+  { endpoint, streaming }: { readonly endpoint: Endpoint; readonly streaming: boolean },
+  { reader: newReader, decoder, logprobs: place }: EventRequest,
+  sink: AnswerSink,
+): ResponseReader {
+  const reader = newReader()
+  return {
+    stream: streaming ? new EventStream(decoder, reader, sink) : null,
+    whole: (bytes) =>
+      inTurns(parseWithLogprobs(bytes, place), ({ json, logprobs }) => {
+        if (json === undefined) return garbage('not JSON', bytes)
+        const read = reader.whole(json, logprobs)
+        if (isFailure(read)) return read
+        if (streaming) return failure('garbage', null, `a JSON answer to a stream of ${endpoint.id}`)
+        if (read.length > 0) sink.push(read)
+        return null
+      }),
+    error: (status, body, headers) => reader.error(status, body, headers),
+  }
+}
+
+/** Messages of one network read become one batch of events. */
+class EventStream {
+  readonly #reader: EventReader
+  readonly #sink: AnswerSink
+  readonly #decoder: MessageDecoder
+  #events: AnswerEvent[] = []
+  #failure: AttemptFailure | null = null
+  #progressed = false
+
+  constructor(decoder: MessageDecoding, reader: EventReader, sink: AnswerSink) {
+    this.#reader = reader
+    this.#sink = sink
+    this.#decoder = decoder({
+      message: (data) => this.#message(data),
+      error: (data) => {
+        if (!reader.done) this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
+      },
+    })
+  }
+
+  push(bytes: Buffer): StreamProgress {
+    this.#progressed = false
+    if (!this.#decoder.push(bytes))
+      this.#failure ??= failure(
+        'too_large',
+        null,
+        'the stream is not of its framing, or a message of it is longer than any honest one',
+      )
+    // What came before an error in the same read is still the client's.
+    const flowing = this.#flush()
+    return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }
+  }
+
+  end(): AttemptFailure | null {
+    this.#decoder.end()
+    this.#flush()
+    return this.#failure ?? this.#reader.ended()
+  }
+
+  #message(data: Buffer): void {
+    if (this.#reader.done || this.#failure !== null) return
+    const read = this.#reader.message(data)
+    if (isFailure(read)) this.#failure = read
+    else if (read.length > 0 || this.#reader.done) {
+      for (const event of read) this.#events.push(event)
+      this.#progressed = true
+    }
+  }
+
+  #flush(): boolean {
+    if (this.#events.length === 0) return true
+    const events = this.#events
+    this.#events = []
+    return this.#sink.push(events)
+  }
+}
+
+function isFailure(read: readonly AnswerEvent[] | AttemptFailure): read is AttemptFailure {
+  return 'reason' in read
+}

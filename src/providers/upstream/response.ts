@@ -1,0 +1,259 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { AnswerSink, RunningCall } from '../ports/call.ts'
+import { roomFor, type AnswerHold } from '../answer-budget.ts'
+import { CollectedBody, LARGE_BYTES } from '../wire/collected-body.ts'
+import { ERROR_BYTES_MAX, parseErrorBody } from '../wire/error-body.ts'
+import { InflatedBody } from '../wire/inflated-body.ts'
+import {
+  headerOf,
+  type HttpRequest,
+  type SentRequest,
+  type Transport,
+  type UpstreamHeaders,
+} from '../wire/transport.ts'
+
+const BODY_BYTES_MAX = 32 * 1_048_576
+/** An answer from here has a turn of its own. */
+const TURN_BYTES = 1_048_576
+
+/** What a network read of a stream led to. */
+export interface StreamProgress {
+  readonly failure: AttemptFailure | null
+  /** The client keeps up. */
+  readonly flowing: boolean
+  /** An event that moves the answer on was among it. */
+  readonly progressed: boolean
+  /** The terminal marker came: nothing after it matters. */
+  readonly done: boolean
+}
+
+/** null = the answer is complete. */
+type WholeRead = AttemptFailure | null
+
+/** How a protocol reads one answer. What it reads goes to the sink, but for the end. */
+export interface ResponseReader {
+  /** Looks at the head of a good answer before any of its body; a failure gives the answer up. */
+  answered?(headers: UpstreamHeaders): AttemptFailure | null
+  /** Reads a piece of a streamed body; null where the protocol answers this request whole. */
+  readonly stream: {
+    push(bytes: Buffer): StreamProgress
+    /** The body is over: null when the answer is complete. */
+    end(): AttemptFailure | null
+  } | null
+  /**
+   * Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. A large one takes
+   * turns with others, and is over with what it promises.
+   */
+  whole(body: Buffer, headers: UpstreamHeaders): WholeRead | Promise<() => WholeRead>
+  /** Reads an error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The largest body of a whole answer, where it is not 32 MiB. */
+  readonly bytesMax?: number
+}
+
+/**
+ * What comes back of one HTTP request, whatever the protocol: status, encoding, size limits, progress, and exactly one
+ * end. The request is sent when it is made.
+ */
+export class UpstreamResponse implements RunningCall {
+  readonly #sink: AnswerSink
+  readonly #reader: ResponseReader
+  readonly #sent: SentRequest
+  #status = 0
+  #headers: UpstreamHeaders = {}
+  #streaming = false
+  #inflated: InflatedBody | null = null
+  #body = new CollectedBody(null)
+  /** Of a large whole answer: what the node's budget has for it. */
+  readonly #room: AnswerHold
+  #waitsForRoom = false
+  #over = false
+
+  constructor(transport: Transport, request: HttpRequest, reader: ResponseReader, sink: AnswerSink) {
+    this.#sink = sink
+    this.#reader = reader
+    this.#room = transport.answers.hold()
+    this.#sent = transport.send(request, {
+      headers: (status, headers) => this.#answered(status, headers),
+      data: (bytes) => (this.#inflated === null ? this.#received(bytes) : this.#inflated.push(bytes)),
+      ended: () => (this.#inflated === null ? this.#ended() : this.#inflated.end()),
+      failed: (found) => this.#fail(found),
+    })
+  }
+
+  cancel(): void {
+    this.#finish()
+    this.#sent.cancel()
+  }
+
+  resume(): void {
+    if (this.#waitsForRoom) return
+    if (this.#inflated === null) this.#sent.resume()
+    else this.#inflated.resume()
+  }
+
+  /** For a reader that learns of progress later than its bytes come. */
+  progressed(): void {
+    this.#sent.progressed()
+  }
+
+  get #bytesMax(): number {
+    return this.#reader.bytesMax ?? BODY_BYTES_MAX
+  }
+
+  get #ok(): boolean {
+    return this.#status >= 200 && this.#status < 300
+  }
+
+  #answered(status: number, headers: UpstreamHeaders): void {
+    this.#status = status
+    this.#headers = headers
+    this.#streaming =
+      this.#ok &&
+      this.#reader.stream !== null &&
+      !(headerOf(headers, 'content-type') ?? '').startsWith('application/json')
+    const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
+    if (encoding !== 'identity') {
+      this.#inflated = InflatedBody.of(encoding, {
+        data: (bytes) => this.#received(bytes),
+        drained: () => this.#sent.resume(),
+        end: () => this.#ended(),
+        fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
+      })
+      if (this.#inflated === null)
+        return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
+    } else if (!this.#streaming) this.#expect(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
+    if (!this.#ok) return
+    this.#sink.headers()
+    const found = this.#reader.answered?.(headers) ?? null
+    if (found !== null && !this.#over) this.#giveUp(found)
+  }
+
+  #received(bytes: Buffer): boolean {
+    if (this.#over) return true
+    if (!this.#streaming || this.#reader.stream === null) return this.#collect(bytes)
+    const { failure: found, flowing, progressed, done } = this.#reader.stream.push(bytes)
+    // The sink may have cancelled the call within the push.
+    if (this.#over) return true
+    if (progressed) this.#sent.progressed()
+    if (found !== null) this.#giveUp(found)
+    else if (done) {
+      this.#sent.release()
+      this.#ended()
+    }
+    return flowing
+  }
+
+  #collect(bytes: Buffer): boolean {
+    this.#sent.progressed()
+    if (!this.#ok && this.#body.bytes + bytes.length > ERROR_BYTES_MAX) {
+      this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#body.bytes))
+      this.#giveUp(this.#readError(this.#body.take()))
+    } else if (this.#body.bytes + bytes.length > this.#bytesMax)
+      this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
+    else {
+      this.#body.add(bytes)
+      return (
+        this.#body.bytes < LARGE_BYTES ||
+        this.#body.bytes <= this.#room.bytes ||
+        this.#hasRoom(roomFor(this.#body.bytes), () => undefined)
+      )
+    }
+    return true
+  }
+
+  /** The memory of a large answer is taken when the node has room for all of it. */
+  #expect(bytesTold: number | null): void {
+    if (bytesTold === null || bytesTold < LARGE_BYTES) return
+    const begin = (): void => {
+      const early = this.#body.take()
+      this.#body = new CollectedBody(bytesTold)
+      this.#body.add(early)
+    }
+    if (this.#hasRoom(bytesTold, begin)) begin()
+  }
+
+  /** false: the socket waits, and goes on after `onRoom`. */
+  #hasRoom(bytes: number, onRoom: () => void): boolean {
+    if (this.#waitsForRoom) return false
+    this.#waitsForRoom = !this.#room.reach(bytes, () => {
+      // Another answer has just ended, inside the parser of its socket: no other socket may go on before that returns.
+      setImmediate(() => {
+        this.#waitsForRoom = false
+        if (this.#over) return
+        onRoom()
+        this.resume()
+      })
+    })
+    return !this.#waitsForRoom
+  }
+
+  #ended(): void {
+    if (this.#over) return
+    const found = this.#readEnd()
+    if (!(found instanceof Promise)) this.#read(found)
+    // Its turns are of its own, and end: nobody has to wait.
+    else void found.then((close) => this.#over || this.#read(close()))
+  }
+
+  #read(found: WholeRead): void {
+    // Reading the end may have pushed to a sink that cancelled the call.
+    if (this.#over) return
+    if (found !== null) this.#fail(found)
+    else {
+      this.#finish()
+      this.#sink.end()
+    }
+  }
+
+  #readEnd(): WholeRead | Promise<() => WholeRead> {
+    if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
+    const body = this.#body.take()
+    if (!this.#ok) return this.#readError(body)
+    return body.length < TURN_BYTES ? this.#reader.whole(body, this.#headers) : this.#readLarge(body)
+  }
+
+  /** Pieces of 32 MB are put together in one turn, and read in another. */
+  async #readLarge(body: Buffer): Promise<() => WholeRead> {
+    await nextTurn()
+    const found = this.#over ? null : await this.#reader.whole(body, this.#headers)
+    return typeof found === 'function' ? found : () => found
+  }
+
+  #readError(body: Buffer): AttemptFailure {
+    return this.#reader.error(this.#status, parseErrorBody(body), this.#headers)
+  }
+
+  /** The answer is of no use any more: the socket goes too. */
+  #giveUp(found: AttemptFailure): void {
+    this.#sent.cancel()
+    this.#fail(found)
+  }
+
+  #fail(found: AttemptFailure): void {
+    if (this.#over) return
+    this.#finish()
+    this.#sink.fail(found)
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#room.release()
+    this.#inflated?.destroy()
+  }
+}
+
+/** Reads what was parsed, at once or in turns. */
+export function inTurns<Parsed extends object>(
+  parsed: Parsed | Promise<Parsed>,
+  read: (parsed: Parsed) => WholeRead,
+): WholeRead | Promise<() => WholeRead> {
+  return parsed instanceof Promise ? parsed.then((late) => () => read(late)) : read(parsed)
+}
+
+/** What the headers tell of the body's length, within what is taken at all. */
+function lengthOf(headers: UpstreamHeaders, bytesMax: number): number | null {
+  const told = Number(headerOf(headers, 'content-length') ?? Number.NaN)
+  return Number.isSafeInteger(told) && told >= 0 ? Math.min(told, bytesMax) : null
+}

@@ -1,0 +1,94 @@
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { ResultSink, RunningCall } from '../ports/call.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { objectOf, parseJson } from '../wire/raw-json.ts'
+import type { Transport } from '../wire/transport.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
+import { askWhole, unsendable, type Asked, type WholeRequest } from './ask.ts'
+
+/** A step that failed as providers fail. */
+export class StepFailedError extends Error {
+  override readonly name = 'StepFailedError'
+  readonly failure: AttemptFailure
+
+  constructor(found: AttemptFailure) {
+    super(found.detail)
+    this.failure = found
+  }
+}
+
+export interface StepContext {
+  /** Aborted when nobody waits for the call any more. */
+  readonly signal: AbortSignal
+  /** A provider has answered 200. */
+  readonly headers: () => void
+}
+
+/** Runs a call that takes several requests; whatever it throws is its failure. */
+export function inSteps<Result>(
+  work: (context: StepContext) => Promise<Result>,
+  sink: ResultSink<Result>,
+): RunningCall {
+  const stop = new AbortController()
+  let answered = false
+  const headers = (): void => {
+    if (!answered && !stop.signal.aborted) sink.headers()
+    answered = true
+  }
+  const run = async (): Promise<void> => {
+    // The sink hears nothing before its call has returned.
+    await Promise.resolve()
+    try {
+      const result = await work({ signal: stop.signal, headers })
+      if (!stop.signal.aborted) sink.result(result)
+    } catch (thrown) {
+      if (!stop.signal.aborted) sink.fail(failureOf(thrown))
+    }
+  }
+  // It ends in the sink, or nobody waits for it.
+  void run()
+  return { cancel: () => stop.abort(), resume: () => undefined }
+}
+
+function failureOf(thrown: unknown): AttemptFailure {
+  if (thrown instanceof StepFailedError) return thrown.failure
+  if (thrown instanceof UnsendableError) return unsendable(thrown)
+  return failure('garbage', null, thrown instanceof Error ? thrown.message : String(thrown))
+}
+
+export type StepRequest = Omit<WholeRequest<object>, 'answer'>
+
+/** One request of a step, answered with JSON. Rejects with a StepFailedError, also for an error inside a 200. */
+export async function askJson(
+  context: StepContext,
+  transport: Transport,
+  call: Pick<Asked, 'endpoint'>,
+  request: StepRequest,
+): Promise<unknown> {
+  const answer = (bytes: Buffer): { readonly json: unknown } | AttemptFailure => {
+    const json = parseJson(bytes)
+    if (json === undefined) return garbage('not JSON', bytes)
+    const said = objectOf(json)?.['error'] ?? null
+    return said === null ? { json } : eventFailure(said)
+  }
+  return (await askInStep(context, transport, call, { ...request, answer })).json
+}
+
+/** One request of a step. Rejects with a StepFailedError. */
+export function askInStep<Result extends object>(
+  { signal, headers }: StepContext,
+  transport: Transport,
+  call: Pick<Asked, 'endpoint'>,
+  request: WholeRequest<Result>,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const fail = (found: AttemptFailure): void => reject(new StepFailedError(found))
+    const running = askWhole(transport, call, request, { headers, result: resolve, fail })
+    const abort = (): void => {
+      running.cancel()
+      fail(failure('cancelled', null, 'cancelled'))
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+}

@@ -1,0 +1,51 @@
+/**
+ * From here a body is put into one place as it comes: pieces kept to its end would have to be copied then, and outlive
+ * a collection of garbage or two.
+ */
+export const LARGE_BYTES = 262_144
+/** Small pieces are put together as often: a body of chunks of one byte would cost a hundred times its size. */
+const PIECES_MAX = 256
+
+/** A body that is read as a whole. */
+export class CollectedBody {
+  readonly #blocks: Buffer[] = []
+  #pieces: Buffer[] = []
+  #whole: Buffer | null = null
+  #bytes = 0
+  #placed = 0
+
+  /** `bytesTold`: the length that the headers tell; null where they do not. More than that may come all the same. */
+  constructor(bytesTold: number | null) {
+    if (bytesTold !== null && bytesTold >= LARGE_BYTES) this.#whole = Buffer.allocUnsafeSlow(bytesTold)
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(piece: Buffer): void {
+    if (this.#whole !== null && this.#placed === this.#bytes && this.#bytes + piece.length <= this.#whole.length) {
+      this.#whole.set(piece, this.#bytes)
+      this.#placed += piece.length
+    } else {
+      this.#pieces.push(piece)
+      if (this.#pieces.length >= PIECES_MAX) this.#join()
+    }
+    this.#bytes += piece.length
+  }
+
+  take(): Buffer {
+    const parts = [
+      ...(this.#whole === null ? [] : [this.#whole.subarray(0, this.#placed)]),
+      ...this.#blocks,
+      ...this.#pieces,
+    ]
+    const [first] = parts
+    return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
+  }
+
+  #join(): void {
+    this.#blocks.push(Buffer.concat(this.#pieces))
+    this.#pieces = []
+  }
+}

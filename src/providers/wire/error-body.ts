@@ -1,0 +1,34 @@
+import { jsonTextEnd } from '../../lib/json-text.ts'
+import { objectOf, parseJson, type RawJson } from './raw-json.ts'
+
+/** Of the body of an error status nothing beyond this is read. */
+export const ERROR_BYTES_MAX = 65_536
+const MESSAGE = /"(?:message|detail|msg|err_msg)"\s{0,8}:\s{0,8}"/
+
+/** An error inside a 200, as several providers send it. */
+export function isErrorBody(body: unknown): body is RawJson {
+  return (objectOf(body)?.['error'] ?? null) !== null
+}
+
+/**
+ * The body of an error status as parsed JSON, or undefined. One that was cut still tells the message that it begins:
+ * some repeat the whole prompt in it.
+ */
+export function parseErrorBody(bytes: Buffer): unknown {
+  if (bytes.length < ERROR_BYTES_MAX) return parseJson(bytes)
+  const cut = bytes.subarray(0, ERROR_BYTES_MAX)
+  const found = MESSAGE.exec(cut.toString('latin1'))
+  if (found === null) return undefined
+  const start = found.index + found[0].length
+  const end = jsonTextEnd(cut, start)
+  return { error: { message: spelledOut(cut.subarray(start, end === -1 ? cut.length : end)) } }
+}
+
+/** The inside of a JSON text, without an escape at its end that was cut. */
+function spelledOut(inside: Buffer): string {
+  for (let end = inside.length; end > Math.max(0, inside.length - 12); end -= 1) {
+    const text = parseJson(Buffer.concat([Buffer.from('"'), inside.subarray(0, end), Buffer.from('"')]))
+    if (typeof text === 'string') return text
+  }
+  return ''
+}

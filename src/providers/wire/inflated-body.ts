@@ -1,0 +1,80 @@
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  type BrotliDecompress,
+  type Gunzip,
+  type Inflate,
+} from 'node:zlib'
+
+const INFLATED_BYTES_MAX = 32 * 1_048_576
+
+/** After `end` or `fail` nothing follows. */
+export interface InflatedEvents {
+  /** false pauses until `resume`. */
+  data(bytes: Buffer): boolean
+  /** What `push` refused with false can be followed by more. */
+  drained(): void
+  end(): void
+  fail(detail: string): void
+}
+
+/** A body the upstream compressed although we asked for identity, inflated up to a bound (guarantees.md F28). */
+export class InflatedBody {
+  readonly #inflate: Gunzip | Inflate | BrotliDecompress
+  readonly #events: InflatedEvents
+  #bytes = 0
+  #over = false
+
+  private constructor(inflate: Gunzip | Inflate | BrotliDecompress, events: InflatedEvents) {
+    this.#events = events
+    this.#inflate = inflate
+    inflate.on('data', (chunk: Buffer) => this.#inflated(chunk))
+    inflate.on('drain', () => {
+      if (!this.#over) events.drained()
+    })
+    inflate.on('end', () => this.#finish(() => events.end()))
+    inflate.on('error', (error) => this.#finish(() => events.fail(error.message)))
+  }
+
+  /** null for an encoding nobody has heard of. */
+  static of(encoding: string, events: InflatedEvents): InflatedBody | null {
+    if (encoding === 'gzip') return new InflatedBody(createGunzip(), events)
+    if (encoding === 'deflate') return new InflatedBody(createInflate(), events)
+    return encoding === 'br' ? new InflatedBody(createBrotliDecompress(), events) : null
+  }
+
+  /** false: wait for `drained`. */
+  push(bytes: Buffer): boolean {
+    return this.#inflate.write(bytes)
+  }
+
+  end(): void {
+    this.#inflate.end()
+  }
+
+  resume(): void {
+    this.#inflate.resume()
+  }
+
+  /** Nothing more is wanted. */
+  destroy(): void {
+    this.#over = true
+    this.#inflate.destroy()
+  }
+
+  #inflated(chunk: Buffer): void {
+    if (this.#over) return
+    this.#bytes += chunk.length
+    if (this.#bytes > INFLATED_BYTES_MAX) {
+      this.#inflate.destroy()
+      this.#finish(() => this.#events.fail('the inflated answer is larger than 32 MiB'))
+    } else if (!this.#events.data(chunk)) this.#inflate.pause()
+  }
+
+  #finish(tell: () => void): void {
+    if (this.#over) return
+    this.#over = true
+    tell()
+  }
+}

@@ -1,0 +1,295 @@
+import { request, type Dispatcher } from 'undici'
+import type { Provider } from '../../catalog/catalog.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
+import { roomFor, type AnswerBudget, type AnswerHold } from '../answer-budget.ts'
+import { CollectedBody, LARGE_BYTES } from './collected-body.ts'
+import { patientAgent, publicConnector, upstreamLookup } from './guarded-lookup.ts'
+import { LiftedTexts } from './lifted-texts.ts'
+import type { UpstreamHeaders } from './transport.ts'
+
+/**
+ * Job HTTP stands beside `upstream/response.ts`, through which everything else is asked: a submission has a connection
+ * for itself and tells what was sent apart from what may have been; a job is asked with GET; both have limits that are
+ * no provider's settings, and no part of a stream or a relay attempt. What they share is the budget of whole answers.
+ */
+
+const CONNECT_MS = 3_000
+const REDIRECTS_MAX = 3
+const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** A poll answers at once; a provider that makes us wait longer is asked again. */
+const POLL_MS = 30_000
+/** Some providers hold a submission until the job has started. */
+const SUBMIT_MS = 120_000
+
+export interface JobRequest {
+  readonly provider: Provider
+  /** After the provider's base address. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** `sent` = some of the request may have left: whether it arrived is not known. */
+export type JobAnswer =
+  | {
+      readonly status: 'answered'
+      readonly code: number
+      readonly headers: UpstreamHeaders
+      readonly body: Buffer
+      /** What was lifted out of the body. */
+      readonly files: readonly (readonly Buffer[])[]
+    }
+  | { readonly status: 'failed'; readonly sent: boolean; readonly failure: AttemptFailure }
+
+/** What was opened to be read once. */
+export interface OpenedFile {
+  readonly mediaType: string | null
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+/** The few, long-lived exchanges of jobs: what was sent is told apart from what may have been. */
+export interface JobHttp {
+  /** What the node holds of whole answers. */
+  readonly answers: AnswerBudget
+  /**
+   * `lifts`: the answer may hold files in base64. Its caller holds them, and releases what they take of the budget;
+   * every other answer gives its room back when it has come.
+   */
+  post(
+    wish: JobRequest,
+    body: Buffer,
+    options: { readonly bytesMax: number; readonly lifts?: AnswerHold },
+  ): Promise<JobAnswer>
+  get(wish: JobRequest, options: { readonly bytesMax: number }): Promise<JobAnswer>
+  /**
+   * A file of the provider, or one that it names: by an address of its own or by any public one (guarantees.md 4 row
+   * 13). Throws.
+   */
+  open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile>
+  close(): Promise<void>
+}
+
+export function createJobHttp(ports: { readonly clock: Clock; readonly answers: AnswerBudget }): JobHttp {
+  return new UndiciJobHttp(ports)
+}
+
+class UndiciJobHttp implements JobHttp {
+  readonly answers: AnswerBudget
+  readonly #clock: Clock
+  readonly #plain = patientAgent({ timeout: CONNECT_MS, lookup: upstreamLookup })
+  readonly #guarded = patientAgent(publicConnector(CONNECT_MS))
+
+  constructor({ clock, answers }: { readonly clock: Clock; readonly answers: AnswerBudget }) {
+    this.#clock = clock
+    this.answers = answers
+  }
+
+  /**
+   * On a connection of its own: one that was kept may close just as the request leaves, and nobody could say whether it
+   * arrived.
+   */
+  async post(
+    wish: JobRequest,
+    body: Buffer,
+    { bytesMax, lifts }: { readonly bytesMax: number; readonly lifts?: AnswerHold },
+  ): Promise<JobAnswer> {
+    const agent = patientAgent(
+      { timeout: wish.provider.timeouts.connect * 1_000, lookup: upstreamLookup },
+      { connections: 1, pipelining: 1 },
+    )
+    try {
+      return await this.#exchange(agent, wish, { body, bytesMax, timeoutMs: SUBMIT_MS, lifts: lifts ?? null })
+    } finally {
+      await agent.destroy()
+    }
+  }
+
+  get(wish: JobRequest, { bytesMax }: { readonly bytesMax: number }): Promise<JobAnswer> {
+    return this.#exchange(this.#plain, wish, { body: null, bytesMax, timeoutMs: POLL_MS, lifts: null })
+  }
+
+  async open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile> {
+    const base = new URL(wish.provider.baseUrl)
+    let url = wish.url === null ? new URL(wish.provider.baseUrl + wish.path) : new URL(wish.url, base)
+    for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+      const own = url.host === base.host
+      if (url.protocol !== 'http:' && url.protocol !== 'https:')
+        throw new Error(`no files are fetched by ${url.protocol}`)
+      const { progress } = wish.provider.timeouts
+      const answer = await request(url, {
+        method: 'GET',
+        dispatcher: own ? this.#plain : this.#guarded,
+        signal: wish.signal,
+        // The provider's credentials go to the provider's own address alone.
+        headers: { accept: '*/*', 'accept-encoding': 'identity', ...(url.origin === base.origin ? wish.headers : {}) },
+        headersTimeout: progress * 1_000,
+        bodyTimeout: progress * 1_000,
+      })
+      // Without a listener the error of a body that is thrown away would end the process.
+      answer.body.on('error', () => undefined)
+      const { location } = answer.headers
+      if (answer.statusCode === 200) return { mediaType: mediaTypeOf(answer.headers), bytes: buffers(answer.body) }
+      answer.body.destroy()
+      if (!REDIRECT.has(answer.statusCode) || typeof location !== 'string')
+        throw new Error(`the file answered ${answer.statusCode}`)
+      url = new URL(location, url)
+    }
+    throw new Error(`the file has more than ${REDIRECTS_MAX} redirects`)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#plain.destroy(), this.#guarded.destroy()])
+  }
+
+  async #exchange(agent: Dispatcher, wish: JobRequest, options: ExchangeOptions): Promise<JobAnswer> {
+    const room = options.lifts ?? this.answers.hold()
+    try {
+      return await new Promise((resolve) =>
+        new Exchange(wish, options, { clock: this.#clock, room, resolve }).send(agent),
+      )
+    } finally {
+      if (options.lifts === null) room.release()
+    }
+  }
+}
+
+function mediaTypeOf(headers: UpstreamHeaders): string | null {
+  const type = headers['content-type']
+  return typeof type === 'string' ? (type.split(';', 1)[0]?.trim().toLowerCase() ?? null) : null
+}
+
+async function* buffers(body: AsyncIterable<unknown>): AsyncIterable<Buffer> {
+  // The body of a response yields Buffers.
+  for await (const chunk of body) yield Buffer.from(chunk as Uint8Array)
+}
+
+interface ExchangeOptions {
+  readonly body: Buffer | null
+  readonly bytesMax: number
+  readonly timeoutMs: number
+  readonly lifts: AnswerHold | null
+}
+
+interface ExchangePorts {
+  readonly clock: Clock
+  readonly room: AnswerHold
+  readonly resolve: (answer: JobAnswer) => void
+}
+
+/** One request with its whole answer. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #wish: JobRequest
+  readonly #options: ExchangeOptions
+  readonly #ports: ExchangePorts
+  readonly #body = new CollectedBody(null)
+  readonly #lifted = new LiftedTexts()
+  #bytes = 0
+  #code = 0
+  #headers: UpstreamHeaders = {}
+  #controller: Dispatcher.DispatchController | null = null
+  #stopTimer = (): void => undefined
+  #over = false
+
+  constructor(wish: JobRequest, options: ExchangeOptions, ports: ExchangePorts) {
+    this.#wish = wish
+    this.#options = options
+    this.#ports = ports
+  }
+
+  send(agent: Dispatcher): void {
+    const { provider, path, headers, signal } = this.#wish
+    const { body } = this.#options
+    this.#startTimer()
+    signal.addEventListener('abort', this.#onAbort)
+    if (signal.aborted) return this.#onAbort()
+    const url = new URL(provider.baseUrl + path)
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: body === null ? 'GET' : 'POST',
+        body,
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      this,
+    )
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('cancelled'))
+  }
+
+  onResponseStart(_controller: unknown, code: number, headers: UpstreamHeaders): void {
+    this.#code = code
+    this.#headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#over) return
+    const { bytesMax, lifts } = this.#options
+    this.#bytes += piece.length
+    if (lifts === null) this.#body.add(piece)
+    else this.#lifted.push(piece)
+    if (this.#bytes > bytesMax || this.#lifted.isExcessive)
+      this.#fail('too_large', `the answer is larger than ${bytesMax} bytes`)
+    else if (this.#bytes >= LARGE_BYTES) this.#takeRoom(controller)
+  }
+
+  onResponseEnd(): void {
+    const { lifts } = this.#options
+    this.#finish({
+      status: 'answered',
+      code: this.#code,
+      headers: this.#headers,
+      body: lifts === null ? this.#body.take() : this.#lifted.rest(),
+      files: this.#lifted.files,
+    })
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#fail(this.#code === 0 ? 'connect' : 'cut', error.message)
+  }
+
+  /** While the socket waits for room in the budget, the time is not the provider's. */
+  #takeRoom(controller: Dispatcher.DispatchController): void {
+    const { room } = this.#ports
+    if (this.#bytes <= room.bytes) return
+    const goOn = (): void => {
+      if (this.#over) return
+      this.#startTimer()
+      controller.resume()
+    }
+    // Another answer has just ended, inside the parser of its socket: no other socket may go on before that returns.
+    if (room.reach(roomFor(this.#bytes), () => setImmediate(goOn))) return
+    this.#stopTimer()
+    controller.pause()
+  }
+
+  #startTimer(): void {
+    this.#stopTimer = this.#ports.clock.after(this.#options.timeoutMs, () => this.#fail('timeout', 'no answer in time'))
+  }
+
+  readonly #onAbort = (): void => this.#fail('cancelled', 'cancelled')
+
+  #fail(reason: AttemptFailure['reason'], detail: string): void {
+    this.#finish({ status: 'failed', sent: this.#controller !== null, failure: failure(reason, null, detail) })
+    this.#controller?.abort(new Error(detail))
+  }
+
+  #finish(answer: JobAnswer): void {
+    if (this.#over) return
+    this.#over = true
+    this.#stopTimer()
+    this.#wish.signal.removeEventListener('abort', this.#onAbort)
+    this.#ports.resolve(answer)
+  }
+}

@@ -1,0 +1,138 @@
+import { jsonTextEnd } from '../../lib/json-text.ts'
+import { CollectedBody } from './collected-body.ts'
+
+const QUOTE = 34
+const BACKSLASH = 92
+/** A text as long as this that begins in base64 is a file: every other text has a space or a colon by then. */
+const BASE64_CHARS_MIN = 64
+const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/gs
+/** The begin of one, at the end of a piece. */
+const CUT_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/
+const ESCAPE_CHARS = 6
+const NO_BASE64 = /[^\w+/-]/g
+/** Bytes around the files, and files; no honest answer has as many. */
+const REST_BYTES_MAX = 1_048_576
+const FILES_MAX = 16
+
+/**
+ * JSON with files in base64, read as it comes: each file is decoded piece by piece, and a list of one number, its place
+ * in `files`, stands for it in the rest. 256 MB of them parsed at once would hold up everybody else for seconds.
+ */
+export class LiftedTexts {
+  readonly #rest = new CollectedBody(null)
+  readonly #files: Buffer[][] = []
+  #at: 'outside' | 'head' | 'text' | 'file' = 'outside'
+  /** The next byte belongs to an escape that the piece before has begun. */
+  #isEscaped = false
+  /** Of a text whose kind is not known yet, with its quote. */
+  #head: Buffer = Buffer.alloc(0)
+  #file = new Base64File()
+
+  /** There is more beside the files, or there are more of them, than an answer may have. */
+  get isExcessive(): boolean {
+    return this.#rest.bytes > REST_BYTES_MAX || this.#files.length > FILES_MAX
+  }
+
+  get files(): readonly (readonly Buffer[])[] {
+    return this.#files
+  }
+
+  push(piece: Buffer): void {
+    for (let at = 0; at < piece.length;) at = this.#at === 'outside' ? this.#outside(piece, at) : this.#text(piece, at)
+  }
+
+  /** The JSON around the files. */
+  rest(): Buffer {
+    this.#rest.add(this.#head)
+    this.#head = Buffer.alloc(0)
+    return this.#rest.take()
+  }
+
+  #outside(piece: Buffer, start: number): number {
+    const quote = piece.indexOf(QUOTE, start)
+    this.#rest.add(piece.subarray(start, quote === -1 ? piece.length : quote))
+    if (quote === -1) return piece.length
+    this.#at = 'head'
+    this.#head = piece.subarray(quote, quote + 1)
+    return quote + 1
+  }
+
+  /** Answers where the text ends in this piece, or the piece itself. */
+  #text(piece: Buffer, start: number): number {
+    const from = this.#isEscaped ? start + 1 : start
+    const quote = jsonTextEnd(piece, from)
+    const end = quote === -1 ? piece.length : quote
+    this.#isEscaped = quote === -1 && endsInEscape(piece, from)
+    this.#take(piece.subarray(start, end), quote !== -1)
+    return quote === -1 ? end : quote + 1
+  }
+
+  #take(bytes: Buffer, isLast: boolean): void {
+    if (this.#at === 'head') {
+      this.#head = Buffer.concat([this.#head, bytes])
+      if (this.#head.length > BASE64_CHARS_MIN) this.#known()
+    } else if (this.#at === 'file') this.#keep(this.#file.push(bytes))
+    else this.#rest.add(bytes)
+    if (!isLast) return
+    if (this.#at === 'file') this.#keep(this.#file.end())
+    else this.#rest.add(Buffer.concat([this.#head, Buffer.of(QUOTE)]))
+    this.#head = Buffer.alloc(0)
+    this.#at = 'outside'
+  }
+
+  /** So much of a text has come that its kind is seen. */
+  #known(): void {
+    const inside = this.#head.subarray(1)
+    if (inside.subarray(0, BASE64_CHARS_MIN).every((byte) => BASE64.has(byte))) {
+      this.#at = 'file'
+      this.#rest.add(Buffer.from(`[${this.#files.length}]`))
+      this.#files.push([])
+      this.#file = new Base64File()
+      this.#keep(this.#file.push(inside))
+    } else {
+      this.#at = 'text'
+      this.#rest.add(this.#head)
+    }
+    this.#head = Buffer.alloc(0)
+  }
+
+  #keep(bytes: Buffer): void {
+    if (bytes.length > 0) this.#files.at(-1)?.push(bytes)
+  }
+}
+
+/** Whether the last byte of a text's piece is a backslash that begins an escape. */
+function endsInEscape(piece: Buffer, start: number): boolean {
+  let at = piece.length
+  while (at > start && piece[at - 1] === BACKSLASH) at -= 1
+  return (piece.length - at) % 2 === 1
+}
+
+/** Decodes the inside of a JSON text in base64 as it comes. */
+class Base64File {
+  #escape = ''
+  /** Fewer than make bytes. */
+  #letters = ''
+
+  push(bytes: Buffer): Buffer {
+    let text = this.#escape + bytes.toString('latin1')
+    this.#escape = CUT_ESCAPE.exec(text.slice(-ESCAPE_CHARS))?.[0] ?? ''
+    text = text.slice(0, text.length - this.#escape.length)
+    if (text.includes('\\')) text = text.replaceAll(ESCAPE, unescaped)
+    const letters = this.#letters + text.replaceAll(NO_BASE64, '')
+    const whole = letters.length - (letters.length % 4)
+    this.#letters = letters.slice(whole)
+    return Buffer.from(letters.slice(0, whole), 'base64')
+  }
+
+  end(): Buffer {
+    return Buffer.from(this.#letters, 'base64')
+  }
+}
+
+/** Of the letters of base64 only `/` has a short escape; the others stand for blanks. */
+function unescaped(_escape: string, code: string | undefined, sign: string | undefined): string {
+  if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
+  return sign === '/' ? sign : ''
+}

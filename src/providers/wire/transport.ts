@@ -1,0 +1,277 @@
+import type { Agent, Dispatcher } from 'undici'
+import type { Provider } from '../../catalog/catalog.ts'
+import { Bag, type BagItem } from '../../lib/bag.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
+import { AnswerBudget } from '../answer-budget.ts'
+import { patientAgent, upstreamLookup } from './guarded-lookup.ts'
+import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
+
+const CONNECTIONS_MAX = 2_048
+const TICK_MS = 250
+
+/** Header names in lower case. */
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** What comes back of a request, never before `send` has returned. After `ended` or `failed` nothing follows. */
+export interface ResponseEvents {
+  headers(status: number, headers: UpstreamHeaders): void
+  /** false pauses the socket until `resume`. */
+  data(bytes: Buffer): boolean
+  /** The body ended as its framing said it would. */
+  ended(): void
+  failed(failure: AttemptFailure): void
+}
+
+/** A request as it is sent. */
+export interface HttpRequest {
+  readonly provider: Provider
+  /** After the provider's base address, such as `/chat/completions`. */
+  readonly path: string
+  readonly body: Buffer
+  readonly headers: Readonly<Record<string, string>>
+  readonly streaming: boolean
+}
+
+interface Address {
+  readonly origin: string
+  readonly path: string
+}
+
+/** A request that was sent. */
+export interface SentRequest {
+  cancel(): void
+  resume(): void
+  /**
+   * The answer is complete: no more events, and the rest of the body only has a moment to end before its connection is
+   * closed.
+   */
+  release(): void
+  /** A parsed event arrived: bytes alone are no progress, a drip would never end (guarantees.md F23). */
+  progressed(): void
+}
+
+export interface Transport {
+  /** For answers that are read as a whole. */
+  readonly answers: AnswerBudget
+  send(request: HttpRequest, events: ResponseEvents): SentRequest
+  close(): Promise<void>
+}
+
+/** How long the rest of a complete answer's body is waited for, so that its connection can be used again. */
+const RELEASE_MS = 1_000
+/** First byte of a non-streaming answer may take as long as the answer (guarantees.md 5). */
+const FIRST_BYTE_PLAIN_SECONDS = 300
+
+export function createTransport({
+  clock,
+  answers = new AnswerBudget(),
+}: {
+  readonly clock: Clock
+  readonly answers?: AnswerBudget
+}): Transport {
+  return new HttpTransport(clock, answers)
+}
+
+class HttpTransport implements Transport {
+  readonly answers: AnswerBudget
+  readonly #clock: Clock
+  readonly #agents = new Map<number, Agent>()
+  readonly #running = new Bag<UndiciRequest>()
+  readonly #addresses = new Map<string, Address>()
+  #ticking = false
+
+  constructor(clock: Clock, answers: AnswerBudget) {
+    this.#clock = clock
+    this.answers = answers
+  }
+
+  send(request: HttpRequest, events: ResponseEvents): SentRequest {
+    const sent = new UndiciRequest(request, events, this.#clock, (ended) => this.#running.delete(ended))
+    this.#running.add(sent)
+    if (!this.#ticking) this.#tick()
+    const { origin, path } = this.#address(request.provider.baseUrl)
+    const options: Dispatcher.DispatchOptions = {
+      origin,
+      path: path + request.path,
+      method: 'POST',
+      body: request.body,
+      headers: {
+        'content-type': 'application/json',
+        accept: request.streaming ? 'text/event-stream' : 'application/json',
+        'accept-encoding': 'identity',
+        ...request.headers,
+      },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    }
+    sent.dispatch(this.#agent(request.provider.timeouts.connect), options)
+    return sent
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
+  }
+
+  /** A base address is parsed once; there are as many as the catalogue has ever held. */
+  #address(baseUrl: string): Address {
+    let address = this.#addresses.get(baseUrl)
+    if (address === undefined) {
+      const { origin, pathname } = new URL(baseUrl)
+      address = { origin, path: pathname === '/' ? '' : pathname }
+      this.#addresses.set(baseUrl, address)
+    }
+    return address
+  }
+
+  /** Connect limits belong to a connection pool, so providers with the same limit share one. */
+  #agent(connectSeconds: number): Agent {
+    let agent = this.#agents.get(connectSeconds)
+    if (agent === undefined) {
+      agent = patientAgent(
+        { timeout: connectSeconds * 1_000, lookup: upstreamLookup },
+        { connections: CONNECTIONS_MAX, pipelining: 1, keepAliveTimeout: 30_000 },
+      )
+      this.#agents.set(connectSeconds, agent)
+    }
+    return agent
+  }
+
+  /** One timer watches every request. A timer for each would cost more than everything else that is kept of it. */
+  #tick(): void {
+    this.#ticking = true
+    this.#clock.after(TICK_MS, () => {
+      const now = this.#clock.monotonic()
+      for (const sent of this.#running) sent.check(now)
+      if (this.#running.size > 0) this.#tick()
+      else this.#ticking = false
+    })
+  }
+}
+
+class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem {
+  bagPlace = 0
+  readonly #request: HttpRequest
+  readonly #events: ResponseEvents
+  readonly #clock: Clock
+  readonly #forget: (sent: UndiciRequest) => void
+  readonly #startedMs: number
+  #controller: Dispatcher.DispatchController | null = null
+  #over = false
+  #releasedMs: number | null = null
+  #answered = false
+  #paused = false
+  #progressMs: number
+
+  constructor(request: HttpRequest, events: ResponseEvents, clock: Clock, forget: (sent: UndiciRequest) => void) {
+    this.#request = request
+    this.#events = events
+    this.#clock = clock
+    this.#forget = forget
+    this.#startedMs = clock.monotonic()
+    this.#progressMs = this.#startedMs
+  }
+
+  /** Sends. What goes wrong at once is told after `send` has returned. */
+  dispatch(agent: Agent, options: Dispatcher.DispatchOptions): void {
+    try {
+      agent.dispatch(options, this)
+    } catch (thrown) {
+      this.onResponseError(null, thrown instanceof Error ? thrown : new Error(String(thrown)))
+    }
+  }
+
+  cancel(): void {
+    if (this.#over) return
+    this.#finish()
+    this.#controller?.abort(new Error('cancelled'))
+  }
+
+  release(): void {
+    if (this.#over) return
+    this.#releasedMs = this.#clock.monotonic()
+    this.resume()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#progressMs = this.#clock.monotonic()
+    this.#controller?.resume()
+  }
+
+  progressed(): void {
+    this.#progressMs = this.#clock.monotonic()
+  }
+
+  /** Ends the request when one of its limits is over. A client that pauses us does not count against the provider. */
+  check(nowMs: number): void {
+    if (this.#over) return
+    if (this.#releasedMs !== null) {
+      if (nowMs - this.#releasedMs > RELEASE_MS) this.cancel()
+      return
+    }
+    const { timeouts } = this.#request.provider
+    const firstByte =
+      this.#request.streaming || timeouts.first_byte !== PROVIDER_TIMEOUTS.first_byte
+        ? timeouts.first_byte
+        : FIRST_BYTE_PLAIN_SECONDS
+    if (nowMs - this.#startedMs > timeouts.total * 1_000) this.#break('timeout', 'total time is over')
+    else if (!this.#answered && nowMs - this.#startedMs > firstByte * 1_000)
+      this.#break('timeout', 'no first byte in time')
+    else if (this.#answered && !this.#paused && nowMs - this.#progressMs > timeouts.progress * 1_000)
+      this.#break('stall', 'no progress in time')
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('cancelled'))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
+    if (this.#over || status < 200) return
+    this.#answered = true
+    this.#progressMs = this.#clock.monotonic()
+    this.#events.headers(status, headers)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over || this.#releasedMs !== null) return
+    if (this.#events.data(chunk) || this.#over) return
+    this.#paused = true
+    controller.pause()
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    this.#finish()
+    if (this.#releasedMs === null) this.#events.ended()
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#over) return
+    this.#finish()
+    if (this.#releasedMs !== null) return
+    const found = failure(this.#answered ? 'cut' : 'connect', null, error.message)
+    if (this.#controller !== null) this.#events.failed(found)
+    // Refused before it was on its way, so within `send`: told when that has returned.
+    else queueMicrotask(() => this.#events.failed(found))
+  }
+
+  #break(reason: 'timeout' | 'stall', detail: string): void {
+    this.#finish()
+    this.#controller?.abort(new Error(detail))
+    this.#events.failed(failure(reason, null, detail))
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#forget(this)
+  }
+}
+
+/** One header of an answer as text. */
+export function headerOf(headers: UpstreamHeaders, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' || value === undefined ? value : value.join(', ')
+}

@@ -1,0 +1,183 @@
+import type { Provider } from '../../catalog/catalog.ts'
+import type { AttemptFailure, RedactedFailure } from '../ports/attempt-failure.ts'
+import { excerptOf } from './excerpt.ts'
+import { objectOf, textOf } from './raw-json.ts'
+import { headerOf, type UpstreamHeaders } from './transport.ts'
+
+const MESSAGE_LENGTH_MAX = 500
+/**
+ * Of a message this much is searched for secrets: their expressions may take the square of it, and more than the 500
+ * that are told is never needed.
+ */
+const REDACTED_LENGTH_MAX = 2_000
+/** Of a message this much is searched for what was refused: a prompt that it repeats may stand before. */
+const SAID_LENGTH_MAX = 65_536
+const RETRY_AFTER_MAX_SECONDS = 60
+const REDACTED = '[redacted]'
+const DETAIL_LENGTH_MAX = 2_000
+/** A shorter one may be a part of any word. */
+const SECRET_LENGTH_MIN = 8
+const CONTEXT =
+  /maximum (context|prompt) length|context[ _-]?(length|window|limit)|too[ _]many[ _]((input|prompt)[ _])?tokens|(prompt|input) is too long|input[ _]tokens?[ _](limit[ _])?exceeded|input token count|range of input length|prompt exceeds max length|reduce the length/i
+/** What was asked for is too much, not what was said: Cohere's "too many tokens: max tokens must be less than …". */
+const MAX_TOKENS = /max[ _]tokens must be/i
+const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
+/** How providers say it of a picture or a video. */
+const FLAGGED = /nsfw|flagged|sensitive|prohibited|inappropriate|safety|violat/i
+const CREDENTIALS =
+  /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
+/** Keys, organisations, projects and addresses: whatever could name the operator's account. */
+const SECRETS = [
+  /\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g,
+  /\bBearer\s+\S+/gi,
+  /\bAIza[\w-]{10,}/g,
+  /https?:\/\/\S+/g,
+  /[\w.+-]+@[\w-]+\.[\w.]+/g,
+  /\barn:aws[\w-]*:\S+/g,
+  /\b(AKIA|ASIA)[A-Z0-9]{12,}/g,
+  /\b\d{12}\b/g,
+  /\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?/g,
+  /\bprojects\/[\w:.-]+/gi,
+  /\bproject(_number|_id)?\s*(?:[:=]\s*)?'?\d{6,}'?/gi,
+  /\bserviceAccounts?[/:][\w@.:-]+/gi,
+  // Whatever else is long and looks drawn by chance.
+  /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?![\w-])/g,
+]
+
+/** An error answer of any OpenAI dialect (wire.md 7.4). `body` is parsed JSON, or undefined. */
+export function upstreamFailure(
+  status: number,
+  body: unknown,
+  headers: UpstreamHeaders,
+  nowMs: number,
+): AttemptFailure {
+  const error = errorObject(body)
+  const message = error.message
+  const refusal = refusalOf(status, `${error.code} ${error.type} ${message}`)
+  const isRequestFault = status === 400 || status === 413 || status === 422
+  return {
+    reason: 'status',
+    status: refusal === 'context_length' && status < 500 ? 400 : status,
+    publicMessage: isRequestFault && refusal !== 'credentials' ? quoted(message) : null,
+    said: quoted(message),
+    quotes: true,
+    refusal,
+    retryAfterSeconds: retryAfter(headerOf(headers, 'retry-after'), nowMs),
+    detail: `${status} ${excerptOf(body, DETAIL_LENGTH_MAX)}`.slice(0, DETAIL_LENGTH_MAX),
+  }
+}
+
+/** An error object inside a 200: the code it names if that is a status, else 502. */
+export function eventFailure(raw: unknown): AttemptFailure {
+  const error = errorObject({ error: raw })
+  const code = Number(error.code)
+  return {
+    reason: 'error_event',
+    status: Number.isSafeInteger(code) && code >= 400 && code <= 599 ? code : 502,
+    publicMessage: null,
+    said: quoted(error.message),
+    quotes: true,
+    refusal: refusalOf(502, `${error.code} ${error.type} ${error.message}`),
+    retryAfterSeconds: null,
+    detail: raw === undefined ? 'error event' : excerptOf(raw, DETAIL_LENGTH_MAX),
+  }
+}
+
+/**
+ * A job that the provider took and then failed: what its moderation refused is the client's to know, all else is not.
+ */
+export function jobFailure(raw: unknown): AttemptFailure {
+  const found = eventFailure(raw)
+  const { message, code } = errorObject({ error: raw })
+  if (found.refusal !== 'moderation' && !FLAGGED.test(`${code} ${message}`)) return found
+  return {
+    ...found,
+    status: 400,
+    refusal: 'moderation',
+    publicMessage: quoted(message) ?? 'The prompt was rejected by the provider',
+  }
+}
+
+function errorObject(body: unknown): { readonly message: string; readonly code: string; readonly type: string } {
+  const outer = objectOf(Array.isArray(body) ? body[0] : body)
+  const inner = objectOf(outer?.['error']) ?? outer
+  const message =
+    textOf(inner?.['message']) ?? textOf(outer?.['error']) ?? textOf(inner?.['detail']) ?? textOf(inner?.['msg']) ?? ''
+  const code = inner?.['code'] ?? inner?.['status'] ?? ''
+  return {
+    message: cut(message),
+    code: typeof code === 'string' || typeof code === 'number' ? cut(String(code)) : '',
+    type: cut(textOf(inner?.['type']) ?? ''),
+  }
+}
+
+function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
+  if (status === 401 || CREDENTIALS.test(said)) return 'credentials'
+  // Too many tokens in a minute say nothing of this prompt.
+  if (status !== 429 && CONTEXT.test(said) && !MAX_TOKENS.test(said)) return 'context_length'
+  return MODERATION.test(said) ? 'moderation' : null
+}
+
+function cut(text: string): string {
+  return text.slice(0, SAID_LENGTH_MAX)
+}
+
+/** As much of the message as `withoutSecretsOf` looks at; null where nothing of it is left. */
+function quoted(message: string): string | null {
+  const words = wholeWords(message)
+  return words === '' ? null : words
+}
+
+/** The beginning of a text, without the word that the cut goes through: a part of a secret is not recognised. */
+function wholeWords(text: string): string {
+  if (text.length <= REDACTED_LENGTH_MAX) return text
+  let end = REDACTED_LENGTH_MAX
+  while (end > 0 && isPartOfWord(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(0, end)
+}
+
+/** Secrets are printable ASCII. */
+function isPartOfWord(code: number): boolean {
+  return code > 0x20 && code < 0x7f
+}
+
+/**
+ * Takes out the provider's own settings, its keys, whatever they look like, and where it is; then, of the upstream's
+ * own words, whatever looks like a secret; and cuts them to what a client is told. In this order: an expression that
+ * fits the middle of a key would leave its ends.
+ */
+export function withoutSecretsOf(
+  provider: Pick<Provider, 'apiKeys' | 'baseUrl'>,
+  failure: AttemptFailure,
+): RedactedFailure {
+  const secrets = secretsOf(provider)
+  const clean = (text: string | null): string | null => {
+    if (text === null) return null
+    let rest = text
+    for (const secret of secrets) rest = rest.replaceAll(secret, REDACTED)
+    if (failure.quotes === true) for (const pattern of SECRETS) rest = rest.replaceAll(pattern, REDACTED)
+    return rest.slice(0, MESSAGE_LENGTH_MAX)
+  }
+  return { ...failure, publicMessage: clean(failure.publicMessage), said: clean(failure.said), redacted: true }
+}
+
+/** The longest first: one may be a part of another. */
+function secretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>): readonly string[] {
+  // Some keys are a list, such as a pair and a region.
+  const keys = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':'))]
+  const known = [
+    ...keys,
+    ...keys.map(encodeURIComponent),
+    ...(URL.canParse(baseUrl) ? [new URL(baseUrl).host, new URL(baseUrl).hostname] : []),
+  ]
+  return [...new Set(known)]
+    .filter(({ length }) => length >= SECRET_LENGTH_MIN)
+    .toSorted((left, right) => right.length - left.length)
+}
+
+/** Seconds or a date, at most a minute. */
+function retryAfter(value: string | undefined, nowMs: number): number | null {
+  if (value === undefined) return null
+  const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1_000
+  return Number.isFinite(seconds) ? Math.min(RETRY_AFTER_MAX_SECONDS, Math.max(0, Math.ceil(seconds))) : null
+}

@@ -1,0 +1,217 @@
+import { ErrorBody } from '../cabinet/session-contract.ts'
+import { ERRORS, errorTypeOf } from '../errors.ts'
+import type { Fields, JsonSchema, ObjectSchema } from '../schema.ts'
+import type { WireRoute } from '../wire-route.ts'
+import { errorsOf, nameOf, wireRouteOf, type ServedRoute } from './route-table.ts'
+import { SCHEMA_NAMES } from './schema-names.ts'
+
+/** As far as it is made here; the whole is JSON. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: Tag; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: Readonly<Record<string, unknown>> & { readonly schemas: Readonly<Record<string, unknown>> }
+}
+
+export interface Operation {
+  readonly tags: readonly Tag[]
+  readonly summary: string
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, Answer>>
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly description?: string
+  readonly schema: unknown
+  readonly example?: unknown
+}
+
+type Content = Readonly<Record<string, { readonly schema: unknown; readonly example?: unknown }>>
+
+export interface Answer {
+  readonly description: string
+  readonly content?: Content
+  /** Of an error: `metadata.error_type`. */
+  readonly 'x-error-types'?: readonly string[]
+}
+
+type Tag = (typeof TAGS)[number]['name']
+const TAGS = [
+  { name: 'api', description: 'What customers’ programs call, with an API key.' },
+  { name: 'service', description: 'What balancers and monitors call.' },
+  { name: 'cabinet', description: 'What the console of customers calls, with a session.' },
+  { name: 'playground', description: 'The API under a session of the console, for one of its keys.' },
+  { name: 'admin', description: 'What operators call, with the admin token or an administrator’s session.' },
+] as const
+
+const JSON_TYPE = 'application/json'
+
+/** The document of the routes that a server has, from the rows of their contracts. */
+export function openApiDocument(routes: readonly ServedRoute[], version: string): OpenApiDocument {
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const route of routes) {
+    const row = wireRouteOf(route)
+    if (row === undefined) continue
+    const path = route.path.replaceAll(/[:*](\w+)/g, '{$1}')
+    const operations = (paths[path] ??= {})
+    operations[route.method.toLowerCase()] = operationOf(route, row)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tollgate',
+      version,
+      description:
+        'Amounts are RUB numbers with at most six decimals, times are ISO 8601 in UTC. A model’s id has a slash, which stays in the path.',
+    },
+    servers: [{ url: '/' }],
+    tags: TAGS,
+    paths,
+    components: {
+      schemas: Object.fromEntries([...SCHEMA_NAMES].map(([schema, name]) => [name, inner(schema)])),
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key: `sk-tg-…`.' },
+        admin: { type: 'http', scheme: 'bearer', description: 'The admin token.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'tg_sid', description: 'A session of the console.' },
+      },
+    },
+  }
+}
+
+function operationOf(route: ServedRoute, row: WireRoute): Operation {
+  const body = route.body === 'none' ? undefined : row.body
+  return {
+    tags: [tagOf(route)],
+    summary: row.summary,
+    operationId: nameOf(route)
+      .replaceAll(/[^A-Za-z0-9]+/g, '_')
+      .toLowerCase(),
+    security: securityOf(route),
+    parameters: parametersOf(route, row),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              [JSON_TYPE]: {
+                schema: referred(body),
+                ...(row.example?.body === undefined ? {} : { example: row.example.body }),
+              },
+              ...(route.body === 'json-or-multipart' ? { 'multipart/form-data': { schema: referred(body) } } : {}),
+            },
+          },
+        }),
+    responses: { ...successes(row), ...failures(route, row) },
+  }
+}
+
+function tagOf({ path, plane }: ServedRoute): Tag {
+  if (plane === 'playground') return 'playground'
+  if (path.startsWith('/admin/')) return 'admin'
+  if (path.startsWith('/cabinet/')) return 'cabinet'
+  return path.startsWith('/v1/') ? 'api' : 'service'
+}
+
+function securityOf({ plane }: ServedRoute): Operation['security'] {
+  switch (plane) {
+    case 'open':
+    case 'token':
+      return []
+    case 'key':
+      return [{ key: [] }]
+    case 'session':
+    case 'playground':
+      return [{ session: [] }]
+    case 'admin':
+      return [{ admin: [] }, { session: [] }]
+  }
+}
+
+function parametersOf({ path, plane }: ServedRoute, { query, example }: WireRoute): readonly Parameter[] {
+  const inPath = [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']): Parameter => {
+    const value = example?.path?.[name]
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+      ...(value === undefined ? {} : { example: value }),
+    }
+  })
+  const key: Parameter = {
+    name: 'X-Tollgate-Key-Id',
+    in: 'header',
+    required: true,
+    description: 'The key of the account that the request is charged and limited by.',
+    schema: { type: 'string' },
+  }
+  return [...inPath, ...queryOf(query, example?.query ?? {}), ...(plane === 'playground' ? [key] : [])]
+}
+
+function queryOf(
+  query: ObjectSchema<Fields> | undefined,
+  values: Readonly<Record<string, string>>,
+): readonly Parameter[] {
+  return Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: query?.required?.includes(name) ?? false,
+    ...(description === undefined ? {} : { description }),
+    schema: inner(schema),
+    ...(values[name] === undefined ? {} : { example: values[name] }),
+  }))
+}
+
+function successes({ answer, status = 200, alsoStatus, summary }: WireRoute): Readonly<Record<string, Answer>> {
+  const made: Answer =
+    'media' in answer
+      ? { description: summary, ...(status === 302 ? {} : { content: { [answer.media]: { schema: {} } } }) }
+      : { description: summary, content: { [JSON_TYPE]: { schema: referred(answer) } } }
+  return { [status]: made, ...(alsoStatus === undefined ? {} : { [alsoStatus]: made }) }
+}
+
+function failures(route: ServedRoute, row: WireRoute): Readonly<Record<string, Answer>> {
+  const byStatus = Map.groupBy(errorsOf(route, row), (name) => ERRORS[name].status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, names]) => {
+      const types = names.map(errorTypeOf)
+      return [
+        status,
+        {
+          description: types.join(', '),
+          content: { [JSON_TYPE]: { schema: referred(ErrorBody) } },
+          'x-error-types': types,
+        },
+      ]
+    }),
+  )
+}
+
+/** A schema that has a name stands once, under it. */
+function referred(schema: JsonSchema): unknown {
+  const name = SCHEMA_NAMES.get(schema)
+  return name === undefined ? inner(schema) : { $ref: `#/components/schemas/${name}` }
+}
+
+function inner(schema: JsonSchema): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]: [string, unknown]) => [keyword, ruleOf(keyword, value)]),
+  )
+}
+
+function ruleOf(keyword: string, value: unknown): unknown {
+  if (Array.isArray(value)) return keyword === 'anyOf' ? value.map(referred) : value
+  if (typeof value !== 'object' || value === null) return value
+  if (keyword === 'properties')
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, referred(schema)]))
+  return keyword === 'const' ? value : referred(value)
+}

@@ -1,0 +1,370 @@
+import {
+  Alive,
+  Balance,
+  Credits,
+  Health,
+  HistoryQuery,
+  IdQuery,
+  IndexQuery,
+  KeyRecord,
+  Log,
+  LogQuery,
+  ModelCount,
+  ModelEndpoints,
+  ModelFilterQuery,
+  ModelList,
+  ModelQuery,
+  ModelRecord,
+  OneModel,
+  Providers,
+  Ready,
+  ResponseQuery,
+  StreamCancelled,
+  StreamQuery,
+  VideoContentQuery,
+  VideoDeleted,
+  VideoHistory,
+  VideoRecord,
+} from '../endpoints/contract.ts'
+import { KIND_LISTS } from '../endpoints/model-list.ts'
+import type { ErrorName } from '../errors.ts'
+import { ChatAnswer, ChatBody } from '../kinds/chat/schema.ts'
+import { CompletionsAnswer, CompletionsBody } from '../kinds/completions/schema.ts'
+import { EmbeddingsAnswer, EmbeddingsBody } from '../kinds/embeddings/schema.ts'
+import { ImagesAnswer, ImagesBody } from '../kinds/images/schema.ts'
+import { RerankAnswer, RerankBody } from '../kinds/rerank/schema.ts'
+import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
+import { SpeechBody } from '../kinds/speech/schema.ts'
+import { TranscriptionAnswer, TranscriptionBody } from '../kinds/transcription/schema.ts'
+import { VideoBody } from '../kinds/video/schema.ts'
+import { anything, flag, object, only, open, text } from '../schema.ts'
+import type { WireRoute } from '../wire-route.ts'
+
+const TEXT: readonly ErrorName[] = [
+  'missing_model',
+  'invalid_input',
+  'invalid_base64',
+  'token_limit_exceeded',
+  'content_filtered',
+  'empty_response',
+]
+const CHAT: readonly ErrorName[] = [
+  ...TEXT,
+  'missing_messages',
+  'invalid_message_format',
+  'invalid_message_role',
+  'invalid_response_format',
+]
+const IMAGES: WireRoute = {
+  summary: 'Draws images. There may be fewer than asked for; only those are charged.',
+  body: ImagesBody,
+  answer: ImagesAnswer,
+  errors: [
+    'missing_model',
+    'missing_prompt',
+    'prompt_too_long',
+    'invalid_response_format',
+    'streaming_not_supported',
+    'invalid_input',
+    'content_filtered',
+    'empty_response',
+  ],
+  example: { body: { model: 'sandbox/image', prompt: 'A lake at dawn', size: '1024x1024' } },
+}
+const SOUND: readonly ErrorName[] = [
+  'missing_model',
+  'missing_input',
+  'file_upload_error',
+  'content_filtered',
+  'invalid_base64',
+  'invalid_response_format',
+  'invalid_input',
+  'streaming_not_supported',
+  'empty_response',
+]
+/** A tenth of a second of silence. */
+const WAV = `UklGRmQGAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YUAG${'A'.repeat(2_136)}`
+const LISTEN: WireRoute = {
+  summary: 'Writes down what is said. The body is JSON, or a form with the same fields and the file as `file`.',
+  body: TranscriptionBody,
+  answer: TranscriptionAnswer,
+  errors: SOUND,
+  example: { body: { model: 'sandbox/transcription', input_audio: { data: WAV, format: 'wav' } } },
+}
+const VIDEO = { id: 'gen-Vb3kQ9xT2mLr7dWa' }
+const JOB: readonly ErrorName[] = ['missing_job_id', 'job_not_found', 'invalid_input']
+const FILE: readonly ErrorName[] = [...JOB, 'job_not_completed', 'file_not_found', 'invalid_range']
+const KIND_LIST: WireRoute = {
+  summary: 'The models of one kind.',
+  query: ModelQuery,
+  answer: ModelList,
+  errors: ['invalid_input', 'invalid_filter'],
+  example: { query: { limit: '5' } },
+}
+const MODEL = { author: 'sandbox', slug: 'chat' }
+
+/** The routes of the API that customers' programs call, and those of the service itself. */
+export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
+  'POST /v1/chat/completions': {
+    summary: 'Answers a conversation.',
+    body: ChatBody,
+    answer: ChatAnswer,
+    errors: CHAT,
+    example: {
+      body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
+    },
+  },
+  'POST /v1/responses': {
+    summary: 'The same models, in the form of Responses. Nothing is stored.',
+    body: ResponsesBody,
+    answer: ResponsesAnswer,
+    errors: [...CHAT, 'missing_input'],
+    example: { body: { model: 'sandbox/chat', input: 'Hello' } },
+  },
+  'POST /v1/completions': {
+    summary: 'Continues a text.',
+    body: CompletionsBody,
+    answer: CompletionsAnswer,
+    errors: [...CHAT, 'missing_prompt'],
+    example: { body: { model: 'sandbox/chat', prompt: 'Once upon a time', max_tokens: 50 } },
+  },
+  'POST /v1/embeddings': {
+    summary: 'Turns texts into vectors.',
+    body: EmbeddingsBody,
+    answer: EmbeddingsAnswer,
+    errors: ['content_filtered', 'missing_model', 'missing_input', 'invalid_input', 'empty_response'],
+    example: { body: { model: 'sandbox/embeddings', input: ['first', 'second'] } },
+  },
+  'POST /v1/rerank': {
+    summary: 'Sorts documents by how well they answer a query.',
+    body: RerankBody,
+    answer: RerankAnswer,
+    errors: [
+      'content_filtered',
+      'missing_model',
+      'missing_query',
+      'missing_documents',
+      'invalid_input',
+      'empty_response',
+    ],
+    example: {
+      body: {
+        model: 'sandbox/rerank',
+        query: 'capital of France',
+        documents: ['Berlin is in Germany.', 'Paris is in France.'],
+      },
+    },
+  },
+  'POST /v1/images/generations': IMAGES,
+  'POST /v1/images': IMAGES,
+  'GET /v1/images/content': {
+    summary: 'A stored image, by the id and token of its address.',
+    open: true,
+    query: object({ id: text(), token: text() }),
+    answer: { media: 'image/*' },
+    errors: ['file_not_found', 'invalid_input'],
+    example: { query: { id: 'img-Vb3kQ9xT2mLr7dWa', token: 'Vb3kQ9xT2mLr7dWaVb3kQ9' } },
+  },
+  'POST /v1/audio/speech': {
+    summary: 'Speaks a text. The answer is the sound, as it arrives.',
+    body: SpeechBody,
+    answer: { media: 'audio/*' },
+    errors: [
+      'missing_model',
+      'missing_input',
+      'input_too_long',
+      'invalid_response_format',
+      'invalid_input',
+      'streaming_not_supported',
+      'empty_response',
+    ],
+    example: { body: { model: 'sandbox/tts', input: 'Hello' } },
+  },
+  'POST /v1/audio/transcriptions': LISTEN,
+  'POST /v1/audio/translations': { ...LISTEN, summary: `The same, and the text is in English. ${LISTEN.summary}` },
+  'POST /v1/videos': {
+    summary: 'Makes a job for a video. Its price is held, and charged when the video is there.',
+    body: VideoBody,
+    answer: VideoRecord,
+    status: 202,
+    errors: ['missing_model', 'missing_prompt', 'prompt_too_long', 'streaming_not_supported', 'invalid_input'],
+    example: { body: { model: 'sandbox/video', prompt: 'A lake at dawn', duration: 4 } },
+  },
+  'GET /v1/videos': {
+    summary: 'The record of a job.',
+    query: IdQuery,
+    answer: VideoRecord,
+    errors: JOB,
+    example: { query: VIDEO },
+  },
+  'GET /v1/videos/history': {
+    summary: "The account's completed jobs, newest first.",
+    query: HistoryQuery,
+    answer: VideoHistory,
+    errors: ['invalid_input'],
+    example: { query: { limit: '5' } },
+  },
+  'GET /v1/videos/content': {
+    summary: 'The file of a job, or a range of it. Kept 72 hours.',
+    query: VideoContentQuery,
+    answer: { media: 'video/*' },
+    errors: FILE,
+    example: { query: VIDEO },
+  },
+  'GET /v1/videos/:id': { summary: 'The record of a job.', answer: VideoRecord, errors: JOB, example: { path: VIDEO } },
+  'GET /v1/videos/:id/content': {
+    summary: 'The file of a job, or a range of it. Kept 72 hours.',
+    query: IndexQuery,
+    answer: { media: 'video/*' },
+    errors: FILE,
+    example: { path: VIDEO },
+  },
+  'DELETE /v1/videos': {
+    summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
+    query: IdQuery,
+    answer: VideoDeleted,
+    errors: JOB,
+    example: { query: VIDEO },
+  },
+  'DELETE /v1/videos/:id': {
+    summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
+    answer: VideoDeleted,
+    errors: JOB,
+    example: { path: VIDEO },
+  },
+  'GET /v1/streams': {
+    summary: 'Resumes a stream whose request carried `X-Request-Id`.',
+    query: StreamQuery,
+    answer: { media: 'text/event-stream' },
+    errors: ['invalid_input', 'stream_not_found'],
+    example: { query: { id: 'my-request-1', after: '3' } },
+  },
+  'DELETE /v1/streams': {
+    summary: 'Cancels a stream. What was delivered is charged.',
+    query: object({ id: text() }),
+    answer: StreamCancelled,
+    errors: ['invalid_input', 'stream_not_found'],
+    example: { query: { id: 'my-request-1' } },
+  },
+  'GET /v1/responses/:id': {
+    summary: 'A Response whose stream runs, or ended a short while ago.',
+    query: ResponseQuery,
+    answer: ResponsesAnswer,
+    errors: ['invalid_input', 'stream_not_found'],
+    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
+  },
+  'POST /v1/responses/:id/cancel': {
+    summary: 'Stops such a Response and answers it. What was delivered is charged.',
+    answer: ResponsesAnswer,
+    errors: ['stream_not_found', 'invalid_input'],
+    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
+  },
+  'GET /v1/models': {
+    summary: 'The models that can be asked.',
+    query: object({ ...ModelFilterQuery.fields, ...ModelQuery.fields }),
+    answer: ModelList,
+    errors: ['invalid_input', 'invalid_filter'],
+    example: { query: { limit: '5' } },
+  },
+  'GET /v1/models/count': {
+    summary: 'How many models there are.',
+    query: ModelFilterQuery,
+    answer: ModelCount,
+    errors: ['invalid_filter', 'invalid_input'],
+    example: {},
+  },
+  ...Object.fromEntries(KIND_LISTS.map(({ path }) => [`GET ${path}`, KIND_LIST])),
+  'GET /v1/models/:author/:slug/endpoints': {
+    summary: 'The endpoints of a model: who serves it, at which price, how well.',
+    answer: ModelEndpoints,
+    errors: ['model_record_not_found'],
+    example: { path: MODEL },
+  },
+  'GET /v1/models/:author/endpoints': {
+    summary: 'The same, where the slash of the id is encoded.',
+    answer: ModelEndpoints,
+    errors: ['model_record_not_found'],
+    example: { path: { author: 'sandbox/chat' } },
+  },
+  'GET /v1/models/*id': {
+    summary: 'One model. The slashes of its id stay in the path.',
+    answer: ModelRecord,
+    errors: ['model_record_not_found'],
+    example: { path: { id: 'sandbox/chat' } },
+  },
+  'GET /v1/model/*id': {
+    summary: 'One model, within `data`.',
+    answer: OneModel,
+    errors: ['model_record_not_found'],
+    example: { path: { id: 'sandbox/chat' } },
+  },
+  'GET /v1/providers': { summary: 'Whom `provider` of a request may name.', answer: Providers, example: {} },
+  'GET /v1/user/balance': { summary: 'The money of the account.', answer: Balance, example: {} },
+  'GET /v1/credits': { summary: 'All that was paid in and charged.', answer: Credits, example: {} },
+  'GET /v1/key': { summary: 'The key of the request.', answer: KeyRecord, example: {} },
+  'GET /v1/auth/key': { summary: 'The key of the request.', answer: KeyRecord, example: {} },
+  'GET /v1/generation': {
+    summary: 'The log of the account, newest first, or one request where `id` is given.',
+    query: LogQuery,
+    answer: Log,
+    errors: ['invalid_input', 'generation_not_found'],
+    example: { query: { limit: '5' } },
+  },
+  'GET /v1/health': {
+    summary: 'Whether the service takes requests, and what exists.',
+    open: true,
+    answer: Health,
+    example: {},
+  },
+  'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
+  'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
+  'GET /metrics': {
+    summary: 'For Prometheus: from the machine itself, else with the admin token.',
+    answer: { media: 'text/plain' },
+    errors: ['unauthorized', 'access_denied'],
+    example: {},
+  },
+  'POST /setup': {
+    summary: 'Uses up the printed set-up link from a page without scripts of the console.',
+    body: object({ token: text(), email: text(), password: text() }),
+    answer: object({ created: only(true) }),
+    status: 201,
+    errors: ['invalid_input', 'access_denied', 'conflict', 'unauthorized', 'rate_limit_exceeded'],
+    example: { body: { token: 'from-the-link', email: 'root@example.com', password: 'seven quiet lanterns' } },
+  },
+  'GET /openapi.json': {
+    summary: 'This document.',
+    answer: open({ openapi: text() }, anything()),
+    example: {},
+  },
+  'GET /docs': { summary: 'This document, to read.', answer: { media: 'text/html' }, example: {} },
+}
+
+/** Beside the contract of the console: what is no JSON, or comes from elsewhere. */
+export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
+  'GET /cabinet/v1/log.csv': {
+    summary: 'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log.',
+    answer: { media: 'text/csv' },
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'GET /cabinet/v1/oidc/start': {
+    summary: 'A navigation: goes to the single sign-on.',
+    answer: { media: 'text/plain' },
+    status: 302,
+    example: {},
+  },
+  'GET /cabinet/v1/oidc/callback': {
+    summary: 'A navigation: comes back from the single sign-on, and goes to a page of the console.',
+    answer: { media: 'text/plain' },
+    status: 302,
+    example: {},
+  },
+  'POST /cabinet/v1/payments/notifications/yookassa': {
+    summary: 'A notification of the payment provider. It is asked itself before anything is booked.',
+    body: object({}),
+    answer: object({ received: only(true), known: flag('It is of an order or a refund of ours.') }),
+    errors: ['invalid_input', 'endpoint_not_found', 'rate_limit_exceeded'],
+    example: { body: { event: 'payment.succeeded', object: { id: '22d6d597-000f-5000-9000-145f6df21d6f' } } },
+  },
+}

@@ -1,0 +1,102 @@
+import { ADMIN_ROUTES } from '../admin/contract.ts'
+import { CABINET_ROUTES } from '../cabinet/contract.ts'
+import type { ErrorName } from '../errors.ts'
+import type { RoutePlane } from '../http/edge.ts'
+import type { WireRoute } from '../wire-route.ts'
+import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from './public-routes.ts'
+
+/** What the reference needs to know of a route of the server. */
+export interface ServedRoute {
+  readonly method: string
+  readonly path: string
+  readonly plane: RoutePlane
+  readonly body: 'none' | 'json' | 'json-or-multipart'
+  readonly priority?: 'low' | 'paid'
+}
+
+/** Pages of the site and their files: people read them, no program calls them. */
+export const PAGES: ReadonlySet<string> = new Set([
+  'GET /',
+  'GET /setup',
+  'GET /start.css',
+  'GET /setup.js',
+  'GET /docs.css',
+])
+
+const TABLE: ReadonlyMap<string, WireRoute> = new Map<string, WireRoute>([
+  ...Object.entries(PUBLIC_ROUTES),
+  ...Object.entries(CABINET_ROUTES),
+  ...Object.entries(OTHER_CABINET_ROUTES),
+  ...Object.entries(ADMIN_ROUTES),
+])
+const PLAYGROUND = '/cabinet/v1/playground/'
+
+export function nameOf({ method, path }: ServedRoute): string {
+  return `${method} ${path}`
+}
+
+/** The row of a route. A route of the playground is that of the API under a session. */
+export function wireRouteOf(route: ServedRoute): WireRoute | undefined {
+  return TABLE.get(nameOf({ ...route, path: route.path.replace(PLAYGROUND, '/v1/') }))
+}
+
+/** A path or a query that cannot be read is refused by every route. */
+const ANY: readonly ErrorName[] = ['invalid_input', 'service_unavailable', 'internal_error']
+const BODY: readonly ErrorName[] = ['invalid_json', 'request_too_large', 'unsupported_media_type', 'request_timeout']
+const KEY: readonly ErrorName[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'key_expired',
+  'key_deactivated',
+  'account_deactivated',
+  'api_locked',
+  'access_denied',
+  'rate_limit_exceeded',
+  'maintenance_mode',
+]
+const SESSION: readonly ErrorName[] = ['unauthorized', 'access_denied']
+const PLANES: Readonly<Record<RoutePlane, readonly ErrorName[]>> = {
+  open: [],
+  token: [],
+  key: KEY,
+  session: SESSION,
+  playground: [...SESSION, ...KEY, 'invalid_input'],
+  admin: [...SESSION, 'rate_limit_exceeded'],
+}
+const PAID: readonly ErrorName[] = [
+  'model_not_found',
+  'model_not_supported',
+  'input_tokens_exceeded',
+  'prompt_too_long',
+  'insufficient_balance',
+  'limit_exceeded',
+  'no_available_provider',
+  'idempotency_conflict',
+  'idempotency_mismatch',
+  'provider_error',
+  'provider_unavailable',
+  'provider_timeout',
+]
+
+/** The errors of a route beside those of keys, bodies and the service, which any may answer. */
+export function ownErrorsOf(
+  { priority }: Pick<ServedRoute, 'priority'>,
+  { errors = [] }: WireRoute,
+): readonly ErrorName[] {
+  return [...new Set([...errors, ...(priority === 'paid' ? PAID : [])])]
+}
+
+/** Every error that a route may answer. */
+export function errorsOf(route: ServedRoute, row: WireRoute): readonly ErrorName[] {
+  const foreign: readonly ErrorName[] =
+    route.plane === 'open' && route.method !== 'GET' ? ['access_denied', 'rate_limit_exceeded'] : []
+  return [
+    ...new Set([
+      ...ownErrorsOf(route, row),
+      ...PLANES[route.plane],
+      ...foreign,
+      ...(route.body === 'none' ? [] : BODY),
+      ...ANY,
+    ]),
+  ]
+}

@@ -1,0 +1,59 @@
+import * as adminAccounts from '../admin/account-contract.ts'
+import * as adminCatalog from '../admin/catalog-contract.ts'
+import * as adminReports from '../admin/report-contract.ts'
+import * as adminTopUps from '../admin/top-up-contract.ts'
+import * as adminWarnings from '../admin/warning-contract.ts'
+import * as identities from '../cabinet/identity-contract.ts'
+import * as keys from '../cabinet/key-contract.ts'
+import * as log from '../cabinet/log-contract.ts'
+import * as models from '../cabinet/model-contract.ts'
+import * as money from '../cabinet/money-contract.ts'
+import * as sessions from '../cabinet/session-contract.ts'
+import * as summary from '../cabinet/summary-contract.ts'
+import * as endpoints from '../endpoints/contract.ts'
+import * as endpointLog from '../endpoints/log-contract.ts'
+import * as chat from '../kinds/chat/schema.ts'
+import * as completions from '../kinds/completions/schema.ts'
+import * as embeddings from '../kinds/embeddings/schema.ts'
+import * as fields from '../kinds/fields/schema.ts'
+import * as images from '../kinds/images/schema.ts'
+import * as rerank from '../kinds/rerank/schema.ts'
+import * as responses from '../kinds/responses/schema.ts'
+import * as speech from '../kinds/speech/schema.ts'
+import * as transcription from '../kinds/transcription/schema.ts'
+import * as video from '../kinds/video/schema.ts'
+import type { JsonSchema } from '../schema.ts'
+
+const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Record<string, unknown>>[]])[] = [
+  [
+    '',
+    [
+      endpoints,
+      endpointLog,
+      fields,
+      chat,
+      completions,
+      embeddings,
+      images,
+      rerank,
+      responses,
+      speech,
+      transcription,
+      video,
+    ],
+  ],
+  ['Cabinet', [sessions, identities, keys, log, models, money, summary]],
+  ['Admin', [adminAccounts, adminCatalog, adminReports, adminTopUps, adminWarnings]],
+]
+
+/** The records of the contracts by the name that they are exported under: each stands once in the document. */
+export const SCHEMA_NAMES: ReadonlyMap<JsonSchema, string> = new Map(
+  SOURCES.flatMap(([prefix, modules]) =>
+    modules.flatMap((module) =>
+      Object.entries(module).flatMap(([name, value]): (readonly [JsonSchema, string])[] =>
+        // Of the modules' exports, objects with a capital and small letters are schemas.
+        /^[A-Z][a-z]/.test(name) && typeof value === 'object' && value !== null ? [[value, `${prefix}${name}`]] : [],
+      ),
+    ),
+  ),
+)

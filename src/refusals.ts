@@ -1,0 +1,147 @@
+import { ApiError } from './errors.ts'
+
+type None = Readonly<Record<string, never>>
+type Range = { readonly least: number; readonly most: number }
+
+/**
+ * The possible faults of a field sent to a console API, with their figures. Each refusal carries its fault by name
+ * beside the English sentence, so that a page can say it in its reader's language. A name without a text on the pages
+ * does not compile.
+ */
+export interface FieldChecks {
+  readonly amount: None
+  readonly above_context: { readonly given: number; readonly context: number }
+  readonly above_zero: None
+  readonly alias: { readonly given: string }
+  readonly bad_email: { readonly given: string }
+  readonly bad_timezone: { readonly given: string }
+  readonly chat_context: None
+  readonly code_required: None
+  readonly csv_cell: { readonly line: number; readonly column: number }
+  readonly csv_empty: None
+  readonly csv_no_column: { readonly column: string; readonly names: string }
+  readonly csv_no_currency: { readonly line: number }
+  readonly csv_no_rate: { readonly line: number; readonly currency: string; readonly day: string }
+  readonly csv_open_quote: { readonly line: number }
+  readonly currency_code: None
+  readonly cursor: None
+  readonly day: None
+  readonly days_most: { readonly most: number }
+  readonly decimal: { readonly most: string }
+  readonly empty_key: None
+  readonly endpoint_twice: { readonly given: string }
+  readonly factory_name: { readonly given: string }
+  readonly far_price: { readonly found: string; readonly usual: string; readonly currency: string }
+  readonly flag: None
+  readonly guessable: None
+  readonly header_name: { readonly given: string }
+  readonly http_address: { readonly given: string }
+  readonly incomplete_price: { readonly needs: string }
+  readonly items_most: { readonly most: number }
+  readonly kopecks: Range
+  readonly least: { readonly least: number }
+  readonly length: Range & { readonly given: number }
+  readonly lines_most: { readonly most: number }
+  readonly list: None
+  readonly masked_key: { readonly given: string }
+  readonly metadata_address: { readonly given: string }
+  readonly model_id: { readonly given: string }
+  readonly name_taken: { readonly given: string }
+  readonly names_of: { readonly known: string; readonly given: string }
+  readonly needs_limit: None
+  readonly no_currency: None
+  readonly no_endpoints: None
+  readonly no_prices: None
+  readonly no_rate: { readonly currency: string }
+  readonly not_after: None
+  readonly not_negative: None
+  readonly not_set_up: { readonly given: string }
+  readonly not_zero: None
+  readonly object: None
+  readonly one_of: { readonly allowed: string }
+  readonly operation_path: { readonly path: string }
+  readonly other_adapter: { readonly adapter: string }
+  readonly other_id: { readonly path: string }
+  readonly own_key: None
+  readonly parameter_name: { readonly given: string }
+  readonly percentage: None
+  readonly picture_key: None
+  readonly private_address: { readonly host: string }
+  readonly required: None
+  readonly rubles_only: None
+  readonly sdk_missing: { readonly given: string }
+  readonly sdk_package: { readonly given: string }
+  readonly slug: None
+  readonly text: None
+  readonly text_length: Range
+  readonly time: None
+  readonly uncharged: None
+  readonly uncharged_search: None
+  readonly unknown_field: { readonly known: string }
+  readonly unknown_model: { readonly given: string }
+  readonly unknown_provider: { readonly given: string }
+  readonly used_code: None
+  readonly whole: Range
+  readonly wholes: None
+  readonly wrong: None
+}
+export type FieldCheck = keyof FieldChecks
+
+/** Refusals of a console API that are not about a field, by name like `FieldChecks`. */
+export interface RefusalReasons {
+  readonly account_missing: None
+  readonly another_needed: None
+  readonly code_unknown: None
+  readonly code_used: None
+  readonly connected: None
+  readonly email_taken: { readonly email: string }
+  readonly email_unproven: None
+  readonly foreign_page: None
+  readonly has_administrator: None
+  readonly identity_taken: None
+  readonly keys_most: { readonly most: number }
+  readonly last_administrator: None
+  readonly last_way_in: None
+  readonly link_dead: None
+  readonly not_parked: { readonly id: string }
+  readonly oidc_refused: None
+  readonly oidc_unset: None
+  readonly only_administrators: None
+  readonly only_provider: None
+  readonly reference_taken: { readonly reference: string }
+  readonly session_stale: { readonly minutes: number }
+  readonly sign_in_first: None
+  readonly sign_in_late: None
+  readonly sign_up_closed: None
+  readonly totp_needed: None
+  readonly totp_none_new: None
+  readonly totp_off: None
+  readonly totp_on: None
+  readonly uncovered: None
+  readonly unknown_id: { readonly id: string }
+  readonly wrong_code: None
+  readonly wrong_password: None
+}
+export type RefusalReason = keyof RefusalReasons
+
+/** 400 of a field: `what` follows its name. */
+export function fieldError<C extends FieldCheck>(
+  field: string,
+  check: C,
+  params: FieldChecks[C],
+  what: string,
+  message = `${field}: ${what}`,
+): ApiError {
+  return new ApiError('invalid_input', message, { metadata: { field, check, params } })
+}
+
+/** A refusal of a console API, with its reason by name. */
+export function reasonError<R extends RefusalReason>(
+  errorName: 'conflict' | 'access_denied' | 'not_found' | 'unauthorized',
+  reason: R,
+  params: RefusalReasons[R],
+  message: string,
+  cause?: unknown,
+): ApiError {
+  return new ApiError(errorName, message, { metadata: { reason, params }, cause })
+}

@@ -1,0 +1,131 @@
+import type { Endpoint } from '../catalog/catalog.ts'
+import type { ApiError } from '../errors.ts'
+import {
+  keptName,
+  type BillingBasis,
+  type EndReason,
+  type FailedAttemptNote,
+  type GenerationRecord,
+  type GenerationStatus,
+} from '../ledger/generation-record.ts'
+import type { Candidate } from '../plan/plan.ts'
+import type { UsageReport } from '../kinds/chat/answer.ts'
+import { isSameUsage, providerCostMicro, type Usage } from '../meters.ts'
+import type { Micro } from '../money.ts'
+import { countedReport } from '../plan/usage-bounds.ts'
+import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
+import type { GenerationInput } from './generation-input.ts'
+import type { Asked } from './generation-state.ts'
+import type { Attempt, ReportedUsage } from './operation.ts'
+
+/** How a generation ends, decided before it is written to the ledger. */
+export interface Outcome {
+  readonly status: GenerationStatus
+  readonly basis: BillingBasis
+  /** What the customer is asked to pay for. */
+  readonly report: UsageReport
+  /** What the provider bills us for it; differs where it reported more than there can be. */
+  readonly reported: UsageReport
+  readonly flagged: boolean
+  readonly error: ApiError | null
+  readonly finish: EndReason | null
+  readonly native: string | null
+}
+
+/** The part of a log row that describes the provider's side. */
+export interface UpstreamSummary {
+  readonly candidate: Candidate
+  readonly upstreamId: string | null
+  readonly attempts: number
+  readonly failedAttempts: readonly FailedAttemptNote[]
+  /** clock.monotonic() of the first token; null when none came. */
+  readonly firstTokenMs: number | null
+  readonly endedMs: number
+}
+
+export const NOTHING_USED = countedReport(0, 0)
+
+/** An answer that broke off, or that nobody waits for: if it is charged, then by the part that arrived. */
+export function countedOutcome(attempt: Attempt, status: GenerationStatus): Outcome {
+  return { status, ...attempt.delivered(), basis: 'counted', error: null, finish: null, native: null }
+}
+
+/** Nothing is charged. `delivered` is what the client had got by then. */
+export function freeOutcome(error: ApiError | null, delivered: ReportedUsage | null): Outcome {
+  return {
+    status: error === null ? 'cancelled' : 'error',
+    ...(delivered ?? { report: NOTHING_USED, reported: NOTHING_USED, flagged: false }),
+    basis: 'free',
+    error,
+    finish: error === null ? null : 'error',
+    native: null,
+  }
+}
+
+/**
+ * The most that a provider may bill for an answer that was cut off, beyond the part that arrived and is booked: it
+ * may have produced reasoning that was never sent.
+ */
+export function restMicro(holdMicro: Micro, outcome: Outcome | null, { buy }: Endpoint): Micro {
+  const restMicro = holdMicro - (outcome === null ? 0n : providerCostMicro(outcome.reported.usage, buy))
+  return restMicro > 0n ? restMicro : 0n
+}
+
+/**
+ * The cost of a failed attempt (guarantees.md 5): as the provider reported it, else the most that it may bill once
+ * it had answered. An error in the place of the answer means that there is no more. null = it had not answered.
+ */
+export function lostUsage({ attempt, heard }: Asked, failure: AttemptFailure | 'empty' | null): Usage | null {
+  const reported = attempt.reported()
+  if (reported !== null) return reported.reported.usage
+  if (heard === 'nothing') return null
+  const isError = failure !== null && failure !== 'empty' && failure.reason === 'error_event'
+  return isError ? attempt.delivered().reported.usage : attempt.lost()
+}
+
+/** What the provider takes for an answer that says nothing; null for any other. */
+export function emptyUsage(asked: Asked | null, failure: AttemptFailure | 'empty'): ReportedUsage | null {
+  if (asked === null || failure !== 'empty') return null
+  return asked.attempt.reported() ?? asked.attempt.delivered()
+}
+
+/** The usage-log row of a generation. */
+export function recordOf(input: GenerationInput, outcome: Outcome, upstream: UpstreamSummary): GenerationRecord {
+  const { model, endpoint } = upstream.candidate
+  const { report, reported } = outcome
+  return {
+    generationId: input.generationId,
+    accountId: input.principal.accountId,
+    keyId: input.principal.keyId,
+    requestId: input.requestId,
+    type: input.operation.type,
+    model: model.id,
+    providerSlug: endpoint.provider.slug,
+    providerName: endpoint.provider.name,
+    endpointId: endpoint.id,
+    upstreamId: keptName(upstream.upstreamId),
+    status: outcome.status,
+    errorType: outcome.error?.errorType ?? null,
+    finishReason: outcome.finish,
+    nativeFinishReason: keptName(outcome.native),
+    usage: report.usage,
+    ...(isSameUsage(report.usage, reported.usage) ? {} : { reportedUsage: reported.usage }),
+    inputTokens: report.inputTokens,
+    outputTokens: report.outputTokens,
+    cachedTokens: report.cachedTokens,
+    reasoningTokens: report.reasoningTokens,
+    billingBasis: outcome.basis,
+    flagged: outcome.flagged,
+    priceVersion: input.plan.snapshot.priceVersion,
+    ...(endpoint.variant === undefined ? {} : { variant: endpoint.variant }),
+    streamed: input.operation.delivery === 'events',
+    attempts: upstream.attempts,
+    ...(upstream.failedAttempts.length === 0 ? {} : { failedAttempts: upstream.failedAttempts }),
+    latencyMs: upstream.firstTokenMs === null ? null : Math.round(upstream.firstTokenMs - input.startedMs),
+    durationMs: Math.round(upstream.endedMs - input.startedMs),
+    createdAtMs: input.arrivedAtMs,
+    appUrl: input.appUrl,
+    appTitle: input.appTitle,
+    sessionId: input.operation.sessionId,
+  }
+}

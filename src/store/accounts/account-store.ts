@@ -1,0 +1,147 @@
+import type { Micro } from '../../money.ts'
+import type { RateLimit } from '../../catalog/catalog.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import { countRows } from '../row-count.ts'
+import { changeRow } from '../sealed-row.ts'
+import { big, integer, json, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import type { Page } from '../page.ts'
+
+export type AccountStatus = 'active' | 'deactivated' | 'locked'
+
+export interface AccountRecord {
+  readonly id: string
+  readonly name: string
+  readonly email: string | null
+  readonly status: AccountStatus
+  readonly defaultModel: string | null
+  readonly rateLimit: RateLimit | null
+  readonly allowedModels: readonly string[] | null
+  readonly availableMicro: Micro
+  readonly heldMicro: Micro
+  readonly createdAtMs: number
+}
+
+export type AccountPatch = Partial<
+  Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
+>
+
+const SELECT =
+  'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account'
+
+/** What requests of an account are judged by. */
+export function readAccountRules(
+  row: Row,
+): Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'> {
+  return {
+    id: text(row, 'id'),
+    // A CHECK of the schema bounds it.
+    status: text(row, 'status') as AccountStatus,
+    defaultModel: textOrNull(row, 'default_model'),
+    rateLimit: json<RateLimit>(row, 'rate_limit'),
+    allowedModels: json<readonly string[]>(row, 'allowed_models'),
+  }
+}
+
+export function readAccount(row: Row): AccountRecord {
+  return {
+    ...readAccountRules(row),
+    name: text(row, 'name'),
+    email: textOrNull(row, 'email'),
+    availableMicro: big(row, 'available'),
+    heldMicro: big(row, 'held'),
+    createdAtMs: integer(row, 'created_at'),
+  }
+}
+
+export function jsonText(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
+}
+
+/** Prefix search with the wildcards of LIKE taken literally. */
+export function likePrefix(query: string): string {
+  return `${query.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+}
+
+export class AccountStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  async create(
+    account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'>,
+  ): Promise<AccountRecord> {
+    const rateLimit = jsonText(account.rateLimit)
+    await this.#database.transaction(async (sql) => {
+      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account')
+      await sql.run(
+        'INSERT INTO account (id, name, email, default_model, rate_limit, created_at, seal) VALUES (?,?,?,?,?,?,?)',
+        [
+          account.id,
+          account.name,
+          account.email,
+          account.defaultModel,
+          rateLimit,
+          BigInt(account.createdAtMs),
+          this.#seal.of('account', [account.id, '', 0n, 0n, 0n, 0n, 0n, '', 'active', rateLimit, null]),
+        ],
+      )
+    })
+    const created = await this.get(account.id)
+    if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)
+    return created
+  }
+
+  async get(id: string): Promise<AccountRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
+    return row === undefined ? null : readAccount(row)
+  }
+
+  async list(filter: {
+    readonly query: string | null
+    readonly status?: AccountStatus | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<AccountRecord>> {
+    const { query, status = null } = filter
+    const parts = [
+      ...(query === null
+        ? []
+        : [String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\')`]),
+      ...(status === null ? [] : ['status = ?']),
+    ]
+    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
+    const prefix = query === null ? [] : [likePrefix(query), likePrefix(query), likePrefix(query)]
+    const values: SqlValue[] = status === null ? prefix : [...prefix, status]
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(filter.limit),
+      BigInt(filter.offset),
+    ])
+    return { data: rows.map(readAccount), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  /** null = no such account. */
+  async update(id: string, patch: AccountPatch): Promise<AccountRecord | null> {
+    const sets: string[] = []
+    const values: SqlValue[] = []
+    const set = (column: string, value: SqlValue): void => {
+      sets.push(`${column} = ?`)
+      values.push(value)
+    }
+    if (patch.name !== undefined) set('name', patch.name)
+    if (patch.status !== undefined) set('status', patch.status)
+    if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
+    if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
+    if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+    if (sets.length > 0)
+      await this.#database.transaction((sql) =>
+        changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account', id, { sets, values }),
+      )
+    return this.get(id)
+  }
+}

@@ -1,0 +1,168 @@
+import type { Micro } from '../../money.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import {
+  bigOrNull,
+  big,
+  bit,
+  integer,
+  integerOrNull,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type SqlValue,
+} from '../database.ts'
+import { postWithin } from '../ledger/entry-store.ts'
+import { countRows } from '../row-count.ts'
+import { changeRow } from '../sealed-row.ts'
+import type { Page } from '../page.ts'
+
+export interface CodeRecord {
+  readonly id: string
+  readonly label: string
+  readonly amountMicro: Micro
+  readonly usesMax: number
+  readonly uses: number
+  readonly expiresAtMs: number | null
+  readonly note: string | null
+  readonly disabled: boolean
+  readonly createdBy: string
+  readonly createdAtMs: number
+}
+
+export type RedeemOutcome =
+  | { readonly status: 'redeemed'; readonly amountMicro: Micro; readonly balanceMicro: Micro; readonly codeId: string }
+  | { readonly status: 'unknown' | 'used_by_account' }
+
+const SELECT =
+  'SELECT id, label, amount, uses_max, uses, expires_at, note, disabled, created_by, created_at FROM redeem_code'
+
+function readCode(row: Row): CodeRecord {
+  return {
+    id: text(row, 'id'),
+    label: text(row, 'label'),
+    amountMicro: big(row, 'amount'),
+    usesMax: integer(row, 'uses_max'),
+    uses: integer(row, 'uses'),
+    expiresAtMs: integerOrNull(row, 'expires_at'),
+    note: textOrNull(row, 'note'),
+    disabled: big(row, 'disabled') !== 0n,
+    createdBy: text(row, 'created_by'),
+    createdAtMs: integer(row, 'created_at'),
+  }
+}
+
+/** Codes that are worth money. The ledger entry of an account shows that it used one. */
+export class CodeStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  create(codes: readonly (Omit<CodeRecord, 'uses' | 'disabled'> & { readonly digest: Buffer })[]): Promise<void> {
+    return this.#database.transaction(async (sql) => {
+      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'redeem_code', BigInt(codes.length))
+      for (const code of codes) {
+        await sql.run(
+          'INSERT INTO redeem_code (id, digest, label, amount, uses_max, expires_at, note, created_by, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?)',
+          [
+            code.id,
+            code.digest,
+            code.label,
+            code.amountMicro,
+            BigInt(code.usesMax),
+            code.expiresAtMs === null ? null : BigInt(code.expiresAtMs),
+            code.note,
+            code.createdBy,
+            BigInt(code.createdAtMs),
+            this.#seal.of('redeem_code', [
+              code.id,
+              code.digest,
+              code.label,
+              code.amountMicro,
+              code.usesMax,
+              code.createdBy,
+              code.createdAtMs,
+              0n,
+              code.expiresAtMs,
+            ]),
+          ],
+        )
+      }
+    })
+  }
+
+  async list(limit: number, offset: number): Promise<Page<CodeRecord>> {
+    const [count] = await this.#database.all('SELECT COUNT(*) AS total FROM redeem_code')
+    const rows = await this.#database.all(`${SELECT} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
+      BigInt(limit),
+      BigInt(offset),
+    ])
+    return { data: rows.map(readCode), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  async get(id: string): Promise<CodeRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
+    return row === undefined ? null : readCode(row)
+  }
+
+  async update(
+    id: string,
+    patch: { readonly disabled?: boolean; readonly note?: string | null },
+  ): Promise<CodeRecord | null> {
+    const values: SqlValue[] = []
+    const sets = [
+      ...(patch.disabled === undefined ? [] : ['disabled = ?']),
+      ...(patch.note === undefined ? [] : ['note = ?']),
+    ]
+    if (patch.disabled !== undefined) values.push(bit(patch.disabled))
+    if (patch.note !== undefined) values.push(patch.note)
+    if (sets.length > 0)
+      await this.#database.transaction((sql) =>
+        changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'redeem_code', id, { sets, values }),
+      )
+    return this.get(id)
+  }
+
+  /** One use and one ledger entry, in one commit. */
+  redeem(request: {
+    readonly digest: Buffer
+    readonly accountId: string
+    readonly actor: string
+    readonly atMs: number
+  }): Promise<RedeemOutcome> {
+    const { digest, accountId, actor, atMs } = request
+    return this.#database.transaction(async (sql): Promise<RedeemOutcome> => {
+      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const [row] = await sql.all(`${SELECT} WHERE digest = ?${lock}`, [digest])
+      if (row === undefined) return { status: 'unknown' }
+      const code = readCode(row)
+      const reference = `code:${code.id}:${accountId}`
+      const [used] = await sql.all(`SELECT id FROM entry WHERE kind = 'topup' AND ref = ?`, [reference])
+      if (used !== undefined) return { status: 'used_by_account' }
+      const expiresAt = bigOrNull(row, 'expires_at')
+      if (code.disabled || code.uses >= code.usesMax || (expiresAt !== null && expiresAt <= BigInt(atMs)))
+        return { status: 'unknown' }
+      await sql.run('UPDATE redeem_code SET uses = uses + 1 WHERE id = ?', [code.id])
+      const posted = await postWithin(
+        sql,
+        { dialect: this.#database.dialect, seal: this.#seal },
+        {
+          accountId,
+          kind: 'topup',
+          amountMicro: code.amountMicro,
+          reason: `code ${code.label}`,
+          reference,
+          actor,
+          atMs,
+        },
+      )
+      if (posted.status !== 'created')
+        throw new Error(`A code was redeemed and its entry was not made: ${posted.status}.`)
+      return { status: 'redeemed', amountMicro: code.amountMicro, balanceMicro: posted.balanceMicro, codeId: code.id }
+    })
+  }
+}

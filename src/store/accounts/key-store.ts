@@ -1,0 +1,278 @@
+import type { Micro } from '../../money.ts'
+import { limitPeriod } from '../../ledger/ledger-core.ts'
+import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
+import { jsonText, readAccountRules, type AccountRecord } from './account-store.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import {
+  big,
+  bigOrNull,
+  bit,
+  integer,
+  integerOrNull,
+  json,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from '../database.ts'
+import { countRows } from '../row-count.ts'
+import { changeRow } from '../sealed-row.ts'
+
+export interface KeyRecord {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly label: string
+  readonly disabled: boolean
+  readonly limitMicro: Micro | null
+  readonly limitReset: LimitReset | null
+  readonly expiresAtMs: number | null
+  readonly allowedModels: readonly string[] | null
+  readonly createdAtMs: number
+  readonly lastUsedAtMs: number | null
+}
+
+/** Money a key has spent, per period, and has on hold now. */
+export interface KeySpend {
+  readonly totalMicro: Micro
+  readonly dayMicro: Micro
+  readonly weekMicro: Micro
+  readonly monthMicro: Micro
+  readonly heldMicro: Micro
+}
+
+/** What authentication needs, joined in one look-up. */
+export interface KeyOwner {
+  readonly key: KeyRecord
+  readonly account: Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
+}
+
+export type KeyPatch = Partial<
+  Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'>
+>
+
+export type NewKey = Pick<
+  KeyRecord,
+  'id' | 'accountId' | 'name' | 'label' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels' | 'createdAtMs'
+> & {
+  /** SHA-256 of the key, 32 bytes. */
+  readonly digest: Buffer
+}
+
+const COLUMNS =
+  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, held, created_at, last_used_at'
+
+interface KeyWithSpend {
+  readonly key: KeyRecord
+  readonly spend: KeySpend
+}
+
+function readKey(row: Row): KeyRecord {
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    name: text(row, 'name'),
+    label: text(row, 'label'),
+    disabled: big(row, 'disabled') !== 0n,
+    limitMicro: bigOrNull(row, 'spend_limit'),
+    // A CHECK of the schema bounds it.
+    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
+    expiresAtMs: integerOrNull(row, 'expires_at'),
+    allowedModels: json<readonly string[]>(row, 'allowed_models'),
+    createdAtMs: integer(row, 'created_at'),
+    lastUsedAtMs: integerOrNull(row, 'last_used_at'),
+  }
+}
+
+export class KeyStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  async create(key: NewKey): Promise<KeyRecord> {
+    await this.#database.transaction(async (sql) => {
+      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key')
+      await sql.run(
+        'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?)',
+        [
+          key.id,
+          key.accountId,
+          key.name,
+          key.digest,
+          key.label,
+          key.limitMicro,
+          key.limitReset,
+          millis(key.expiresAtMs),
+          jsonText(key.allowedModels),
+          BigInt(key.createdAtMs),
+          this.#sealOf(key),
+        ],
+      )
+    })
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ?`, [key.id])
+    if (row === undefined) throw new Error(`Key ${key.id} was not found after it was created.`)
+    return readKey(row)
+  }
+
+  async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
+    return this.#owner('digest', digest)
+  }
+
+  /** With its account, as authentication needs it; null once it is deleted. */
+  async findOwner(id: string): Promise<KeyOwner | null> {
+    return this.#owner('id', id)
+  }
+
+  /** As `coldWrites` of the database: what was read of keys and accounts at the same number is still true. */
+  get changes(): number | null {
+    return this.#database.coldWrites
+  }
+
+  async get(id: string, periods: PeriodStarts): Promise<KeyWithSpend | null> {
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
+    return row === undefined ? null : this.#withSpend(row, periods)
+  }
+
+  async list(accountId: string, periods: PeriodStarts): Promise<readonly KeyWithSpend[]> {
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`,
+      [accountId],
+    )
+    return Promise.all(rows.map((row) => this.#withSpend(row, periods)))
+  }
+
+  /** `periods` = the current ones, in which a lowered limit may leave an overrun. */
+  async update(id: string, patch: KeyPatch, periods: PeriodStarts): Promise<KeyRecord | null> {
+    const sets: string[] = []
+    const values: SqlValue[] = []
+    const set = (column: string, value: SqlValue): void => {
+      sets.push(`${column} = ?`)
+      values.push(value)
+    }
+    if (patch.name !== undefined) set('name', patch.name)
+    if (patch.disabled !== undefined) set('disabled', bit(patch.disabled))
+    if (patch.limitMicro !== undefined) set('spend_limit', patch.limitMicro)
+    if (patch.limitReset !== undefined) set('limit_reset', patch.limitReset)
+    if (patch.expiresAtMs !== undefined) set('expires_at', millis(patch.expiresAtMs))
+    if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+    return this.#database.transaction(async (sql) => {
+      if (sets.length > 0) await this.#change(sql, id, sets, values)
+      const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
+      if (row === undefined) return null
+      if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await this.#recordOver(sql, row, periods)
+      return readKey(row)
+    })
+  }
+
+  /** false = no such key. Its past stays in the log. */
+  async delete(id: string): Promise<boolean> {
+    return this.#database.transaction((sql) => this.#change(sql, id, ['deleted = 1'], []))
+  }
+
+  async touch(ids: readonly string[], atMs: number): Promise<void> {
+    await this.#database.transaction(
+      async (sql) => {
+        for (const id of ids) await sql.run('UPDATE api_key SET last_used_at = ? WHERE id = ?', [BigInt(atMs), id])
+      },
+      { purpose: 'note' },
+    )
+  }
+
+  /** The change renews the seal; false = no such key. */
+  async #change(sql: Sql, id: string, sets: readonly string[], values: readonly SqlValue[]): Promise<boolean> {
+    return (
+      (await changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key', id, {
+        sets,
+        values,
+        where: 'deleted = 0',
+      })) === 1
+    )
+  }
+
+  /**
+   * A limit that is lowered below the spent and held amounts leaves an overrun: the highest of its period is
+   * recorded for invariant I6.
+   */
+  async #recordOver(sql: Sql, row: Row, periods: PeriodStarts): Promise<void> {
+    const key = readKey(row)
+    const period = limitPeriod(key, periods)
+    if (period === null || key.limitMicro === null) return
+    const [spend] = await sql.all('SELECT spent, excess FROM key_spend WHERE key_id = ? AND period = ? AND start = ?', [
+      key.id,
+      period.period,
+      period.start,
+    ])
+    const [spent, excess] = spend === undefined ? [0n, 0n] : [big(spend, 'spent'), big(spend, 'excess')]
+    const place = `${period.period} ${period.start}`
+    const [known = {}] = await sql.all('SELECT limit_over, limit_over_start FROM api_key WHERE id = ?', [key.id])
+    const before = textOrNull(known, 'limit_over_start') === place ? (bigOrNull(known, 'limit_over') ?? 0n) : 0n
+    const over = spent + big(row, 'held') - key.limitMicro - excess
+    // The period that it counts in has a row, so that I6 looks at no earlier one.
+    await sql.run(
+      'INSERT INTO key_spend (key_id, period, start) VALUES (?,?,?) ON CONFLICT (key_id, period, start) DO NOTHING',
+      [key.id, period.period, period.start],
+    )
+    await this.#change(sql, key.id, ['limit_over = ?', 'limit_over_start = ?'], [over > before ? over : before, place])
+  }
+
+  #sealOf(key: NewKey): string {
+    return this.#seal.of('api_key', [
+      key.id,
+      key.accountId,
+      key.digest,
+      0n,
+      0n,
+      key.limitMicro,
+      key.limitReset,
+      key.expiresAtMs,
+      jsonText(key.allowedModels),
+      key.createdAtMs,
+    ])
+  }
+
+  async #owner(column: 'digest' | 'id', value: SqlValue): Promise<KeyOwner | null> {
+    const options = { withoutAmounts: true }
+    const [row] = await this.#database.all(
+      `SELECT ${COLUMNS} FROM api_key WHERE ${column} = ? AND deleted = 0`,
+      [value],
+      options,
+    )
+    if (row === undefined) return null
+    const key = readKey(row)
+    const [account] = await this.#database.all(
+      'SELECT id, status, default_model, rate_limit, allowed_models FROM account WHERE id = ?',
+      [key.accountId],
+      options,
+    )
+    return account === undefined ? null : { key, account: readAccountRules(account) }
+  }
+
+  async #withSpend(row: Row, periods: PeriodStarts): Promise<KeyWithSpend> {
+    const key = readKey(row)
+    const rows = await this.#database.all(
+      `SELECT period, spent FROM key_spend WHERE key_id = ? AND ((period = 'total' AND start = '') OR (period = 'day' AND start = ?) OR (period = 'week' AND start = ?) OR (period = 'month' AND start = ?))`,
+      [key.id, periods.day, periods.week, periods.month],
+    )
+    const spent = new Map(rows.map((spend) => [text(spend, 'period'), big(spend, 'spent')]))
+    return {
+      key,
+      spend: {
+        totalMicro: spent.get('total') ?? 0n,
+        dayMicro: spent.get('day') ?? 0n,
+        weekMicro: spent.get('week') ?? 0n,
+        monthMicro: spent.get('month') ?? 0n,
+        heldMicro: big(row, 'held'),
+      },
+    }
+  }
+}
+
+function millis(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value)
+}

@@ -1,0 +1,274 @@
+import type { Micro } from '../../money.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { postWithin } from '../ledger/entry-store.ts'
+import { countRows } from '../row-count.ts'
+import { changeRow, type RowChange, type Sealing } from '../sealed-row.ts'
+import type { Page } from '../page.ts'
+
+export interface PaymentRecord {
+  readonly id: string
+  readonly accountId: string
+  readonly method: string
+  readonly amountMicro: Micro
+  readonly currency: string
+  readonly state: 'pending' | 'paid' | 'cancelled'
+  /** The provider's own id. */
+  readonly paymentId: string | null
+  readonly confirmationUrl: string | null
+  readonly createdAtMs: number
+  readonly paidAtMs: number | null
+  /** How often the provider was asked for it by ourselves. */
+  readonly checks: number
+  /** What the provider has given back, and how much of that the account did not have any more. */
+  readonly refundedMicro: Micro
+  readonly refundMissingMicro: Micro
+}
+
+/** `booked`: taken from the balance, at most all of it; `known`: it was booked before. */
+export type RefundOutcome =
+  | { readonly status: 'booked'; readonly bookedMicro: Micro }
+  | { readonly status: 'known' }
+  | { readonly status: 'refused'; readonly why: string }
+
+const SELECT = `SELECT id, account_id, method, amount, currency, state, payment_id, confirmation_url, created_at, paid_at, checks,
+  CAST((SELECT COALESCE(SUM(r.amount), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refunded,
+  CAST((SELECT COALESCE(SUM(r.amount - r.booked), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refund_missing FROM payment_order`
+/** An order is asked for a minute after it was made at the earliest. */
+const FIRST_CHECK_MS = 60_000
+
+function readPayment(row: Row): PaymentRecord {
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    method: text(row, 'method'),
+    amountMicro: big(row, 'amount'),
+    currency: text(row, 'currency'),
+    // A CHECK of the schema bounds it.
+    state: text(row, 'state') as PaymentRecord['state'],
+    paymentId: textOrNull(row, 'payment_id'),
+    confirmationUrl: textOrNull(row, 'confirmation_url'),
+    createdAtMs: integer(row, 'created_at'),
+    paidAtMs: integerOrNull(row, 'paid_at'),
+    checks: integer(row, 'checks'),
+    refundedMicro: big(row, 'refunded'),
+    refundMissingMicro: big(row, 'refund_missing'),
+  }
+}
+
+/** Orders to pay: ours until the provider's own word makes one of them money. */
+export class PaymentStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  async create(
+    order: Pick<PaymentRecord, 'id' | 'accountId' | 'method' | 'amountMicro' | 'currency' | 'createdAtMs'>,
+  ): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      await countRows(sql, this.#books, 'payment_order')
+      await sql.run(
+        `INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, due_at, seal) VALUES (?,?,?,?,?,'pending',?,?,?)`,
+        [
+          order.id,
+          order.accountId,
+          order.method,
+          order.amountMicro,
+          order.currency,
+          BigInt(order.createdAtMs),
+          BigInt(order.createdAtMs + FIRST_CHECK_MS),
+          this.#seal.of('payment_order', [
+            order.id,
+            order.accountId,
+            order.method,
+            order.amountMicro,
+            order.currency,
+            order.createdAtMs,
+            'pending',
+            null,
+            null,
+          ]),
+        ],
+      )
+    })
+  }
+
+  /** Notes what the provider made of the order. */
+  async begin(id: string, paymentId: string, confirmationUrl: string | null): Promise<void> {
+    await this.#change(id, {
+      sets: ['payment_id = ?', 'confirmation_url = ?'],
+      values: [paymentId, confirmationUrl],
+      where: 'payment_id IS NULL',
+    })
+  }
+
+  get #books(): Sealing {
+    return { dialect: this.#database.dialect, seal: this.#seal }
+  }
+
+  #change(id: string, change: RowChange): Promise<number> {
+    return this.#database.transaction((sql) => changeRow(sql, this.#books, 'payment_order', id, change))
+  }
+
+  async get(id: string): Promise<PaymentRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
+    return row === undefined ? null : readPayment(row)
+  }
+
+  async list(filter: {
+    readonly accountId: string | null
+    readonly beforeMs: number | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<PaymentRecord>> {
+    const values: SqlValue[] = []
+    const parts = ['1 = 1']
+    if (filter.accountId !== null) {
+      parts.push('account_id = ?')
+      values.push(filter.accountId)
+    }
+    const [count] = await this.#database.all(
+      `SELECT COUNT(*) AS total FROM payment_order WHERE ${parts.join(' AND ')}`,
+      values,
+    )
+    if (filter.beforeMs !== null) {
+      parts.push('created_at < ?')
+      values.push(BigInt(filter.beforeMs))
+    }
+    const rows = await this.#database.all(
+      `${SELECT} WHERE ${parts.join(' AND ')} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`,
+      [...values, BigInt(filter.limit), BigInt(filter.offset)],
+    )
+    return { data: rows.map(readPayment), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  /**
+   * Paid, and one ledger entry keyed by the payment id, in one commit. false = it was not pending with this payment id
+   * any more.
+   */
+  pay(request: { readonly id: string; readonly paymentId: string; readonly atMs: number }): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const [row] = await sql.all(`${SELECT} WHERE id = ?`, [request.id])
+      if (row === undefined) return false
+      const order = readPayment(row)
+      // An order that was given up here may be paid there after all: the money came, so it is booked.
+      const moved = await changeRow(sql, this.#books, 'payment_order', order.id, {
+        sets: [`state = 'paid'`, 'paid_at = ?', 'confirmation_url = NULL'],
+        values: [BigInt(request.atMs)],
+        where: `payment_id = ? AND state <> 'paid'`,
+        whereValues: [request.paymentId],
+      })
+      if (moved === 0) return false
+      const posted = await postWithin(sql, this.#books, {
+        accountId: order.accountId,
+        kind: 'topup',
+        amountMicro: order.amountMicro,
+        reason: `payment ${order.method}`,
+        reference: `${order.method}:${request.paymentId}`,
+        actor: order.method,
+        atMs: request.atMs,
+      })
+      if (posted.status !== 'created')
+        throw new Error(`Order ${order.id} was paid and its entry was not made: ${posted.status}.`)
+      return true
+    })
+  }
+
+  /** false = it was not pending any more. */
+  async cancel(id: string): Promise<boolean> {
+    return (
+      (await this.#change(id, {
+        sets: [`state = 'cancelled'`, 'confirmation_url = NULL'],
+        values: [],
+        where: `state = 'pending'`,
+      })) === 1
+    )
+  }
+
+  async findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE method = ? AND payment_id = ?`, [method, paymentId])
+    return row === undefined ? null : readPayment(row)
+  }
+
+  /** Pending orders whose time to be asked for has come, the longest due first. */
+  async due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
+    return (
+      await this.#database.all(`${SELECT} WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [
+        BigInt(nowMs),
+        BigInt(limit),
+      ])
+    ).map(readPayment)
+  }
+
+  /** Takes a look at an order on oneself; false = another has, or it is not pending any more. */
+  async claim(id: string, checks: number, nextMs: number): Promise<boolean> {
+    return (
+      (await this.#database.run(
+        `UPDATE payment_order SET checks = checks + 1, due_at = ? WHERE id = ? AND checks = ? AND state = 'pending'`,
+        [BigInt(nextMs), id, BigInt(checks)],
+      )) === 1
+    )
+  }
+
+  /** A refund of the provider's, and one ledger entry of what the account still has, in one commit. */
+  refund({
+    orderId,
+    refundId,
+    amountMicro,
+    atMs,
+  }: {
+    readonly orderId: string
+    readonly refundId: string
+    readonly amountMicro: Micro
+    readonly atMs: number
+  }): Promise<RefundOutcome> {
+    return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
+      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      // The order first, as when it is paid: refunds of one order wait for each other.
+      await sql.all(`SELECT id FROM payment_order WHERE id = ?${lock}`, [orderId])
+      const [row] = await sql.all(`${SELECT} WHERE id = ?`, [orderId])
+      if (row === undefined) return { status: 'refused', why: 'there is no such order' }
+      const order = readPayment(row)
+      const id = `${order.method}:${refundId}`
+      if ((await sql.all('SELECT 1 AS one FROM payment_refund WHERE id = ?', [id])).length > 0)
+        return { status: 'known' }
+      if (order.state !== 'paid') return { status: 'refused', why: 'the order is not paid' }
+      if (order.refundedMicro + amountMicro > order.amountMicro)
+        return { status: 'refused', why: 'more is given back than was paid' }
+      const [account] = await sql.all(`SELECT available FROM account WHERE id = ?${lock}`, [order.accountId])
+      const available = account === undefined ? 0n : big(account, 'available')
+      const bookedMicro = available < amountMicro ? available : amountMicro
+      await countRows(sql, this.#books, 'payment_refund')
+      await sql.run(
+        'INSERT INTO payment_refund (id, order_id, account_id, amount, booked, at, seal) VALUES (?,?,?,?,?,?,?)',
+        [
+          id,
+          order.id,
+          order.accountId,
+          amountMicro,
+          bookedMicro,
+          BigInt(atMs),
+          this.#seal.of('payment_refund', [id, order.id, order.accountId, amountMicro, bookedMicro, atMs]),
+        ],
+      )
+      if (bookedMicro === 0n) return { status: 'booked', bookedMicro }
+      const posted = await postWithin(sql, this.#books, {
+        accountId: order.accountId,
+        kind: 'refund',
+        amountMicro: bookedMicro,
+        reason: `refund ${order.method}`,
+        reference: id,
+        actor: order.method,
+        atMs,
+      })
+      // Throwing takes the row back with it.
+      if (posted.status !== 'created')
+        throw new Error(`Refund ${refundId} of order ${order.id} was not booked: ${posted.status}.`)
+      return { status: 'booked', bookedMicro }
+    })
+  }
+}

@@ -1,0 +1,282 @@
+import { brokenHeads, brokenRows } from './seals.ts'
+import { DAY_SUMS, wrongSpends } from './sums.ts'
+import { brokenChains } from './chains.ts'
+import { brokenStatements } from './statements.ts'
+import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './replay.ts'
+import type { Books } from './book-store.ts'
+import type { Database, Sql, SqlValue } from '../database.ts'
+import { NO_LIVE_JOB } from '../jobs/job-store.ts'
+
+export type AuditInvariant =
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I8'
+  | 'I9'
+  | 'I10'
+  | 'I11'
+  | 'I12'
+  | 'I13'
+  | 'I14'
+  | 'I15'
+  | 'I16'
+  | 'I17'
+  | 'I18'
+  | 'I19'
+  | 'I20'
+  | 'I21'
+  | 'I22'
+
+export interface AuditCheck {
+  readonly id: AuditInvariant
+  readonly name: string
+  readonly violations: readonly string[]
+}
+
+const VIOLATIONS_MAX = 100
+/** An open hold may outlive its lease for as long as the sweeper needs. */
+const LEASE_SLACK_MS = 60_000
+const DAY_MS = 86_400_000
+
+interface Query {
+  readonly id: AuditInvariant
+  readonly name: string
+  /** Each row it answers is a violation, told by its column `what`. */
+  readonly text: string
+  readonly values?: readonly SqlValue[]
+}
+
+/** The invariants of guarantees.md 3.2 that are a question to the database. */
+function queries(nowMs: number, sinceMs: number): readonly Query[] {
+  const since = BigInt(sinceMs)
+  return [
+    {
+      id: 'I1',
+      name: 'every amount is a non-negative whole number, and each entry has two different sides',
+      text: `SELECT 'entry ' || id AS what FROM entry WHERE amount < 0 OR debit = credit`,
+    },
+    {
+      id: 'I2',
+      name: 'available + held = ledger balance of the account',
+      text: `SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (
+        SELECT account_id, SUM(CASE WHEN credit = 'account:' || account_id THEN amount WHEN debit = 'account:' || account_id THEN -amount ELSE 0 END) AS balance FROM entry GROUP BY account_id
+      ) e ON e.account_id = a.id WHERE a.available + a.held <> COALESCE(e.balance, 0)`,
+    },
+    {
+      id: 'I3',
+      name: 'available ≥ 0 and held ≥ 0',
+      text: `SELECT 'account ' || id AS what FROM account WHERE available < 0 OR held < 0`,
+    },
+    {
+      id: 'I4',
+      name: 'account.held = Σ its open holds',
+      text: `SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY account_id) h ON h.account_id = a.id WHERE a.held <> COALESCE(h.held, 0)`,
+    },
+    {
+      id: 'I5',
+      name: 'key.held = Σ its open holds',
+      text: `SELECT 'key ' || k.id AS what FROM api_key k LEFT JOIN (SELECT key_id, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY key_id) h ON h.key_id = k.id WHERE k.held <> COALESCE(h.held, 0)`,
+    },
+    {
+      id: 'I6',
+      name: 'spent + held ≤ limit + excess in the newest period of each limit',
+      text: `SELECT 'key ' || k.id AS what FROM api_key k JOIN key_spend s ON s.key_id = k.id
+        AND s.period = CASE k.limit_reset WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' ELSE 'total' END
+        LEFT JOIN (SELECT key_id, day, week, month, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY key_id, day, week, month) h ON h.key_id = k.id
+          AND s.start = CASE k.limit_reset WHEN 'daily' THEN h.day WHEN 'weekly' THEN h.week WHEN 'monthly' THEN h.month ELSE '' END
+        WHERE k.spend_limit IS NOT NULL AND s.start = (SELECT MAX(n.start) FROM key_spend n WHERE n.key_id = k.id AND n.period = s.period)
+        GROUP BY k.id, k.spend_limit, k.limit_over, k.limit_over_start, s.period, s.start, s.spent, s.excess
+        HAVING s.spent + COALESCE(SUM(h.held), 0) > k.spend_limit + s.excess + CASE WHEN k.limit_over_start = s.period || ' ' || s.start THEN k.limit_over ELSE 0 END`,
+    },
+    {
+      id: 'I7',
+      name: 'key spend of each period = Σ charges whose hold was placed in it',
+      text: ['total', 'day', 'week', 'month']
+        .map((period) => {
+          const start = period === 'total' ? `''` : period
+          return `SELECT 'key ' || s.key_id || ' ${period} ' || s.start AS what FROM key_spend s LEFT JOIN (
+            SELECT key_id, ${start} AS start, SUM(charged) AS spent FROM hold WHERE state IN ('settled', 'settled_late') GROUP BY key_id${period === 'total' ? '' : `, ${period}`}
+          ) h ON h.key_id = s.key_id AND h.start = s.start WHERE s.period = '${period}' AND s.spent <> COALESCE(h.spent, 0)`
+        })
+        .join(' UNION ALL '),
+    },
+    ...historyQueries(nowMs, since),
+  ]
+}
+
+/** What holds, charges, entries and the log must agree on. */
+function historyQueries(nowMs: number, since: bigint): readonly Query[] {
+  return [
+    {
+      id: 'I8',
+      name: 'a charge exists exactly for settled holds, with their amount',
+      text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = h.id WHERE h.placed_at >= ?
+        AND ((h.state IN ('settled', 'settled_late')) <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND e.amount <> h.charged))
+        UNION ALL SELECT 'entry ' || e.id AS what FROM entry e LEFT JOIN hold h ON h.id = e.ref WHERE e.kind = 'charge' AND h.id IS NULL`,
+      values: [since],
+    },
+    {
+      id: 'I9',
+      name: 'one credit per external reference',
+      text: `SELECT kind || ' ' || ref AS what FROM entry GROUP BY kind, ref HAVING COUNT(*) > 1
+        UNION ALL SELECT 'order ' || o.id AS what FROM payment_order o LEFT JOIN entry e ON e.kind = 'topup' AND e.ref = o.method || ':' || o.payment_id
+          WHERE (o.state = 'paid') <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND (e.amount <> o.amount OR e.account_id <> o.account_id))
+        UNION ALL SELECT 'refund ' || r.id AS what FROM payment_refund r LEFT JOIN entry e ON e.kind = 'refund' AND e.ref = r.id
+          WHERE (r.booked > 0) <> (e.id IS NOT NULL) OR (e.id IS NOT NULL AND (e.amount <> r.booked OR e.account_id <> r.account_id))
+        UNION ALL SELECT 'order ' || o.id AS what FROM payment_order o JOIN payment_refund r ON r.order_id = o.id GROUP BY o.id, o.amount, o.state HAVING SUM(r.amount) > o.amount OR o.state <> 'paid'
+        UNION ALL SELECT 'refund ' || e.ref AS what FROM entry e LEFT JOIN payment_refund r ON r.id = e.ref WHERE e.kind = 'refund' AND r.id IS NULL AND e.actor IN (SELECT method FROM payment_order)
+        UNION ALL SELECT 'code ' || c.id AS what FROM redeem_code c WHERE c.uses <> (SELECT COUNT(*) FROM entry e WHERE e.kind = 'topup' AND e.ref >= 'code:' || c.id || ':' AND e.ref < 'code:' || c.id || ';')`,
+    },
+    {
+      id: 'I10',
+      name: 'no open hold with a lease over for more than 60 s',
+      text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'open' AND lease_until < ? AND ${NO_LIVE_JOB}`,
+      values: [BigInt(nowMs - LEASE_SLACK_MS)],
+    },
+    {
+      id: 'I11',
+      name: 'a completed answer is charged',
+      text: `SELECT 'generation ' || g.generation_id AS what FROM generation g LEFT JOIN hold h ON h.id = g.generation_id
+        WHERE g.status = 'completed' AND g.created_at >= ? AND (h.id IS NULL OR h.state NOT IN ('settled', 'settled_late'))`,
+      values: [since],
+    },
+    {
+      id: 'I12',
+      name: 'a shortfall is booked, what is refused or failed is charged nothing, and what is charged has the price version of its hold',
+      text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'shortfall' AND e.ref = h.id
+        WHERE COALESCE(h.shortfall, 0) <> COALESCE(e.amount, 0) OR (h.state IN ('voided', 'expired', 'open') AND COALESCE(h.charged, 0) <> 0)
+        UNION ALL SELECT 'generation ' || g.generation_id AS what FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.price_version <> h.price_version`,
+    },
+    {
+      id: 'I13',
+      name: 'the hold of a finished request is closed',
+      text: `SELECT 'hold ' || h.id AS what FROM hold h JOIN generation g ON g.generation_id = h.id WHERE h.state = 'open' AND g.ended_at < ?`,
+      values: [BigInt(nowMs - 5_000)],
+    },
+    {
+      id: 'I14',
+      name: 'no answered request was charged on an expired hold that still ran',
+      text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'expired' AND ended_at < lease_until`,
+    },
+    {
+      id: 'I15',
+      name: 'one log row per generation, its cost the charge, its numbers without gaps',
+      text: `SELECT 'generation ' || g.generation_id AS what FROM generation g LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = g.generation_id WHERE g.cost <> COALESCE(e.amount, 0)
+        UNION ALL SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN generation g ON g.generation_id = h.id WHERE h.state IN ('settled', 'settled_late') AND g.id IS NULL AND h.ended_at >= (SELECT before_at FROM log_kept)
+        UNION ALL SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, COUNT(*) AS n, MAX(seq) AS top FROM generation GROUP BY account_id) g ON g.account_id = a.id
+          WHERE a.log_rows - a.log_dropped <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, a.log_dropped)`,
+    },
+    {
+      id: 'I21',
+      name: 'a job holds its money while it lives, is charged exactly when it is completed, and ends with one log row',
+      text: `SELECT 'job ' || j.id AS what FROM job j LEFT JOIN hold h ON h.id = j.id LEFT JOIN generation g ON g.generation_id = j.id
+        WHERE h.id IS NULL OR h.amount <> j.hold OR (j.status IN ('pending','in_progress')) <> (h.state = 'open') OR (j.status = 'completed') <> (h.state IN ('settled','settled_late'))
+          OR (j.status IN ('pending','in_progress') AND g.id IS NOT NULL) OR (j.status NOT IN ('pending','in_progress') AND g.id IS NULL AND h.ended_at >= (SELECT before_at FROM log_kept))
+          OR h.account_id <> j.account_id OR h.key_id <> j.key_id OR h.price_version <> j.price_version
+        UNION ALL SELECT 'job ' || h.id || ': it is gone' AS what FROM hold h LEFT JOIN job j ON j.id = h.id WHERE j.id IS NULL AND h.subject LIKE '{"type":"video"%'`,
+    },
+  ]
+}
+
+/** A day that began before `sinceMs` anywhere on earth is left out. */
+async function wrongSums(sql: Sql, sinceMs: number): Promise<readonly string[]> {
+  const fromDay = sinceMs === 0 ? '' : new Date(sinceMs + 2 * DAY_MS).toISOString().slice(0, 10)
+  const violations: string[] = []
+  for (const { text, days } of DAY_SUMS) {
+    const rows = await sql.all(
+      `SELECT what FROM (${text}) violations LIMIT ${VIOLATIONS_MAX}`,
+      Array.from({ length: days }, () => fromDay),
+    )
+    violations.push(...rows.map((row) => String(row['what'])))
+  }
+  return violations
+}
+
+/** The audit of guarantees.md 3.2: read-only, in one snapshot. */
+export class AuditStore {
+  readonly #database: Database
+  readonly #books: Pick<Books, 'seal' | 'isSealed'>
+
+  constructor(database: Database, books: Pick<Books, 'seal' | 'isSealed'>) {
+    this.#database = database
+    this.#books = books
+  }
+
+  run(options: {
+    readonly sinceMs: number
+    readonly nowMs: number
+    readonly replay: Replay
+  }): Promise<readonly AuditCheck[]> {
+    return this.#database.transaction(
+      async (sql) => {
+        const checks: AuditCheck[] = []
+        for (const query of queries(options.nowMs, options.sinceMs)) {
+          const rows = await sql.all(
+            `SELECT what FROM (${query.text}) violations LIMIT ${VIOLATIONS_MAX}`,
+            query.values ?? [],
+          )
+          checks.push({ id: query.id, name: query.name, violations: rows.map((row) => String(row['what'])) })
+        }
+        checks.push({
+          id: 'I16',
+          name: 'the hash chains of entries and events verify',
+          violations: await brokenChains(sql, VIOLATIONS_MAX),
+        })
+        checks.push({
+          id: 'I17',
+          name: 'charge + shortfall = price of the logged usage, replayed',
+          violations: await chargeableRows(sql, options.sinceMs, options.replay, VIOLATIONS_MAX),
+        })
+        checks.push(...(await this.#signed(sql, options.sinceMs)))
+        return checks
+      },
+      { purpose: 'snapshot' },
+    )
+  }
+
+  /** What rests on seals, once every row has one: until an upgrade is over there is nothing to compare with. */
+  async #signed(sql: Sql, sinceMs: number): Promise<readonly AuditCheck[]> {
+    const sealed = await this.#books.isSealed(sql)
+    const { seal } = this.#books
+    const text = wrongSpends()
+    const spends = !sealed
+      ? []
+      : (await sql.all(`SELECT what FROM (${text}) violations LIMIT ${VIOLATIONS_MAX}`)).map((row) =>
+          String(row['what']),
+        )
+    return [
+      {
+        id: 'I18',
+        name: 'the sums of each day = Σ log rows and what retention took of them = Σ charges',
+        violations: sealed ? await wrongSums(sql, sinceMs) : [],
+      },
+      {
+        id: 'I19',
+        name: 'spending is there for every charge; limits, holds, log rows, codes, orders, jobs and prices are as they were sealed',
+        violations: [...spends, ...(sealed ? await brokenRows(sql, seal, VIOLATIONS_MAX) : [])],
+      },
+      {
+        id: 'I20',
+        name: 'each chain ends at its signed head, and no row is gone of what is counted',
+        violations: sealed ? await brokenHeads(sql, seal, VIOLATIONS_MAX) : [],
+      },
+      {
+        id: 'I22',
+        name: 'closed months follow one another, and close with what their entries come to',
+        violations: sealed ? await brokenStatements(sql, seal, VIOLATIONS_MAX) : [],
+      },
+    ]
+  }
+
+  /** The charges of a period made again from the log. */
+  replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport> {
+    return this.#database.transaction(
+      (sql) => replayPeriod(sql, options.fromMs, options.toMs, options.replay, VIOLATIONS_MAX),
+      { purpose: 'snapshot' },
+    )
+  }
+}

@@ -1,0 +1,107 @@
+import { beyondHolds } from './book-migration.ts'
+
+/**
+ * Each row that these answer is a violation, told by its column `what`; rows whose day lies before `?` are left out.
+ */
+interface SumQuery {
+  readonly text: string
+  /** How many times the first day is a parameter. */
+  readonly days: number
+}
+
+const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
+const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
+
+/**
+ * What stands on one side and not on the other: both are added up, one of them negative, so that it is found in either
+ * direction.
+ */
+function differing(
+  column: string,
+  place: readonly string[],
+  sums: readonly string[],
+  sides: readonly string[],
+): string {
+  return `SELECT ${column} AS what FROM (${sides.join(' UNION ALL ')}) AS sides GROUP BY ${place.join(', ')} HAVING ${sums.map((name) => `SUM(${name}) <> 0`).join(' OR ')}`
+}
+
+function columns(table: string, place: readonly string[], sums: readonly string[], sign: '' | '-'): string {
+  const names = sums.map((name) => `${sign}${name} AS ${name}`).join(', ')
+  const [, column = ''] = place
+  return `SELECT ${place.join(', ')}, ${names} FROM ${table} WHERE ${column} >= ?`
+}
+
+function sumOf(names: readonly string[], of: (name: string) => string): string {
+  return names.map((name) => `-SUM(${of(name)}) AS ${name}`).join(', ')
+}
+
+/** The day's sums are those of the log's rows, of what retention has taken of them, and of the charges (I18). */
+export const DAY_SUMS: readonly SumQuery[] = [
+  {
+    days: 3,
+    text: differing(
+      `'usage of ' || account_id || ' ' || day || ' ' || key_id || ' ' || model || ' ' || provider`,
+      PLACE,
+      SUMS,
+      [
+        columns('usage_day', PLACE, SUMS, ''),
+        columns('removed_day', PLACE, SUMS, '-'),
+        `SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '') AS provider, ${sumOf(SUMS, (name) => (name === 'requests' ? '1' : name === 'revenue' ? 'g.cost' : `g.${name}`))}
+        FROM generation g JOIN hold h ON h.id = g.generation_id WHERE h.day >= ? GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')`,
+      ],
+    ),
+  },
+  {
+    days: 2,
+    text: differing(
+      `'charges of ' || account_id || ' ' || day || ' ' || key_id`,
+      ['account_id', 'day', 'key_id'],
+      ['revenue', 'shortfall'],
+      [
+        columns('usage_day', ['account_id', 'day', 'key_id'], ['revenue', 'shortfall'], ''),
+        `SELECT account_id, day, key_id, -SUM(COALESCE(charged, 0)) AS revenue, -SUM(COALESCE(shortfall, 0)) AS shortfall FROM hold WHERE day >= ? AND state IN ('settled', 'settled_late') GROUP BY account_id, day, key_id`,
+      ],
+    ),
+  },
+  {
+    days: 2,
+    text: differing(
+      `'usage by app of ' || account_id || ' ' || day || ' ' || key_id || ' ' || model`,
+      ['account_id', 'day', 'key_id', 'model'],
+      ['requests', 'input_tokens', 'output_tokens', 'cost'],
+      [
+        columns(
+          'app_day',
+          ['account_id', 'day', 'key_id', 'model'],
+          ['requests', 'input_tokens', 'output_tokens', 'cost'],
+          '',
+        ),
+        `SELECT account_id, day, key_id, model, -requests AS requests, -input_tokens AS input_tokens, -output_tokens AS output_tokens, -revenue AS cost FROM usage_day WHERE day >= ?`,
+      ],
+    ),
+  },
+  {
+    days: 2,
+    text: differing(
+      `'late charges of ' || account_id || ' placed ' || placed || ' booked ' || booked`,
+      ['account_id', 'placed', 'booked'],
+      ['requests', 'amount'],
+      [
+        columns('booked_later', ['account_id', 'placed', 'booked'], ['requests', 'amount'], ''),
+        `SELECT account_id, day AS placed, booked, -COUNT(*) AS requests, -SUM(COALESCE(charged, 0)) AS amount FROM hold WHERE day >= ? AND booked <> '' GROUP BY account_id, day, booked`,
+      ],
+    ),
+  },
+]
+
+/**
+ * A key's spending is there for every charge, in each period, and names as excess what its charges took beyond their
+ * holds (I19).
+ */
+export function wrongSpends(): string {
+  const beyond = beyondHolds()
+  return `SELECT 'spending of ' || key_id || ' ' || period || ' ' || start AS what FROM (
+      SELECT key_id, period, start, 1 AS spent, 0 AS charges, 0 AS beyond, excess FROM key_spend
+      UNION ALL SELECT key_id, period, start, 0 AS spent, charges, beyond, 0 AS excess FROM (${beyond}) AS charged
+    ) AS sides GROUP BY key_id, period, start HAVING (SUM(charges) > 0 AND SUM(spent) = 0) OR SUM(excess) <> SUM(beyond)`
+}

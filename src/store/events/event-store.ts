@@ -1,0 +1,135 @@
+import type { EventAction } from '../../ledger/event-action.ts'
+import { likePrefix } from '../accounts/account-store.ts'
+import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
+import { integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { chainHash } from '../ledger/hash-chain.ts'
+import type { Page } from '../page.ts'
+
+export interface EventRecord {
+  readonly id: number
+  readonly atMs: number
+  readonly actor: string
+  readonly ip: string | null
+  readonly action: string
+  readonly object: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** Read ones may be of an older release, written ones are of this. */
+export type NewEvent = Omit<EventRecord, 'id' | 'action'> & { readonly action: EventAction }
+
+/** `action` matches by its beginning. */
+export interface EventFilter {
+  readonly actor?: string
+  readonly action?: string
+  readonly object?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+}
+
+const SELECT = 'SELECT id, at, actor, ip, action, object, before, after FROM event'
+
+export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
+  return chainHash(previous, [
+    String(event.atMs),
+    event.actor,
+    event.ip,
+    event.action,
+    event.object,
+    event.before,
+    event.after,
+  ])
+}
+
+/** There is one, from the schema on. */
+export const EVENT_HEAD = `SELECT ${sealedSelect('event_head')} FROM event_head WHERE id = 1`
+
+/** The append-only audit log, each row chained to the one before by its hash. */
+export class EventStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  async append(event: NewEvent): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
+      // The signed head and not the newest row: where that row was removed, the next one would not follow the
+      // others.
+      const [head = {}] = await sql.all(EVENT_HEAD)
+      const [newest] = this.#seal.holds('event_head', head)
+        ? [head]
+        : await sql.all('SELECT hash FROM event ORDER BY id DESC LIMIT 1')
+      const hash = eventHash(newest === undefined ? '' : text(newest, 'hash'), event)
+      await sql.run('UPDATE event_head SET hash = ?, seal = ? WHERE id = 1', [
+        hash,
+        this.#seal.again('event_head', head, { hash }),
+      ])
+      await sql.run('INSERT INTO event (at, actor, ip, action, object, before, after, hash) VALUES (?,?,?,?,?,?,?,?)', [
+        BigInt(event.atMs),
+        event.actor,
+        event.ip,
+        event.action,
+        event.object,
+        event.before,
+        event.after,
+        hash,
+      ])
+    })
+  }
+
+  async list(limit: number, offset: number, filter: EventFilter = {}): Promise<Page<EventRecord>> {
+    const { where, values } = conditions(filter)
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM event${where}`, values)
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(limit),
+      BigInt(offset),
+    ])
+    return { data: rows.map(readEvent), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  /** The newest event of any of these actions. */
+  async newest(actions: readonly string[]): Promise<EventRecord | null> {
+    let newest: EventRecord | null = null
+    for (const action of actions) {
+      const [row] = await this.#database.all(`${SELECT} WHERE action = ? ORDER BY id DESC LIMIT 1`, [action])
+      const found = row === undefined ? null : readEvent(row)
+      if (found !== null && (newest === null || found.id > newest.id)) newest = found
+    }
+    return newest
+  }
+}
+
+export function readEvent(row: Row): EventRecord {
+  return {
+    id: integer(row, 'id'),
+    atMs: integer(row, 'at'),
+    actor: text(row, 'actor'),
+    ip: textOrNull(row, 'ip'),
+    action: text(row, 'action'),
+    object: text(row, 'object'),
+    before: textOrNull(row, 'before'),
+    after: textOrNull(row, 'after'),
+  }
+}
+
+function conditions(filter: EventFilter): { readonly where: string; readonly values: SqlValue[] } {
+  const parts: string[] = []
+  const values: SqlValue[] = []
+  const add = (condition: string, value: SqlValue | undefined): void => {
+    if (value === undefined) return
+    parts.push(condition)
+    values.push(value)
+  }
+  add('actor = ?', filter.actor)
+  add(String.raw`action LIKE ? ESCAPE '\'`, filter.action === undefined ? undefined : likePrefix(filter.action))
+  add('object = ?', filter.object)
+  add('at >= ?', filter.fromMs === undefined ? undefined : BigInt(filter.fromMs))
+  add('at < ?', filter.toMs === undefined ? undefined : BigInt(filter.toMs))
+  return { where: parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values }
+}

@@ -1,0 +1,229 @@
+import { sealedPlaces, sealedSelect, type BookSeal } from '../audit/book-seal.ts'
+import { big, bytes, integer, integerOrNull, json, text, type Database, type Row, type SqlValue } from '../database.ts'
+import type { Page } from '../page.ts'
+import type { JobDetails, JobMove, JobPhase, JobRow, JobState, JobStatus, NewJob } from './job.ts'
+
+/** What the request of a job is encrypted for. */
+export function jobPurpose(id: string): string {
+  return `job:${id}`
+}
+
+const REWRAP_PAGE = 100n
+const LIVE = `status IN ('pending','in_progress')`
+const STATE = 'status, phase, progress, due_at, completed_at, expires_at, details'
+const COLUMNS = `id, account_id, key_id, request_id, model, request, price_version, hold, created_at, deadline, version, lease_owner, lease_until, ${STATE}`
+
+const JOB_SEALED = sealedPlaces('job', COLUMNS.split(', '))
+
+/** A job as it stands, to seal its next state from. */
+export const SEALED_JOB = `SELECT ${sealedSelect('job')} FROM job WHERE id = ?`
+export const INSERT_JOB = `INSERT INTO job (${COLUMNS}, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+export const MOVE_JOB = `UPDATE job SET status = ?, phase = ?, progress = ?, due_at = ?, completed_at = ?, expires_at = ?, details = ?, request = COALESCE(?, request), version = version + 1,
+  lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END, seal = ? WHERE id = ? AND version = ?`
+/** Jobs that live keep their hold open, whatever its lease says. */
+export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
+
+export function newJobValues(job: NewJob, seal: BookSeal): readonly SqlValue[] {
+  const values = [
+    job.id,
+    job.accountId,
+    job.keyId,
+    job.requestId,
+    job.model,
+    job.request,
+    BigInt(job.priceVersion),
+    job.holdMicro,
+    BigInt(job.createdAtMs),
+    BigInt(job.deadlineMs),
+    1n,
+    '',
+    0n,
+    ...stateValues(job),
+  ]
+  return [
+    ...values,
+    seal.of(
+      'job',
+      JOB_SEALED.map((place) => values[place]),
+    ),
+  ]
+}
+
+/** Of the row that `SEALED_JOB` has found in the same transaction; without one nothing moves. */
+export function jobMoveValues(
+  { id, version, state, keepsLease, request }: JobMove,
+  before: Row | undefined,
+  seal: BookSeal,
+): readonly SqlValue[] {
+  const keeps = keepsLease ? 1n : 0n
+  const values = stateValues(state)
+  const [status, phase, , , completedAt, expiresAt, details] = values
+  const sealed =
+    before === undefined
+      ? ''
+      : seal.again('job', before, { status, phase, completed_at: completedAt, expires_at: expiresAt, details })
+  return [...values, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
+}
+
+function stateValues({
+  status,
+  phase,
+  progress,
+  dueAtMs,
+  completedAtMs,
+  expiresAtMs,
+  details,
+}: JobState): readonly SqlValue[] {
+  return [
+    status,
+    phase,
+    BigInt(progress),
+    BigInt(dueAtMs),
+    bigOf(completedAtMs),
+    bigOf(expiresAtMs),
+    JSON.stringify(details),
+  ]
+}
+
+function bigOf(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value)
+}
+
+/** Jobs that outlive their request. The ledger's commits create and end them; this store moves them in between. */
+export class JobStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  async find(id: string): Promise<JobRow | null> {
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE id = ?`, [id])
+    return row === undefined ? null : readJob(row)
+  }
+
+  /** Takes jobs that are due and that nobody else has, oldest first. */
+  claim({
+    owner,
+    nowMs,
+    leaseUntilMs,
+    limit,
+  }: {
+    readonly owner: string
+    readonly nowMs: number
+    readonly leaseUntilMs: number
+    readonly limit: number
+  }): Promise<readonly JobRow[]> {
+    // Another node that claims at the same moment passes over what this one has locked.
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
+    return this.#database.transaction(async (sql) => {
+      const rows = await sql.all(
+        `UPDATE job SET lease_owner = ?, lease_until = ?, version = version + 1 WHERE id IN (
+          SELECT id FROM job WHERE ${LIVE} AND due_at <= ? AND lease_until < ? ORDER BY due_at LIMIT ?${lock}) RETURNING ${COLUMNS}`,
+        [owner, BigInt(leaseUntilMs), BigInt(nowMs), BigInt(nowMs), BigInt(limit)],
+      )
+      return rows.map(readJob).toSorted((left, right) => left.dueAtMs - right.dueAtMs)
+    })
+  }
+
+  /** null = the job is no longer what the move was made from. */
+  async move(move: JobMove): Promise<JobRow | null> {
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const rows = await this.#database.transaction(async (sql) => {
+      const [before] = await sql.all(`${SEALED_JOB}${lock}`, [move.id])
+      return sql.all(`${MOVE_JOB} RETURNING ${COLUMNS}`, jobMoveValues(move, before, this.#seal))
+    })
+    return rows[0] === undefined ? null : readJob(rows[0])
+  }
+
+  async renew(ids: readonly string[], owner: string, leaseUntilMs: number): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      for (const id of ids)
+        await sql.run('UPDATE job SET lease_until = ? WHERE id = ? AND lease_owner = ?', [
+          BigInt(leaseUntilMs),
+          id,
+          owner,
+        ])
+    })
+  }
+
+  /** Gives back what an owner had; all leases where null. */
+  async release(owner: string | null): Promise<void> {
+    const [text, values] = owner === null ? [`lease_owner <> ''`, []] : ['lease_owner = ?', [owner]]
+    await this.#database.run(`UPDATE job SET lease_owner = '', lease_until = 0 WHERE ${text}`, values)
+  }
+
+  /** When the next live job is due; null = there is none. */
+  async nextDueMs(): Promise<number | null> {
+    const [row] = await this.#database.all(`SELECT MIN(due_at) AS due FROM job WHERE ${LIVE}`)
+    return row === undefined ? null : integerOrNull(row, 'due')
+  }
+
+  /** Completed jobs of an account, newest first. */
+  async completed(accountId: string, limit: number, offset: number): Promise<Page<JobRow>> {
+    const where = `WHERE account_id = ? AND status = 'completed'`
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM job ${where}`, [accountId])
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS} FROM job ${where} ORDER BY completed_at DESC, id DESC LIMIT ? OFFSET ?`,
+      [accountId, BigInt(limit), BigInt(offset)],
+    )
+    return { data: rows.map(readJob), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  /** Live jobs whose submission may have arrived, oldest first, for the operator. */
+  async parked(): Promise<readonly JobRow[]> {
+    return (
+      await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)
+    ).map(readJob)
+  }
+
+  /** Encrypts every request again; answers how many there are. */
+  async rewrap(encrypt: (id: string, request: Buffer) => Buffer): Promise<number> {
+    let after = ''
+    let count = 0
+    for (;;) {
+      const ids = await this.#database.transaction(async (sql) => {
+        const rows = await sql.all('SELECT id, request FROM job WHERE id > ? ORDER BY id LIMIT ?', [after, REWRAP_PAGE])
+        for (const row of rows)
+          await sql.run('UPDATE job SET request = ? WHERE id = ?', [
+            encrypt(text(row, 'id'), bytes(row, 'request')),
+            text(row, 'id'),
+          ])
+        return rows.map((row) => text(row, 'id'))
+      })
+      count += ids.length
+      after = ids.at(-1) ?? after
+      if (ids.length < Number(REWRAP_PAGE)) return count
+    }
+  }
+}
+
+function readJob(row: Row): JobRow {
+  const details = json<JobDetails>(row, 'details')
+  if (details === null) throw new TypeError('A job has details.')
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    keyId: text(row, 'key_id'),
+    requestId: text(row, 'request_id'),
+    model: text(row, 'model'),
+    request: bytes(row, 'request'),
+    priceVersion: integer(row, 'price_version'),
+    holdMicro: big(row, 'hold'),
+    createdAtMs: integer(row, 'created_at'),
+    deadlineMs: integer(row, 'deadline'),
+    version: integer(row, 'version'),
+    leaseOwner: text(row, 'lease_owner'),
+    leaseUntilMs: integer(row, 'lease_until'),
+    // CHECKs of the schema bound them.
+    status: text(row, 'status') as JobStatus,
+    phase: text(row, 'phase') as JobPhase,
+    progress: integer(row, 'progress'),
+    dueAtMs: integer(row, 'due_at'),
+    completedAtMs: integerOrNull(row, 'completed_at'),
+    expiresAtMs: integerOrNull(row, 'expires_at'),
+    details,
+  }
+}

@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+
+/** The link of an append-only row to the one before it: changing or removing a row breaks every hash after it. */
+export function chainHash(previous: string, fields: readonly (string | null)[]): string {
+  return hash('sha256', previous + JSON.stringify(fields), 'hex')
+}
+
+export interface ChainedEntry {
+  readonly debit: string
+  readonly credit: string
+  readonly amountMicro: bigint
+  readonly kind: string
+  readonly reference: string
+  readonly accountId: string
+  readonly reason: string | null
+  readonly actor: string | null
+  readonly atMs: number
+}
+
+/**
+ * Entries are chained per account, not in one chain: the account's row is locked where an entry is written, so that
+ * nodes never wait for each other and no job has to chain later.
+ */
+export function entryHash(previous: string, entry: ChainedEntry): string {
+  const { debit, credit, amountMicro, kind, reference, accountId, reason, actor, atMs } = entry
+  return chainHash(previous, [
+    debit,
+    credit,
+    String(amountMicro),
+    kind,
+    reference,
+    accountId,
+    reason,
+    actor,
+    String(atMs),
+  ])
+}

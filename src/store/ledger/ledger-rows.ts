@@ -1,0 +1,104 @@
+import { limitPeriod } from '../../ledger/ledger-core.ts'
+import type {
+  AccountRow,
+  HoldRow,
+  HoldState,
+  HoldSubject,
+  KeyRow,
+  LedgerOperation,
+  LimitReset,
+  SpendKey,
+} from '../../ledger/ledger-store.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import { NO_LIVE_JOB } from '../jobs/job-store.ts'
+import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row, type Sql } from '../database.ts'
+
+export const ACCOUNT_SELECT =
+  'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, rate_limit, allowed_models, seal FROM account'
+export const KEY_SELECT =
+  'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
+export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
+
+/** A row whose seal is broken keeps a broken seal: our later writes leave the seal empty. */
+export function readAccountRow(row: Row, seal: BookSeal): AccountRow {
+  return {
+    id: text(row, 'id'),
+    // A CHECK of the schema bounds it.
+    status: text(row, 'status') as AccountRow['status'],
+    availableMicro: big(row, 'available'),
+    heldMicro: big(row, 'held'),
+    logRows: big(row, 'log_rows'),
+    entryHead: text(row, 'entry_head'),
+    freeHourMs: integer(row, 'free_hour'),
+    freeInsuredMicro: big(row, 'free_insured'),
+    freeSpentMicro: big(row, 'free_spent'),
+    logDropped: big(row, 'log_dropped'),
+    openDay: text(row, 'open_day'),
+    rateLimitText: textOrNull(row, 'rate_limit'),
+    allowedModelsText: textOrNull(row, 'allowed_models'),
+    intact: seal.holds('account', row),
+  }
+}
+
+export function readKeyRow(row: Row): KeyRow {
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    disabled: big(row, 'disabled') !== 0n,
+    deleted: big(row, 'deleted') !== 0n,
+    expiresAtMs: integerOrNull(row, 'expires_at'),
+    limitMicro: bigOrNull(row, 'spend_limit'),
+    // A CHECK of the schema bounds it.
+    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
+    heldMicro: big(row, 'held'),
+  }
+}
+
+export function readHoldRow(row: Row, seal: BookSeal): HoldRow {
+  const subject = json<HoldSubject>(row, 'subject')
+  if (subject === null) throw new TypeError('A hold has a subject.')
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    keyId: text(row, 'key_id'),
+    amountMicro: big(row, 'amount'),
+    // A CHECK of the schema bounds it.
+    state: text(row, 'state') as HoldState,
+    priceVersion: integer(row, 'price_version'),
+    subject,
+    periods: { day: text(row, 'day'), week: text(row, 'week'), month: text(row, 'month') },
+    node: text(row, 'node'),
+    leaseUntilMs: integer(row, 'lease_until'),
+    placedAtMs: integer(row, 'placed_at'),
+    endedAtMs: integerOrNull(row, 'ended_at'),
+    chargedMicro: bigOrNull(row, 'charged'),
+    shortfallMicro: bigOrNull(row, 'shortfall'),
+    bookedDay: text(row, 'booked'),
+    intact: seal.holds('hold', row),
+  }
+}
+
+/** Holds that no job keeps open, and whose lease ended before `nowMs`; null = whatever their lease says. */
+export async function readOpenHolds(
+  sql: Pick<Sql, 'all'>,
+  nowMs: number | null,
+  seal: BookSeal,
+): Promise<readonly HoldRow[]> {
+  const before = nowMs === null ? '' : ' AND lease_until < ?'
+  const rows = await sql.all(
+    `${HOLD_SELECT} WHERE state = 'open' AND ${NO_LIVE_JOB}${before}`,
+    nowMs === null ? [] : [BigInt(nowMs)],
+  )
+  return rows.map((row) => readHoldRow(row, seal))
+}
+
+/** The period whose spending decides about an operation; null where there is no limit, or nothing is held for it. */
+export function spendingPeriodOf(
+  operation: LedgerOperation,
+  hold: HoldRow | undefined,
+  keys: ReadonlyMap<string, KeyRow>,
+): SpendKey | null {
+  const owner = hold ?? (operation.op === 'hold' ? operation : null)
+  const key = owner === null ? undefined : keys.get(owner.keyId)
+  return owner === null || key === undefined ? null : limitPeriod(key, owner.periods)
+}

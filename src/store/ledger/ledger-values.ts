@@ -1,0 +1,277 @@
+import type { AccountRow, EntryRow, HoldRow, LedgerChanges } from '../../ledger/ledger-store.ts'
+import { sealedPlaces, type BookSeal } from '../audit/book-seal.ts'
+import { LOG_COLUMNS, logColumns } from '../log/generation-row.ts'
+
+export const HOLD_COLUMNS = [
+  'id',
+  'account_id',
+  'key_id',
+  'amount',
+  'state',
+  'price_version',
+  'subject',
+  'day',
+  'week',
+  'month',
+  'node',
+  'lease_until',
+  'placed_at',
+  'ended_at',
+  'charged',
+  'shortfall',
+  'booked',
+]
+const HOLD_SEALED = sealedPlaces('hold', HOLD_COLUMNS)
+
+// The hot path's statements, the same text in both dialects.
+export const INSERT_HOLD = insertText('hold', HOLD_COLUMNS)
+export const UPDATE_HOLD =
+  'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ?, booked = ?, seal = ? WHERE id = ?'
+export const UPDATE_ACCOUNT =
+  'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
+export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
+export const INSERT_ENTRY =
+  'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
+export const INSERT_LOG = insertText('generation', LOG_COLUMNS)
+export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
+
+function insertText(table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${table} (${columns.join(', ')}, seal) VALUES (${columns.map(() => '?').join(',')},?)`
+}
+
+/** What the ledger changes of an account, in the order of its update. */
+export function accountValues(row: AccountRow, seal: BookSeal): readonly (string | bigint)[] {
+  return [
+    row.availableMicro,
+    row.heldMicro,
+    row.logRows,
+    row.entryHead,
+    BigInt(row.freeHourMs),
+    row.freeInsuredMicro,
+    row.freeSpentMicro,
+    accountSeal(row, seal),
+  ]
+}
+
+/** Empty where somebody else has changed the row: no later write of ours hides that. */
+function accountSeal(row: AccountRow, seal: BookSeal): string {
+  if (!row.intact) return ''
+  return seal.of('account', [
+    row.id,
+    row.entryHead,
+    row.logRows,
+    row.logDropped,
+    row.freeHourMs,
+    row.freeInsuredMicro,
+    row.freeSpentMicro,
+    row.openDay,
+    row.status,
+    row.rateLimitText,
+    row.allowedModelsText,
+  ])
+}
+
+/** Values of a new hold, in the order of the column list that both dialects share. */
+export function holdValues(hold: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
+  const values = columnsOfHold(hold)
+  return [...values, holdSeal(hold, values, seal)]
+}
+
+/** What the end of a hold changes, in the order of its update. */
+export function holdEndValues(hold: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
+  return [
+    hold.state,
+    bigintOrNull(hold.endedAtMs),
+    hold.chargedMicro,
+    hold.shortfallMicro,
+    hold.bookedDay,
+    holdSeal(hold, columnsOfHold(hold), seal),
+  ]
+}
+
+function columnsOfHold(hold: HoldRow): readonly (string | bigint | null)[] {
+  const { periods } = hold
+  return [
+    hold.id,
+    hold.accountId,
+    hold.keyId,
+    hold.amountMicro,
+    hold.state,
+    BigInt(hold.priceVersion),
+    JSON.stringify(hold.subject),
+    periods.day,
+    periods.week,
+    periods.month,
+    hold.node,
+    BigInt(hold.leaseUntilMs),
+    BigInt(hold.placedAtMs),
+    bigintOrNull(hold.endedAtMs),
+    hold.chargedMicro,
+    hold.shortfallMicro,
+    hold.bookedDay,
+  ]
+}
+
+function holdSeal(hold: HoldRow, values: readonly unknown[], seal: BookSeal): string {
+  return !hold.intact
+    ? ''
+    : seal.of(
+        'hold',
+        HOLD_SEALED.map((place) => values[place]),
+      )
+}
+
+/** Values of an entry, in the order of the column list that both dialects share. */
+export function entryValues(row: EntryRow): readonly (string | bigint | null)[] {
+  return [row.debit, row.credit, row.amountMicro, row.kind, row.reference, row.accountId, BigInt(row.atMs), row.hash]
+}
+
+/** Values of a log row, in the order of the column list that both dialects share. */
+export function logValues(log: LedgerChanges['log'][number], seal: BookSeal): readonly (string | bigint | null)[] {
+  const values = logColumns(log)
+  values.push(seal.of('generation', values))
+  return values
+}
+
+export function bigintOrNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value)
+}
+
+/** What a batch adds to one row of the day roll-up. */
+export interface UsageDay {
+  readonly accountId: string
+  readonly day: string
+  readonly keyId: string
+  readonly model: string
+  readonly provider: string
+  requests: bigint
+  inputTokens: bigint
+  outputTokens: bigint
+  revenueMicro: bigint
+  providerCostMicro: bigint
+  insuredMicro: bigint
+  shortfallMicro: bigint
+}
+
+/** The log rows of a batch summed by roll-up row: many answers of one key are one upsert. */
+export function usageDays(logs: LedgerChanges['log']): readonly UsageDay[] {
+  const days = new Map<string, UsageDay>()
+  for (const log of logs) {
+    const { accountId, keyId, model, providerSlug, inputTokens, outputTokens } = log.record
+    const name = JSON.stringify([keyId, log.day, model, providerSlug])
+    let sum = days.get(name)
+    if (sum === undefined) {
+      const provider = providerSlug ?? ''
+      sum = {
+        accountId,
+        day: log.day,
+        keyId,
+        model,
+        provider,
+        requests: 0n,
+        inputTokens: 0n,
+        outputTokens: 0n,
+        revenueMicro: 0n,
+        providerCostMicro: 0n,
+        insuredMicro: 0n,
+        shortfallMicro: 0n,
+      }
+      days.set(name, sum)
+    }
+    sum.requests += 1n
+    sum.inputTokens += BigInt(inputTokens)
+    sum.outputTokens += BigInt(outputTokens)
+    sum.revenueMicro += log.costMicro
+    sum.providerCostMicro += log.providerCostMicro
+    sum.insuredMicro += log.insuredMicro
+    sum.shortfallMicro += log.shortfallMicro
+  }
+  return [...days.values()]
+}
+
+/** Values of a roll-up row, in the order of its upsert. */
+export function usageDayValues(sum: UsageDay): readonly (string | bigint)[] {
+  return [
+    sum.accountId,
+    sum.day,
+    sum.keyId,
+    sum.model,
+    sum.provider,
+    sum.requests,
+    sum.inputTokens,
+    sum.outputTokens,
+    sum.revenueMicro,
+    sum.providerCostMicro,
+    sum.insuredMicro,
+    sum.shortfallMicro,
+  ]
+}
+
+/** Charges whose day is not the day of their hold, in the order of their upsert. */
+export function bookedLater(logs: LedgerChanges['log']): readonly (readonly (string | bigint)[])[] {
+  const sums = new Map<string, { readonly row: readonly string[]; requests: bigint; amountMicro: bigint }>()
+  for (const { record, bookedDay, day, costMicro } of logs) {
+    if (bookedDay === '') continue
+    const row = [record.accountId, bookedDay, day, record.model]
+    const sum = sums.get(JSON.stringify(row)) ?? { row, requests: 0n, amountMicro: 0n }
+    sums.set(JSON.stringify(row), sum)
+    sum.requests += 1n
+    sum.amountMicro += costMicro
+  }
+  return [...sums.values()].map(({ row, requests, amountMicro }) => [...row, requests, amountMicro])
+}
+
+/** What a batch adds to one row of the sums by app. */
+export interface AppDay {
+  readonly row: readonly [accountId: string, day: string, keyId: string, model: string, app: string]
+  title: string | null
+  requests: bigint
+  errors: bigint
+  inputTokens: bigint
+  outputTokens: bigint
+  costMicro: bigint
+  lastAtMs: number
+}
+
+/** The log rows of a batch summed by app, as `usageDays` does by provider. */
+export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
+  const days = new Map<string, AppDay>()
+  for (const log of logs) {
+    const { accountId, keyId, model, appUrl, appTitle, status, inputTokens, outputTokens } = log.record
+    const row = [accountId, log.day, keyId, model, appUrl ?? appTitle ?? ''] as const
+    const name = JSON.stringify(row)
+    const sum = days.get(name) ?? {
+      row,
+      title: null,
+      requests: 0n,
+      errors: 0n,
+      inputTokens: 0n,
+      outputTokens: 0n,
+      costMicro: 0n,
+      lastAtMs: 0,
+    }
+    days.set(name, sum)
+    sum.title = appTitle ?? sum.title
+    sum.requests += 1n
+    sum.errors += status === 'error' ? 1n : 0n
+    sum.inputTokens += BigInt(inputTokens)
+    sum.outputTokens += BigInt(outputTokens)
+    sum.costMicro += log.costMicro
+    sum.lastAtMs = Math.max(sum.lastAtMs, log.atMs)
+  }
+  return [...days.values()]
+}
+
+/** Values of a row of the sums by app, in the order of its upsert. */
+export function appDayValues(sum: AppDay): readonly (string | bigint | null)[] {
+  return [
+    ...sum.row,
+    sum.title,
+    sum.requests,
+    sum.errors,
+    sum.inputTokens,
+    sum.outputTokens,
+    sum.costMicro,
+    BigInt(sum.lastAtMs),
+  ]
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Books } from '../audit/book-store.ts'
+import type { LogUpkeep } from './upkeep.ts'
+
+const EVERY_MS = 60 * 60_000
+/** After a failure, such as a part that an audit is reading. */
+const AGAIN_MS = 60_000
+/** Between two steps, so that money goes first. */
+const STEP_PAUSE_MS = 20
+const DAY_MS = 86_400_000
+
+export interface LogKeeperPorts {
+  readonly upkeep: LogUpkeep
+  readonly books: Pick<Books, 'sealOlder'>
+  readonly clock: Clock
+  /** null = rows are kept for ever. */
+  readonly retentionDays: number | null
+  readonly log: (message: string) => void
+}
+
+/**
+ * Removes rows of the usage log whose time is over, and sees to room for those to come: at the start and every hour.
+ */
+export class LogKeeper {
+  readonly #ports: LogKeeperPorts
+  #cancel: () => void = () => undefined
+  #running: Promise<void> | null = null
+  #stopped = false
+
+  constructor(ports: LogKeeperPorts) {
+    this.#ports = ports
+  }
+
+  start(): void {
+    if (this.#stopped) return
+    this.#running ??= this.#keep().finally(() => {
+      this.#running = null
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    await this.#running
+  }
+
+  async #keep(): Promise<void> {
+    const { upkeep, books, clock, retentionDays, log } = this.#ports
+    let nextMs = EVERY_MS
+    try {
+      await upkeep.makeRoom()
+      await books.sealOlder()
+      if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
+    } catch (thrown) {
+      nextMs = AGAIN_MS
+      log(
+        `Usage log: its upkeep is tried again in a minute: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      )
+    }
+    if (!this.#stopped) this.#cancel = clock.after(nextMs, () => this.start())
+  }
+
+  async #remove(beforeMs: number): Promise<void> {
+    for (let removed = 1; removed > 0 && !this.#stopped;) {
+      removed = await this.#ports.upkeep.removeSome(beforeMs)
+      await new Promise<void>((resolve) => void this.#ports.clock.after(STEP_PAUSE_MS, resolve))
+    }
+  }
+}

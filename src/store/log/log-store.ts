@@ -1,0 +1,288 @@
+import type { Micro } from '../../money.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import type { HoldRow } from '../../ledger/ledger-store.ts'
+import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
+import type { GenerationRow, GenerationStatus } from '../../ledger/generation-record.ts'
+import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
+import { uncommon } from '../partial-index.ts'
+
+/** Sums of a day, key, model and app, or of a group of them. */
+export interface SpendSums {
+  readonly requests: number
+  readonly errors: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costMicro: Micro
+}
+
+export type SpendGroup = 'model' | 'key' | 'app'
+
+export interface AccountLogFilter {
+  readonly accountId: string
+  readonly keyId?: string
+  readonly model?: string
+  readonly type?: string
+  readonly provider?: string
+  readonly status?: GenerationStatus
+  readonly app?: string
+  readonly generationId?: string
+  readonly requestId?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+  /** Only rows with a smaller number. */
+  readonly beforeSeq: number | null
+  readonly limit: number
+}
+
+/**
+ * A page of an account's own log. `nextSeq` null = nothing is left; `searchedToMs` is set where the search stopped
+ * before the page was full.
+ */
+export interface AccountLogPage {
+  readonly data: readonly GenerationRow[]
+  readonly nextSeq: number | null
+  readonly searchedToMs: number | null
+}
+
+export interface AppSums extends SpendSums {
+  readonly app: string
+  readonly title: string | null
+  readonly model: string
+  readonly lastAtMs: number
+}
+
+/** Rows that one page may look at: 20 000 take up to 200 ms on a busy machine, where an account has ten million. */
+const SCAN_ROWS = 20_000
+/** Requests that share an id. */
+const ID_ROWS = 1_000
+const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost']
+  .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
+  .join(', ')
+const OWN_DAYS = 'FROM app_day WHERE account_id = ? AND day >= ? AND day <= ?'
+const GROUP_COLUMNS: Readonly<Record<SpendGroup, string>> = { model: 'model', key: 'key_id', app: 'app' }
+
+function readSums(row: Row): SpendSums {
+  return {
+    requests: integer(row, 'requests'),
+    errors: integer(row, 'errors'),
+    inputTokens: integer(row, 'input_tokens'),
+    outputTokens: integer(row, 'output_tokens'),
+    costMicro: big(row, 'cost'),
+  }
+}
+
+/** An account's own log, read by the numbers of its rows, so that no page counts or skips the rows before it. */
+export class LogStore {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  async page(filter: AccountLogFilter): Promise<AccountLogPage> {
+    if (filter.generationId !== undefined || filter.requestId !== undefined) return this.#byId(filter)
+    const bounds = await this.#bounds(filter)
+    // An index leads to the rows of one model, key or failure; what else is asked is looked at in each, for a bounded
+    // number of them.
+    const [led, rest] = split(this.#database.dialect, filter)
+    const values: SqlValue[] = [filter.accountId, bounds.below, bounds.from, ...led.values]
+    // SQLite knows no statistics and would take the index without the model: seconds instead of a millisecond.
+    const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
+    const scan = `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led.conditions)} ORDER BY seq DESC LIMIT ${SCAN_ROWS}`
+    const [reach] =
+      rest.conditions.length === 0
+        ? []
+        : await this.#database.all(
+            `SELECT COUNT(*) AS looked, MIN(seq) AS least, MIN(ended_at) AS at FROM (${scan}) AS scanned`,
+            values,
+          )
+    const least = reach === undefined ? null : integerOrNull(reach, 'least')
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led.conditions)}${conditionsText(rest.conditions)}
+        ORDER BY generation.seq DESC LIMIT ?`,
+      [
+        filter.accountId,
+        bounds.below,
+        least === null ? bounds.from : BigInt(least),
+        ...led.values,
+        ...rest.values,
+        BigInt(filter.limit),
+      ],
+    )
+    const last = rows.at(-1)
+    const data = rows.map(readGeneration)
+    if (rows.length === filter.limit && last !== undefined)
+      return { data, nextSeq: integer(last, 'seq'), searchedToMs: null }
+    const stopped = reach !== undefined && integer(reach, 'looked') === SCAN_ROWS
+    return stopped
+      ? { data, nextSeq: least, searchedToMs: integer(reach, 'at') }
+      : { data, nextSeq: null, searchedToMs: null }
+  }
+
+  async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
+    const [column, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
+    // A client's own request ids may be others' too, so the account is looked at here: as a condition it would tempt
+    // the database to read the account's whole log.
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT} WHERE generation.${column} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
+      [id],
+    )
+    const own = rows.map(readGeneration).filter((row) => row.accountId === accountId)
+    return { data: own.slice(0, limit), nextSeq: null, searchedToMs: null }
+  }
+
+  async hold(generationId: string): Promise<HoldRow | null> {
+    const [row] = await this.#database.all(`${HOLD_SELECT} WHERE id = ?`, [generationId])
+    return row === undefined ? null : readHoldRow(row, this.#seal)
+  }
+
+  /** Days that have any, both ends included. */
+  async days(
+    accountId: string,
+    fromDay: string,
+    toDay: string,
+  ): Promise<readonly (SpendSums & { readonly day: string })[]> {
+    const rows = await this.#database.all(`SELECT day, ${SUMS} ${OWN_DAYS} GROUP BY day ORDER BY day`, [
+      accountId,
+      fromDay,
+      toDay,
+    ])
+    return rows.map((row) => ({ day: text(row, 'day'), ...readSums(row) }))
+  }
+
+  async grouped(
+    accountId: string,
+    group: SpendGroup,
+    fromDay: string,
+    toDay: string,
+  ): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]> {
+    const column = GROUP_COLUMNS[group]
+    const rows = await this.#database.all(
+      `SELECT day, ${column} AS grouped, MAX(title) AS title, ${SUMS} ${OWN_DAYS} GROUP BY day, ${column} ORDER BY day, ${column}`,
+      [accountId, fromDay, toDay],
+    )
+    return rows.map((row) => ({
+      day: text(row, 'day'),
+      group: text(row, 'grouped'),
+      title: group === 'app' ? textOrNull(row, 'title') : null,
+      ...readSums(row),
+    }))
+  }
+
+  async apps(accountId: string, fromDay: string, toDay: string): Promise<readonly AppSums[]> {
+    const rows = await this.#database.all(
+      `SELECT app, model, MAX(title) AS title, MAX(last_at) AS last_at, ${SUMS} ${OWN_DAYS} GROUP BY app, model ORDER BY app, model`,
+      [accountId, fromDay, toDay],
+    )
+    return rows.map((row) => ({
+      app: text(row, 'app'),
+      model: text(row, 'model'),
+      title: textOrNull(row, 'title'),
+      lastAtMs: integer(row, 'last_at'),
+      ...readSums(row),
+    }))
+  }
+
+  async providers(accountId: string, fromDay: string): Promise<readonly string[]> {
+    const rows = await this.#database.all(
+      `SELECT DISTINCT provider FROM usage_day WHERE account_id = ? AND day >= ? AND provider <> '' ORDER BY provider`,
+      [accountId, fromDay],
+    )
+    return rows.map((row) => text(row, 'provider'))
+  }
+
+  /** The account's keys, deleted ones too. */
+  async keys(
+    accountId: string,
+  ): Promise<
+    readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]
+  > {
+    const rows = await this.#database.all(
+      'SELECT id, name, label, deleted FROM api_key WHERE account_id = ? ORDER BY created_at DESC, id LIMIT 1000',
+      [accountId],
+    )
+    return rows.map((row) => ({
+      id: text(row, 'id'),
+      name: text(row, 'name'),
+      label: text(row, 'label'),
+      deleted: big(row, 'deleted') !== 0n,
+    }))
+  }
+
+  /** Numbers between which the rows of the asked time lie: they grow with time, so that a few looks find each end. */
+  async #bounds(filter: AccountLogFilter): Promise<{ readonly below: bigint; readonly from: bigint }> {
+    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [
+      filter.accountId,
+    ])
+    const rows = account === undefined ? 0 : integer(account, 'log_rows')
+    const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
+    const newest =
+      filter.toMs === undefined ? rows + 1 : await this.#firstAt(filter.accountId, filter.toMs, first, rows)
+    const below = Math.min(newest, filter.beforeSeq ?? newest)
+    const from = filter.fromMs === undefined ? first : await this.#firstAt(filter.accountId, filter.fromMs, first, rows)
+    return { below: BigInt(below), from: BigInt(from) }
+  }
+
+  /** Number of the first row at or after a time; one more than the last where there is none. */
+  async #firstAt(accountId: string, atMs: number, first: number, rows: number): Promise<number> {
+    let low = first
+    let high = rows + 1
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const [row] = await this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [
+        accountId,
+        BigInt(middle),
+      ])
+      if (row !== undefined && integer(row, 'ended_at') < atMs) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+interface Conditions {
+  readonly conditions: string[]
+  readonly values: SqlValue[]
+  /** The index that answers them. */
+  index: string | null
+}
+
+/** The conditions that an index of the log answers, and those that remain for each row. */
+function split(dialect: Database['dialect'], filter: AccountLogFilter): readonly [Conditions, Conditions] {
+  const led: Conditions = { conditions: [], values: [], index: null }
+  const rest: Conditions = { conditions: [], values: [], index: null }
+  const add = (condition: string, value: SqlValue | undefined, index: string | null = null): void => {
+    if (value === undefined) return
+    const to = index !== null && led.index === null ? led : rest
+    if (to === led) led.index = index
+    to.conditions.push(condition)
+    to.values.push(value)
+  }
+  if (filter.status !== undefined && filter.status !== 'completed')
+    add(uncommon(dialect, 'generation.status', 'completed'), filter.status, 'generation_failed')
+  else add('generation.status = ?', filter.status)
+  add('generation.key_id = ?', filter.keyId, 'generation_key')
+  add('generation.model = ?', filter.model, 'generation_model')
+  add('generation.type = ?', filter.type)
+  add('generation.provider = ?', filter.provider)
+  if (filter.app === '')
+    rest.conditions.push(
+      String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`,
+    )
+  else if (filter.app !== undefined) {
+    // The record is JSON as JSON.stringify writes it; an app is its URL, else its title.
+    const value = JSON.stringify(filter.app).replaceAll(/[\\%_]/g, String.raw`\$&`)
+    rest.conditions.push(
+      String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`,
+    )
+    rest.values.push(`%"appUrl":${value}%`, `%"appTitle":${value}%`)
+  }
+  return [led, rest]
+}
+
+function conditionsText(conditions: readonly string[]): string {
+  return conditions.map((condition) => ` AND ${condition}`).join('')
+}

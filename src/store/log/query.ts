@@ -1,0 +1,300 @@
+import type { GenerationStatus, GenerationRow } from '../../ledger/generation-record.ts'
+import type { Page } from '../page.ts'
+import { ApiError } from '../../errors.ts'
+import { big, integer, type Database, type Row, type SqlValue } from '../database.ts'
+import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
+import { uncommon } from '../partial-index.ts'
+
+export interface GenerationFilter {
+  readonly accountId?: string
+  readonly keyId?: string
+  readonly generationId?: string
+  readonly requestId?: string
+  readonly model?: string
+  readonly type?: string
+  readonly provider?: string
+  readonly status?: GenerationStatus
+  readonly flagged?: true
+  readonly fromMs?: number
+  readonly toMs?: number
+  readonly limit: number
+  readonly offset: number
+}
+
+/** A page of the usage log. */
+export interface LogPage extends Page<GenerationRow> {
+  /** There may be more than `total`, which is as far as was counted. */
+  readonly atLeast?: true
+  /** Rows that ended before it were not looked at. */
+  readonly searchedToMs?: number
+}
+
+/**
+ * Rows that are counted and skipped at most; beyond that the total is a lower bound, or follows from the numbers of
+ * rows.
+ */
+const COUNT_MAX = 10_000
+const COUNTED_ROWS = COUNT_MAX + 1
+/** Rows that a search without an index looks at, one after another: some 30 ms. */
+const LOOK_ROWS = 10_000
+/** The same where an index leads to rows that stand all over the table. */
+const LED_LOOK_ROWS = 2_000
+const NOTHING: LogPage = { data: [], total: 0 }
+
+interface Conditions {
+  readonly texts: string[]
+  readonly values: SqlValue[]
+  /** That leads to the rows; null = the one of their numbers. */
+  index: string | null
+}
+
+/**
+ * The rows in question: those of an account by their numbers in its log, or those of all by their numbers in the table.
+ */
+interface Range {
+  readonly column: 'seq' | 'id'
+  readonly accountId: string | null
+  /** First that is in it, and the first beyond. */
+  readonly from: number
+  readonly below: number
+}
+
+/** Pages of the usage log. No page counts or skips the rows before it one by one, however long the log is. */
+export class LogQuery {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async page(filter: GenerationFilter): Promise<LogPage> {
+    if (filter.generationId !== undefined) return this.#single(filter, filter.generationId)
+    const accountId = filter.accountId ?? (filter.keyId === undefined ? null : await this.#ownerOf(filter.keyId))
+    if (accountId === '') return NOTHING
+    // An id of a client's own leads further than its account does.
+    const range =
+      filter.requestId === undefined && accountId !== null
+        ? await this.#ownRange(accountId, filter)
+        : await this.#wholeRange(filter)
+    const [led, rest] = split(this.#database.dialect, filter, range)
+    if (range.below <= range.from) return NOTHING
+    if (led.texts.length + rest.texts.length === 0 && range.column === 'seq') return this.#numbered(range, filter)
+    if (filter.offset > COUNT_MAX)
+      throw new ApiError(
+        'invalid_input',
+        `offset: at most ${COUNT_MAX} with these filters, got ${filter.offset}. Narrow the time with from and to`,
+      )
+    return rest.texts.length === 0 ? this.#led(range, led, filter) : this.#searched(range, led, rest, filter)
+  }
+
+  async #single(filter: GenerationFilter, generationId: string): Promise<LogPage> {
+    const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.generation_id = ?`, [generationId])
+    const data = rows.map(readGeneration).filter((row) => matches(row, filter))
+    return { data: data.slice(filter.offset, filter.offset + filter.limit), total: data.length }
+  }
+
+  /** Empty where there is no such key. */
+  async #ownerOf(keyId: string): Promise<string> {
+    const [row] = await this.#database.all('SELECT account_id FROM api_key WHERE id = ?', [keyId])
+    return typeof row?.['account_id'] === 'string' ? row['account_id'] : ''
+  }
+
+  /** Total and offset are arithmetic: an account's rows have numbers without gaps. */
+  async #numbered({ accountId, from, below }: Range, { limit, offset }: GenerationFilter): Promise<LogPage> {
+    const before = below - offset
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ? ORDER BY generation.seq DESC`,
+      [accountId, BigInt(before), BigInt(Math.max(from, before - limit))],
+    )
+    return { data: rows.map(readGeneration), total: below - from }
+  }
+
+  /** An index has the rows that match, in order. */
+  async #led(range: Range, led: Conditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
+    const { where, values } = within(range, led)
+    const { column } = range
+    const hint = this.#hint(led)
+    const select = GENERATION_SELECT.replace('FROM generation ', `FROM generation${hint} `)
+    const rows = await this.#database.all(`${select}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(limit),
+      BigInt(offset),
+    ])
+    const data = rows.map(readGeneration)
+    if (led.texts.length === 0 && fromMs === undefined && toMs === undefined) return { data, total: await this.#all() }
+    const total = await this.#counted(
+      `SELECT 1 FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ${COUNTED_ROWS}`,
+      values,
+    )
+    return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
+  }
+
+  /** The newest rows are looked at once, and no more than a page may cost; it says how far it came. */
+  async #searched(
+    range: Range,
+    led: Conditions,
+    rest: Conditions,
+    { limit, offset }: GenerationFilter,
+  ): Promise<LogPage> {
+    const { where, values } = within(range, led)
+    const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
+    const condition = rest.texts.join(' AND ')
+    const hint = this.#hint(led)
+    const { column } = range
+    const looked = await this.#database.all(
+      `SELECT generation.id AS id, ended_at, CAST(CASE WHEN ${condition} THEN 1 ELSE 0 END AS BIGINT) AS fits FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ?`,
+      [...rest.values, ...values, BigInt(looksMax)],
+    )
+    const found = looked.filter((row) => integer(row, 'fits') === 1).map((row) => big(row, 'id'))
+    const data = await this.#byIds(found.slice(offset, offset + limit))
+    const last = looked.at(-1)
+    return last === undefined || looked.length < looksMax
+      ? { data, total: found.length }
+      : { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at') }
+  }
+
+  async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
+    if (ids.length === 0) return []
+    const marks = ids.map(() => '?').join(', ')
+    const rows = await this.#database.all(
+      `${GENERATION_SELECT} WHERE generation.id IN (${marks}) ORDER BY generation.id DESC`,
+      ids,
+    )
+    return rows.map(readGeneration)
+  }
+
+  /**
+   * SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all
+   * of them.
+   */
+  #hint({ index }: Conditions): string {
+    return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
+  }
+
+  async #counted(select: string, values: readonly SqlValue[]): Promise<number> {
+    const [row] = await this.#database.all(`SELECT COUNT(*) AS total FROM (${select}) AS found`, values)
+    return row === undefined ? 0 : integer(row, 'total')
+  }
+
+  async #all(): Promise<number> {
+    const [row] = await this.#database.all(
+      'SELECT CAST(COALESCE(SUM(log_rows - log_dropped), 0) AS BIGINT) AS total FROM account',
+    )
+    return row === undefined ? 0 : integer(row, 'total')
+  }
+
+  async #ownRange(accountId: string, filter: GenerationFilter): Promise<Range> {
+    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [accountId])
+    const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
+    const below = account === undefined ? 1 : integer(account, 'log_rows') + 1
+    const at = (seq: number): Promise<readonly Row[]> =>
+      this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq >= ? ORDER BY seq LIMIT 1', [
+        accountId,
+        BigInt(seq),
+      ])
+    return { column: 'seq', accountId, ...(await narrowed(first, below, filter, at)) }
+  }
+
+  async #wholeRange(filter: GenerationFilter): Promise<Range> {
+    const ends = 'SELECT id FROM generation ORDER BY id'
+    const [[oldest], [newest]] = [
+      await this.#database.all(`${ends} LIMIT 1`),
+      await this.#database.all(`${ends} DESC LIMIT 1`),
+    ]
+    if (oldest === undefined || newest === undefined) return { column: 'id', accountId: null, from: 0, below: 0 }
+    const at = (id: number): Promise<readonly Row[]> =>
+      this.#database.all('SELECT ended_at FROM generation WHERE id >= ? ORDER BY id LIMIT 1', [BigInt(id)])
+    return {
+      column: 'id',
+      accountId: null,
+      ...(await narrowed(integer(oldest, 'id'), integer(newest, 'id') + 1, filter, at)),
+    }
+  }
+}
+
+/**
+ * Numbers grow with time, so that a few looks find where a time begins. What the journal brought late stands among
+ * younger rows.
+ */
+async function narrowed(
+  from: number,
+  below: number,
+  filter: GenerationFilter,
+  at: (number: number) => Promise<readonly Row[]>,
+): Promise<Pick<Range, 'from' | 'below'>> {
+  const firstAt = async (atMs: number): Promise<number> => {
+    let [low, high] = [from, below]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const [row] = await at(middle)
+      if (row !== undefined && integer(row, 'ended_at') < atMs) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  return {
+    from: filter.fromMs === undefined ? from : await firstAt(filter.fromMs),
+    below: filter.toMs === undefined ? below : await firstAt(filter.toMs),
+  }
+}
+
+/** The conditions that an index answers, and those that remain for each row. */
+function split(
+  dialect: Database['dialect'],
+  filter: GenerationFilter,
+  range: Range,
+): readonly [Conditions, Conditions] {
+  const led: Conditions = { texts: [], values: [], index: null }
+  const rest: Conditions = { texts: [], values: [], index: null }
+  const add = (text: string, value: string | undefined, index: string | null): void => {
+    if (value === undefined) return
+    const to = index !== null && led.texts.length === 0 ? led : rest
+    if (to === led) led.index = index
+    to.texts.push(text)
+    to.values.push(value)
+  }
+  const own = range.column === 'seq'
+  add('generation.request_id = ?', filter.requestId, 'generation_request')
+  if (!own) add('generation.account_id = ?', filter.accountId, null)
+  add('generation.key_id = ?', filter.keyId, own ? 'generation_key' : null)
+  add('generation.model = ?', filter.model, own ? 'generation_model' : null)
+  if (filter.status === undefined || filter.status === 'completed') add('generation.status = ?', filter.status, null)
+  else add(uncommon(dialect, 'generation.status', 'completed'), filter.status, own ? 'generation_status' : null)
+  if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, null)
+  else add(uncommon(dialect, 'generation.type', 'chat'), filter.type, own ? 'generation_kind' : null)
+  add('generation.provider = ?', filter.provider, null)
+  add('generation.record LIKE ?', filter.flagged === true ? '%"flagged":true%' : undefined, null)
+  return [led, rest]
+}
+
+function within(
+  { column, accountId, from, below }: Range,
+  { texts, values }: Conditions,
+): { readonly where: string; readonly values: readonly SqlValue[] } {
+  const own = accountId === null ? [] : [accountId]
+  const parts = [
+    ...own.map(() => 'generation.account_id = ?'),
+    `generation.${column} >= ?`,
+    `generation.${column} < ?`,
+    ...texts,
+  ]
+  return { where: ` WHERE ${parts.join(' AND ')}`, values: [...own, BigInt(from), BigInt(below), ...values] }
+}
+
+function matches(row: GenerationRow, filter: GenerationFilter): boolean {
+  const wanted: readonly (readonly [string | undefined, string | null])[] = [
+    [filter.accountId, row.accountId],
+    [filter.keyId, row.keyId],
+    [filter.requestId, row.requestId],
+    [filter.model, row.model],
+    [filter.type, row.type],
+    [filter.provider, row.providerSlug],
+    [filter.status, row.status],
+  ]
+  if (filter.flagged === true && !row.flagged) return false
+  return (
+    wanted.every(([asked, has]) => asked === undefined || asked === has) &&
+    row.endedAtMs >= (filter.fromMs ?? 0) &&
+    row.endedAtMs < (filter.toMs ?? Number.POSITIVE_INFINITY)
+  )
+}

@@ -1,0 +1,170 @@
+import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
+import { big, integer, text, type Database, type Sql } from '../database.ts'
+import { PART_ROWS, PARTS_AHEAD, partStatements } from './migration.ts'
+
+/** Rows of one step: it holds its accounts for some milliseconds. */
+const STEP_ROWS = 500n
+/** Any number that no other program takes as an advisory lock of this database; one node at a time cares for parts. */
+const UPKEEP_LOCK = 7_465_617_205n
+
+/** Keeps the usage log of bounded size, and on PostgreSQL room in it. Two nodes may do it at once. */
+export class LogUpkeep {
+  readonly #database: Database
+  readonly #seal: BookSeal
+
+  constructor(database: Database, seal: BookSeal) {
+    this.#database = database
+    this.#seal = seal
+  }
+
+  /**
+   * Removes rows that ended before `beforeMs`, oldest first, a bounded number of them; answers how many, 0 when none is
+   * left. The newest row stays.
+   */
+  async removeSome(beforeMs: number): Promise<number> {
+    const part = await this.#removePart(beforeMs)
+    return part > 0 ? part : this.#removeRows(beforeMs)
+  }
+
+  /** Makes the parts that the coming rows need. */
+  async makeRoom(): Promise<void> {
+    if (this.#database.dialect === 'sqlite') return
+    await this.#database.transaction(
+      async (sql) => {
+        await begin(sql)
+        const [newest] = await sql.all('SELECT last_value FROM generation_number')
+        const needed = (big(newest ?? {}, 'last_value') / PART_ROWS + PARTS_AHEAD) * PART_ROWS
+        const bounds = (await parts(sql)).map(({ below }) => below)
+        let bound = bounds.reduce((most, below) => (below > most ? below : most), PART_ROWS)
+        for (; bound <= needed; bound += PART_ROWS)
+          for (const statement of partStatements(bound)) await sql.run(statement)
+      },
+      { purpose: 'migration' },
+    )
+  }
+
+  /** Rows go in the order of their numbers, which grow with time, up to the first that must stay. */
+  async #removeRows(beforeMs: number): Promise<number> {
+    const rows = await this.#database.all(
+      'SELECT id, account_id, ended_at FROM generation WHERE id < (SELECT MAX(id) FROM generation) ORDER BY id LIMIT ?',
+      [STEP_ROWS],
+    )
+    const kept = rows.findIndex((row) => integer(row, 'ended_at') >= beforeMs)
+    const old = kept === -1 ? rows : rows.slice(0, kept)
+    const last = old.at(-1)
+    if (last === undefined) return 0
+    const accounts = [...new Set(old.map((row) => text(row, 'account_id')))].toSorted()
+    return this.#database.transaction(async (sql) => {
+      for (const account of accounts) await lockAccount(sql, this.#database.dialect, account)
+      // Counted as they go: another node may have been here meanwhile.
+      await sql.run(addRemoved('generation', 'WHERE g.id <= ?'), [big(last, 'id')])
+      const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
+      const counts = new Map<string, bigint>()
+      for (const row of gone) counts.set(text(row, 'account_id'), (counts.get(text(row, 'account_id')) ?? 0n) + 1n)
+      await this.#drop(sql, counts, beforeMs)
+      return old.length
+    })
+  }
+
+  /** A part all of whose rows are old goes whole: it is read once, for the sums. */
+  async #removePart(beforeMs: number): Promise<number> {
+    if (this.#database.dialect === 'sqlite') return 0
+    return this.#database.transaction(
+      async (sql) => {
+        await begin(sql)
+        const [newest] = await sql.all('SELECT MAX(id) AS id FROM generation')
+        const newestId = newest?.['id']
+        const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
+        if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
+        const { table } = oldest
+        // The newest first: a part that has just begun to age is known without reading it.
+        const [young] = await sql.all(
+          `SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`,
+          [BigInt(beforeMs)],
+        )
+        if (young !== undefined) return 0
+        const [late] = await sql.all(`SELECT 1 AS late FROM ${table} WHERE ended_at >= ? LIMIT 1`, [BigInt(beforeMs)])
+        if (late !== undefined) return 0
+        const counts = new Map(
+          (
+            await sql.all(`SELECT account_id, COUNT(*) AS rows FROM ${table} GROUP BY account_id ORDER BY account_id`)
+          ).map((row) => [text(row, 'account_id'), big(row, 'rows')]),
+        )
+        await sql.run(addRemoved(table, ''))
+        await this.#drop(sql, counts, beforeMs)
+        await sql.run(`DROP TABLE ${table}`)
+        return Math.max(
+          1,
+          [...counts.values()].reduce((sum, count) => sum + Number(count), 0),
+        )
+      },
+      { purpose: 'migration' },
+    )
+  }
+
+  /** Accounts in their common order; how many rows of each are gone is under its seal. */
+  async #drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    for (const accountId of [...counts.keys()].toSorted()) {
+      const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [accountId])
+      if (account === undefined) continue
+      const dropped = big(account, 'log_dropped') + (counts.get(accountId) ?? 0n)
+      await sql.run('UPDATE account SET log_dropped = ?, seal = ? WHERE id = ?', [
+        dropped,
+        this.#seal.again('account', account, { log_dropped: dropped }),
+        accountId,
+      ])
+    }
+    const [kept] = await sql.all(`SELECT ${sealedSelect('log_kept')} FROM log_kept WHERE id = 1${lock}`)
+    if (kept === undefined || big(kept, 'before_at') >= BigInt(beforeMs)) return
+    await sql.run('UPDATE log_kept SET before_at = ?, seal = ? WHERE id = 1', [
+      BigInt(beforeMs),
+      this.#seal.again('log_kept', kept, { before_at: BigInt(beforeMs) }),
+    ])
+  }
+}
+
+const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
+const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
+
+const REMOVED = [...PLACE, ...SUMS]
+
+/**
+ * Rows that are about to be removed stay in the books as sums by day: without them a day's total could not be told
+ * from a changed one.
+ */
+function addRemoved(table: string, where: string): string {
+  const sums = SUMS.map((name) => (name === 'requests' ? 'COUNT(*)' : `SUM(g.${name === 'revenue' ? 'cost' : name})`))
+  return `INSERT INTO removed_day (${REMOVED.join(', ')})
+    SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, ''), ${sums.join(', ')} FROM ${table} g JOIN hold h ON h.id = g.generation_id ${where}
+    GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')
+    ON CONFLICT (${PLACE.join(', ')}) DO UPDATE SET ${SUMS.map((name) => `${name} = removed_day.${name} + excluded.${name}`).join(', ')}`
+}
+
+/**
+ * Partitions are added and removed under a lock of the whole log. A transaction that waits for it blocks all others,
+ * so it gives up soon and is tried again.
+ */
+async function begin(sql: Sql): Promise<void> {
+  await sql.run('SELECT pg_advisory_xact_lock(?)', [UPKEEP_LOCK])
+  await sql.run(`SET LOCAL lock_timeout = '500ms'`)
+}
+
+async function lockAccount(sql: Sql, dialect: Database['dialect'], accountId: string): Promise<void> {
+  if (dialect === 'postgres') await sql.all('SELECT id FROM account WHERE id = ? FOR UPDATE', [accountId])
+}
+
+interface Part {
+  readonly table: string
+  /** The first number beyond. */
+  readonly below: bigint
+}
+
+async function parts(sql: Sql): Promise<readonly Part[]> {
+  const rows =
+    await sql.all(`SELECT c.relname AS name, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''*(\\d+)''*\\)'))[1]::int8 AS below
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'generation'::regclass`)
+  return rows.flatMap((row) =>
+    typeof row['below'] === 'bigint' ? [{ table: text(row, 'name'), below: big(row, 'below') }] : [],
+  )
+}

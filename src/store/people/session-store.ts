@@ -1,0 +1,112 @@
+import { integer, text, type Database, type Row } from '../database.ts'
+import type { UserRecord } from './user-store.ts'
+import { readUser, USER_COLUMNS } from './user-store.ts'
+
+export interface SessionRecord {
+  /** SHA-256 hex of the cookie. */
+  readonly hash: string
+  readonly id: string
+  readonly userId: string
+  readonly ip: string
+  readonly userAgent: string
+  readonly createdAtMs: number
+  readonly lastSeenAtMs: number
+  readonly idleMs: number
+  readonly endsAtMs: number
+}
+
+const COLUMNS =
+  's.hash AS hash, s.id AS id, s.user_id AS owner, s.ip AS ip, s.user_agent AS user_agent, s.created_at AS created_at, s.last_seen_at AS last_seen_at, s.idle_ms AS idle_ms, s.ends_at AS ends_at'
+const LIVE = 's.ends_at > ? AND s.last_seen_at + s.idle_ms > ?'
+
+function readSession(row: Row): SessionRecord {
+  return {
+    hash: text(row, 'hash'),
+    id: text(row, 'id'),
+    userId: text(row, 'owner'),
+    ip: text(row, 'ip'),
+    userAgent: text(row, 'user_agent'),
+    createdAtMs: integer(row, 'created_at'),
+    lastSeenAtMs: integer(row, 'last_seen_at'),
+    idleMs: integer(row, 'idle_ms'),
+    endsAtMs: integer(row, 'ends_at'),
+  }
+}
+
+export class SessionStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async create(session: SessionRecord): Promise<void> {
+    await this.#database.run(
+      'INSERT INTO console_session (hash, id, user_id, ip, user_agent, created_at, last_seen_at, idle_ms, ends_at) VALUES (?,?,?,?,?,?,?,?,?)',
+      [
+        session.hash,
+        session.id,
+        session.userId,
+        session.ip,
+        session.userAgent,
+        BigInt(session.createdAtMs),
+        BigInt(session.lastSeenAtMs),
+        BigInt(session.idleMs),
+        BigInt(session.endsAtMs),
+      ],
+    )
+  }
+
+  /** null = unknown, idle for too long, over, or of a disabled user. */
+  async find(
+    hash: string,
+    nowMs: number,
+  ): Promise<{ readonly session: SessionRecord; readonly user: UserRecord } | null> {
+    const now = BigInt(nowMs)
+    const [row] = await this.#database.all(
+      `SELECT ${COLUMNS}, ${USER_COLUMNS} FROM console_session s JOIN console_user u ON u.id = s.user_id WHERE s.hash = ? AND u.disabled = 0 AND ${LIVE}`,
+      [hash, now, now],
+    )
+    return row === undefined ? null : { session: readSession(row), user: readUser(row) }
+  }
+
+  async touch(hash: string, atMs: number): Promise<void> {
+    await this.#database.run('UPDATE console_session SET last_seen_at = ? WHERE hash = ? AND last_seen_at < ?', [
+      BigInt(atMs),
+      hash,
+      BigInt(atMs),
+    ])
+  }
+
+  async list(userId: string, nowMs: number): Promise<readonly SessionRecord[]> {
+    const now = BigInt(nowMs)
+    return (
+      await this.#database.all(
+        `SELECT ${COLUMNS} FROM console_session s WHERE s.user_id = ? AND ${LIVE} ORDER BY s.last_seen_at DESC, s.id LIMIT 200`,
+        [userId, now, now],
+      )
+    ).map(readSession)
+  }
+
+  async delete(hash: string): Promise<boolean> {
+    return (await this.#database.run('DELETE FROM console_session WHERE hash = ?', [hash])) === 1
+  }
+
+  async deleteById(userId: string, id: string): Promise<boolean> {
+    return (await this.#database.run('DELETE FROM console_session WHERE user_id = ? AND id = ?', [userId, id])) === 1
+  }
+
+  /** Ends the user's sessions but one; null = all. */
+  deleteOthers(userId: string, exceptHash: string | null): Promise<number> {
+    return this.#database.run('DELETE FROM console_session WHERE user_id = ? AND hash <> ?', [userId, exceptHash ?? ''])
+  }
+
+  /** Forgets ended sessions. */
+  async prune(nowMs: number): Promise<void> {
+    const now = BigInt(nowMs)
+    await this.#database.run('DELETE FROM console_session WHERE ends_at <= ? OR last_seen_at + idle_ms <= ?', [
+      now,
+      now,
+    ])
+  }
+}

@@ -1,0 +1,165 @@
+import { integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
+
+export type SignInMethod = 'password' | 'totp' | 'recovery_code' | 'oidc' | 'setup' | 'sign_up'
+
+export interface SignInRecord {
+  readonly id: number
+  readonly atMs: number
+  readonly email: string
+  readonly userId: string | null
+  readonly ip: string
+  readonly userAgent: string
+  readonly method: SignInMethod
+  readonly outcome: 'succeeded' | 'failed'
+}
+
+/**
+ * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which only who has the first can give.
+ * `device`: of one browser that its user has signed in from.
+ */
+export interface SignInRule {
+  readonly of: 'email_and_ip' | 'ip' | 'email' | 'email_codes' | 'device'
+  readonly failures: number
+  readonly windowMs: number
+  /** Not for an address from which this e-mail has signed in within so long. */
+  readonly knownAddressMs?: number
+}
+
+export type SignInStart =
+  | { readonly status: 'begun'; readonly id: number }
+  | { readonly status: 'limited'; readonly rule: SignInRule['of']; readonly retryAtMs: number }
+
+const SELECT = 'SELECT id, at, email, user_id, ip, user_agent, method, outcome FROM sign_in'
+const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = {
+  email_and_ip: 'email = ? AND ip_key = ?',
+  email: 'email = ?',
+  email_codes: `email = ? AND method = 'totp'`,
+  ip: 'ip_key = ?',
+  device: 'device = ?',
+}
+
+function readSignIn(row: Row): SignInRecord {
+  return {
+    id: integer(row, 'id'),
+    atMs: integer(row, 'at'),
+    email: text(row, 'email'),
+    userId: textOrNull(row, 'user_id'),
+    ip: text(row, 'ip'),
+    userAgent: text(row, 'user_agent'),
+    // Both are written by this folder alone.
+    method: text(row, 'method') as SignInMethod,
+    outcome: text(row, 'outcome') as SignInRecord['outcome'],
+  }
+}
+
+/** Every try to sign in: what the limits count, and what users see of theirs. */
+export class SignInStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Counts a failure in advance, in the step that looks at the rules: tries at once cannot slip through together. */
+  begin(
+    attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string; readonly device: string | null },
+    rules: readonly SignInRule[],
+  ): Promise<SignInStart> {
+    return this.#database.transaction(async (sql): Promise<SignInStart> => {
+      // Tries of one person or one address wait for each other; always in this order.
+      if (this.#database.dialect === 'postgres') {
+        for (const name of [`email ${attempt.email}`, `ip ${attempt.ipKey}`].toSorted())
+          await sql.run('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
+      }
+      for (const rule of rules) {
+        const retryAtMs = await limitedUntil(sql, attempt, rule)
+        if (retryAtMs !== null) return { status: 'limited', rule: rule.of, retryAtMs }
+      }
+      const [row] = await sql.all(
+        `INSERT INTO sign_in (at, email, user_id, ip, ip_key, user_agent, method, device, outcome) VALUES (?,?,?,?,?,?,?,?,'failed') RETURNING id`,
+        [
+          BigInt(attempt.atMs),
+          attempt.email,
+          attempt.userId,
+          attempt.ip,
+          attempt.ipKey,
+          attempt.userAgent,
+          attempt.method,
+          attempt.device,
+        ],
+      )
+      if (row === undefined) throw new Error('An insert that returns its row returned none.')
+      return { status: 'begun', id: integer(row, 'id') }
+    })
+  }
+
+  async succeed(id: number, userId: string, method: SignInMethod): Promise<void> {
+    await this.#database.run(`UPDATE sign_in SET outcome = 'succeeded', user_id = ?, method = ? WHERE id = ?`, [
+      userId,
+      method,
+      BigInt(id),
+    ])
+  }
+
+  /** The first factor was right and the second was wrong. */
+  async failCode(id: number): Promise<void> {
+    await this.#database.run(`UPDATE sign_in SET method = 'totp' WHERE id = ? AND outcome = 'failed'`, [BigInt(id)])
+  }
+
+  /** A try that ended without a verdict (the server was busy) does not count. */
+  async forget(id: number): Promise<void> {
+    await this.#database.run('DELETE FROM sign_in WHERE id = ?', [BigInt(id)])
+  }
+
+  async list(userId: string, beforeId: number | null, limit: number): Promise<readonly SignInRecord[]> {
+    const before = beforeId === null ? '' : ' AND id < ?'
+    const values: SqlValue[] = beforeId === null ? [userId] : [userId, BigInt(beforeId)]
+    return (
+      await this.#database.all(`${SELECT} WHERE user_id = ?${before} ORDER BY id DESC LIMIT ?`, [
+        ...values,
+        BigInt(limit),
+      ])
+    ).map(readSignIn)
+  }
+
+  async prune(beforeMs: number): Promise<void> {
+    await this.#database.run('DELETE FROM sign_in WHERE at < ?', [BigInt(beforeMs)])
+  }
+}
+
+type Attempt = Parameters<SignInStore['begin']>[0]
+
+/**
+ * When the oldest of the failures that fill the rule leaves its window; null while there is room. A success clears
+ * nobody's count: it would let a thief with one account reset an address.
+ */
+async function limitedUntil(sql: Sql, attempt: Attempt, rule: SignInRule): Promise<number | null> {
+  const values = {
+    email_and_ip: [attempt.email, attempt.ipKey],
+    email: [attempt.email],
+    email_codes: [attempt.email],
+    ip: [attempt.ipKey],
+    device: [attempt.device],
+  }[rule.of]
+  const [row] = await sql.all(
+    `SELECT at FROM sign_in WHERE ${CONDITIONS[rule.of]} AND outcome = 'failed' AND at > ? ORDER BY at DESC LIMIT 1 OFFSET ?`,
+    [...values, BigInt(attempt.atMs - rule.windowMs), BigInt(rule.failures - 1)],
+  )
+  if (
+    row === undefined ||
+    (rule.knownAddressMs !== undefined && (await isKnownAddress(sql, attempt, rule.knownAddressMs)))
+  )
+    return null
+  return integer(row, 'at') + rule.windowMs
+}
+
+async function isKnownAddress(sql: Sql, { email, ipKey, atMs }: Attempt, withinMs: number): Promise<boolean> {
+  return (
+    (
+      await sql.all(
+        `SELECT 1 AS one FROM sign_in WHERE email = ? AND ip_key = ? AND outcome = 'succeeded' AND at > ? LIMIT 1`,
+        [email, ipKey, BigInt(atMs - withinMs)],
+      )
+    ).length > 0
+  )
+}

@@ -1,0 +1,354 @@
+import {
+  bit,
+  big,
+  bytes,
+  integer,
+  integerOrNull,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from '../database.ts'
+import { likePrefix } from '../accounts/account-store.ts'
+import type { IdentityName } from './identity.ts'
+import type { Page } from '../page.ts'
+
+export type UserRole = 'user' | 'admin'
+
+export interface LinkedIdentity extends IdentityName {
+  /** As the issuer said it when it was linked; null = it did not, or it was linked before that was kept. */
+  readonly email: string | null
+  readonly linkedAtMs: number | null
+}
+
+/** A person who signs in to the console. */
+export interface UserRecord {
+  readonly id: string
+  /** In lower case. */
+  readonly email: string
+  readonly name: string
+  readonly role: UserRole
+  /** null only for an invited administrator who never came. */
+  readonly accountId: string | null
+  readonly passwordHash: string | null
+  readonly disabled: boolean
+  readonly timezone: string | null
+  readonly language: 'en' | 'ru' | null
+  readonly theme: 'light' | 'dark' | 'auto'
+  readonly oidc: LinkedIdentity | null
+  /** Sealed; in use only once it is enabled. */
+  readonly totpSeed: Buffer | null
+  readonly totpEnabled: boolean
+  readonly lastSignInAtMs: number | null
+  readonly createdAtMs: number
+}
+
+/** `oidc`: linked when the user is made. */
+export type NewUser = Pick<
+  UserRecord,
+  'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'
+> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
+
+export type UserPatch = Partial<
+  Pick<
+    UserRecord,
+    'name' | 'role' | 'accountId' | 'passwordHash' | 'disabled' | 'timezone' | 'language' | 'theme' | 'lastSignInAtMs'
+  >
+>
+
+export interface SetupTokenClaim {
+  /** null = makes the first administrator. */
+  readonly userId: string | null
+  readonly clearTotp: boolean
+}
+
+const COLUMNS = [
+  'id',
+  'email',
+  'name',
+  'role',
+  'account_id',
+  'password_hash',
+  'disabled',
+  'timezone',
+  'language',
+  'theme',
+  'oidc_issuer',
+  'oidc_subject',
+  'oidc_email',
+  'oidc_linked_at',
+  'totp_seed',
+  'totp_enabled',
+  'last_sign_in_at',
+  'created_at',
+]
+/** Prefixed, for joins whose other table has columns of the same names. */
+export const USER_COLUMNS = COLUMNS.map((name) => `u.${name} AS user_${name}`).join(', ')
+const SELECT = `SELECT ${USER_COLUMNS} FROM console_user u`
+
+export function readUser(row: Row): UserRecord {
+  const issuer = textOrNull(row, 'user_oidc_issuer')
+  const subject = textOrNull(row, 'user_oidc_subject')
+  return {
+    id: text(row, 'user_id'),
+    email: text(row, 'user_email'),
+    name: text(row, 'user_name'),
+    // CHECKs of the schema bound these three.
+    role: text(row, 'user_role') as UserRole,
+    language: textOrNull(row, 'user_language') as UserRecord['language'],
+    theme: text(row, 'user_theme') as UserRecord['theme'],
+    accountId: textOrNull(row, 'user_account_id'),
+    passwordHash: textOrNull(row, 'user_password_hash'),
+    disabled: big(row, 'user_disabled') !== 0n,
+    timezone: textOrNull(row, 'user_timezone'),
+    oidc:
+      issuer === null || subject === null
+        ? null
+        : {
+            issuer,
+            subject,
+            email: textOrNull(row, 'user_oidc_email'),
+            linkedAtMs: integerOrNull(row, 'user_oidc_linked_at'),
+          },
+    totpSeed: row['user_totp_seed'] === null ? null : bytes(row, 'user_totp_seed'),
+    totpEnabled: big(row, 'user_totp_enabled') !== 0n,
+    lastSignInAtMs: integerOrNull(row, 'user_last_sign_in_at'),
+    createdAtMs: integer(row, 'user_created_at'),
+  }
+}
+
+export class UserStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Administrators who can sign in. */
+  async administrators(): Promise<number> {
+    const [row] = await this.#database.all(
+      `SELECT COUNT(*) AS total FROM console_user WHERE role = 'admin' AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`,
+    )
+    return row === undefined ? 0 : integer(row, 'total')
+  }
+
+  /** null = that e-mail is taken. */
+  async create(user: NewUser): Promise<UserRecord | null> {
+    const added = await this.#database.run(
+      `INSERT INTO console_user (id, email, name, role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+      [
+        user.id,
+        user.email,
+        user.name,
+        user.role,
+        user.accountId,
+        user.passwordHash,
+        user.language,
+        user.oidc?.issuer ?? null,
+        user.oidc?.subject ?? null,
+        user.oidc?.email ?? null,
+        user.oidc === null ? null : BigInt(user.createdAtMs),
+        BigInt(user.createdAtMs),
+      ],
+    )
+    return added === 0 ? null : this.get(user.id)
+  }
+
+  get(id: string): Promise<UserRecord | null> {
+    return this.#one('u.id = ?', [id])
+  }
+
+  findByEmail(email: string): Promise<UserRecord | null> {
+    return this.#one('u.email = ?', [email])
+  }
+
+  findByOidc(issuer: string, subject: string): Promise<UserRecord | null> {
+    return this.#one('u.oidc_issuer = ? AND u.oidc_subject = ?', [issuer, subject])
+  }
+
+  async list(filter: {
+    readonly accountId: string | null
+    readonly role: UserRole | null
+    readonly query: string | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<UserRecord>> {
+    const parts: string[] = []
+    const values: SqlValue[] = []
+    const add = (condition: string, value: string | null): void => {
+      if (value === null) return
+      parts.push(condition)
+      values.push(value)
+    }
+    add('u.account_id = ?', filter.accountId)
+    add('u.role = ?', filter.role)
+    add(String.raw`u.email LIKE ? ESCAPE '\'`, filter.query === null ? null : likePrefix(filter.query.toLowerCase()))
+    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
+    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM console_user u${where}`, values)
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY u.created_at DESC, u.id LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(filter.limit),
+      BigInt(filter.offset),
+    ])
+    return { data: rows.map(readUser), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  async update(id: string, patch: UserPatch): Promise<UserRecord | null> {
+    const sets: string[] = []
+    const values: SqlValue[] = []
+    const set = (column: string, value: SqlValue | undefined): void => {
+      if (value === undefined) return
+      sets.push(`${column} = ?`)
+      values.push(value)
+    }
+    set('name', patch.name)
+    set('role', patch.role)
+    set('account_id', patch.accountId)
+    set('password_hash', patch.passwordHash)
+    set('disabled', patch.disabled === undefined ? undefined : bit(patch.disabled))
+    set('timezone', patch.timezone)
+    set('language', patch.language)
+    set('theme', patch.theme)
+    set(
+      'last_sign_in_at',
+      patch.lastSignInAtMs === undefined || patch.lastSignInAtMs === null ? undefined : BigInt(patch.lastSignInAtMs),
+    )
+    if (sets.length > 0)
+      await this.#database.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+    return this.get(id)
+  }
+
+  /** `taken`: it is another user's; `full`: this user has one already. */
+  async linkIdentity(
+    id: string,
+    { issuer, subject, email, linkedAtMs }: LinkedIdentity,
+  ): Promise<'linked' | 'taken' | 'full'> {
+    const linked = await this.#database.run(
+      `UPDATE console_user SET oidc_issuer = ?, oidc_subject = ?, oidc_email = ?, oidc_linked_at = ?
+        WHERE id = ? AND oidc_subject IS NULL AND NOT EXISTS (SELECT 1 FROM console_user u WHERE u.oidc_issuer = ? AND u.oidc_subject = ?)`,
+      [issuer, subject, email, linkedAtMs === null ? null : BigInt(linkedAtMs), id, issuer, subject],
+    )
+    if (linked === 1) return 'linked'
+    const holder = await this.findByOidc(issuer, subject)
+    return holder === null || holder.id === id ? 'full' : 'taken'
+  }
+
+  /** false = the user does not have it any more, or has no password and so no other way in. */
+  async unlinkIdentity(id: string, { issuer, subject }: IdentityName): Promise<boolean> {
+    const unlinked = await this.#database.run(
+      `UPDATE console_user SET oidc_issuer = NULL, oidc_subject = NULL, oidc_email = NULL, oidc_linked_at = NULL
+        WHERE id = ? AND oidc_issuer = ? AND oidc_subject = ? AND password_hash IS NOT NULL`,
+      [id, issuer, subject],
+    )
+    return unlinked === 1
+  }
+
+  /** Replaces seed and recovery codes (SHA-256 hex); the last used step starts at `step`. */
+  setTotp(
+    id: string,
+    totp: {
+      readonly seed: Buffer | null
+      readonly enabled: boolean
+      readonly step: number
+      readonly recoveryHashes: readonly string[]
+    },
+  ): Promise<void> {
+    return this.#database.transaction(async (sql) => {
+      await sql.run('UPDATE console_user SET totp_seed = ?, totp_enabled = ?, totp_step = ? WHERE id = ?', [
+        totp.seed,
+        bit(totp.enabled),
+        BigInt(totp.step),
+        id,
+      ])
+      await replaceCodes(sql, id, totp.recoveryHashes)
+    })
+  }
+
+  setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
+    return this.#database.transaction((sql) => replaceCodes(sql, id, hashes))
+  }
+
+  /** false = this step, or a later one, was used before. */
+  async useTotpStep(id: string, step: number): Promise<boolean> {
+    return (
+      (await this.#database.run('UPDATE console_user SET totp_step = ? WHERE id = ? AND totp_step < ?', [
+        BigInt(step),
+        id,
+        BigInt(step),
+      ])) === 1
+    )
+  }
+
+  async useRecoveryCode(id: string, hash: string): Promise<boolean> {
+    return (await this.#database.run('DELETE FROM recovery_code WHERE user_id = ? AND hash = ?', [id, hash])) === 1
+  }
+
+  async recoveryCodesLeft(id: string): Promise<number> {
+    const [row] = await this.#database.all('SELECT COUNT(*) AS total FROM recovery_code WHERE user_id = ?', [id])
+    return row === undefined ? 0 : integer(row, 'total')
+  }
+
+  /** Every encrypted seed, for a new wrapping key. */
+  async encryptedSeeds(): Promise<readonly { readonly id: string; readonly seed: Buffer }[]> {
+    const rows = await this.#database.all('SELECT id, totp_seed FROM console_user WHERE totp_seed IS NOT NULL')
+    return rows.map((row) => ({ id: text(row, 'id'), seed: bytes(row, 'totp_seed') }))
+  }
+
+  /** Only where the seed is still the old one. */
+  async replaceSeed(id: string, before: Buffer, after: Buffer): Promise<void> {
+    await this.#database.run('UPDATE console_user SET totp_seed = ? WHERE id = ? AND totp_seed = ?', [
+      after,
+      id,
+      before,
+    ])
+  }
+
+  /** Token hashes are SHA-256 hex. */
+  async putSetupToken(token: {
+    readonly hash: string
+    readonly userId: string | null
+    readonly clearTotp: boolean
+    readonly expiresAtMs: number
+  }): Promise<void> {
+    await this.#database.run('INSERT INTO setup_token (hash, user_id, clear_totp, expires_at) VALUES (?,?,?,?)', [
+      token.hash,
+      token.userId,
+      bit(token.clearTotp),
+      BigInt(token.expiresAtMs),
+    ])
+  }
+
+  findSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
+    return findToken(this.#database, hash, nowMs)
+  }
+
+  /** Takes the token out of use in the same step; null = unknown, used or expired. */
+  claimSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
+    return this.#database.transaction(async (sql) => {
+      const found = await findToken(sql, hash, nowMs)
+      // The delete decides who used it: of two claims at once only one removes the row.
+      const claimed = await sql.run('DELETE FROM setup_token WHERE hash = ?', [hash])
+      return claimed === 0 ? null : found
+    })
+  }
+
+  async #one(condition: string, values: readonly SqlValue[]): Promise<UserRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE ${condition}`, values)
+    return row === undefined ? null : readUser(row)
+  }
+}
+
+async function findToken(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
+  const [row] = await sql.all('SELECT user_id, clear_totp FROM setup_token WHERE hash = ? AND expires_at > ?', [
+    hash,
+    BigInt(nowMs),
+  ])
+  return row === undefined ? null : { userId: textOrNull(row, 'user_id'), clearTotp: big(row, 'clear_totp') !== 0n }
+}
+
+async function replaceCodes(sql: Sql, userId: string, hashes: readonly string[]): Promise<void> {
+  await sql.run('DELETE FROM recovery_code WHERE user_id = ?', [userId])
+  for (const hash of hashes) await sql.run('INSERT INTO recovery_code (user_id, hash) VALUES (?,?)', [userId, hash])
+}

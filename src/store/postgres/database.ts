@@ -1,0 +1,231 @@
+import { hash } from 'node:crypto'
+import pg from 'pg'
+import {
+  text as textOf,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+  type TransactionOptions,
+} from '../database.ts'
+import { OperatorError } from '../../errors.ts'
+import { StoreUnavailableError } from '../store-unavailable-error.ts'
+
+const POOL_MAX = 14
+/** One connection for the batch that is being written, one for the next batch where the first connection broke. */
+const CHARGE_POOL_MAX = 2
+const RETRIES_MAX = 5
+// guarantees.md 5: a stuck database must turn into a 503 soon.
+const CONNECT_MS = 2_000
+const STATEMENT_MS = 2_000
+const LOCK_MS = 1_000
+const IDLE_IN_TRANSACTION_MS = 5_000
+/**
+ * A server that was stopped or cut off does not report its timeouts, so the client gives up a little later than the
+ * server would.
+ */
+const ANSWER_MS = 3_000
+/** Waiting longer for one of the pool's connections than this many others is an overload, not a queue. */
+const WAITERS_MAX = 200
+/** Deadlock and serialization failure: the transaction did nothing and may be tried again. */
+const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
+const INT8 = 20
+const NUMERIC = 1700
+
+/** PostgreSQL ≥ 15 through a pool; every integer column comes back as a bigint. */
+export class PostgresDatabase implements Database {
+  readonly dialect = 'postgres'
+  readonly coldWrites = null
+  readonly #pool: pg.Pool
+  /**
+   * A separate pool: a charge that queued behind readers would keep its account locked for longer than a hold waits.
+   */
+  readonly #charges: pg.Pool
+
+  constructor(url: string) {
+    const types = new pg.TypeOverrides()
+    types.setTypeParser(INT8, (value) => BigInt(value))
+    // A SUM of int8 is a numeric without fraction.
+    types.setTypeParser(NUMERIC, (value) => BigInt(value))
+    this.#pool = poolOf(url, types, POOL_MAX)
+    this.#charges = poolOf(url, types, CHARGE_POOL_MAX)
+  }
+
+  async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    return this.#once(async (client) => (await client.query<Record<string, unknown>>(statement(text, values))).rows)
+  }
+
+  async run(text: string, values: readonly SqlValue[] = []): Promise<number> {
+    return this.#once(async (client) => (await client.query(statement(text, values))).rowCount ?? 0)
+  }
+
+  async transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#once(
+          (client) => transact(client, work, options),
+          options.purpose === 'charge' ? this.#charges : this.#pool,
+        )
+      } catch (thrown) {
+        if (tries > RETRIES_MAX || !RETRYABLE.has(codeOf(thrown))) throw thrown
+      }
+    }
+  }
+
+  /** Runs `work` on a connection of the pool; one that broke is thrown away and told apart from a refused statement. */
+  async #once<T>(work: (client: pg.PoolClient) => Promise<T>, pool = this.#pool): Promise<T> {
+    if (pool.waitingCount >= WAITERS_MAX)
+      throw new StoreUnavailableError('Too many wait for a connection to the database.')
+    let client: pg.PoolClient
+    try {
+      client = await pool.connect()
+    } catch (thrown) {
+      throw new StoreUnavailableError('The database takes no connection.', { cause: thrown })
+    }
+    let broken = false
+    try {
+      return await work(client)
+    } catch (thrown) {
+      if (!isOutage(thrown)) throw thrown
+      broken = true
+      throw new StoreUnavailableError('The connection to the database broke.', { cause: thrown })
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.end(), this.#charges.end()])
+  }
+}
+
+function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    types,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    lock_timeout: LOCK_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    keepAlive: true,
+    // The planner would compile a plan for seconds that only looks expensive, since the settings below raise its
+    // estimate.
+    options: '-c jit=off',
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  // Nor may one that breaks between two statements of a transaction: its next statement tells.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}
+
+/**
+ * Short transactions touch rows by their keys. The planner knows nothing of a young table and would keep a plan that
+ * reads the whole of it: 509 pairs of hold and settle a second instead of 1,166.
+ */
+const BEGIN_BY_INDEX =
+  'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
+const BEGIN_PATIENT = {
+  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
+  // A migration that waits longer for a table is tried again, see migrate.
+  migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
+} as const
+
+/** How a transaction begins that takes its time; null = it is short. */
+function patient({ purpose }: TransactionOptions): string | null {
+  return purpose === 'snapshot' || purpose === 'migration' ? BEGIN_PATIENT[purpose] : null
+}
+
+async function transact<T>(
+  client: pg.PoolClient,
+  work: (sql: Sql) => Promise<T>,
+  options: TransactionOptions,
+): Promise<T> {
+  await client.query(within(patient(options) ?? BEGIN_BY_INDEX))
+  try {
+    const result = await work({
+      all: async (text, values = []) =>
+        (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
+      run: async (text, values = []) => (await client.query(prepared(text, values, options))).rowCount ?? 0,
+    })
+    await client.query(within('COMMIT'))
+    return result
+  } catch (thrown) {
+    // A broken connection has nothing to roll back; the first error tells more than the second.
+    await client.query(within('ROLLBACK')).catch(() => undefined)
+    throw thrown
+  }
+}
+
+type Timed = pg.QueryConfig & { readonly query_timeout?: number }
+
+function within(text: string): Timed {
+  return { text, query_timeout: ANSWER_MS }
+}
+
+function statement(text: string, values: readonly SqlValue[]): Timed {
+  return { text: numbered(text), values: bound(values), query_timeout: ANSWER_MS }
+}
+
+/** Transactions run few different texts, over and over: planning them each time would cost more than running them. */
+function prepared(text: string, values: readonly SqlValue[], options: TransactionOptions): Timed {
+  if (patient(options) !== null) return { text: numbered(text), values: bound(values) }
+  return { ...statement(text, values), name: hash('md5', text) }
+}
+
+/**
+ * Anything but the server's refusal of a statement: lost sockets, timeouts of ours, and the server's own shutting down.
+ */
+function isOutage(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  if (!(thrown instanceof pg.DatabaseError))
+    return OURS.test(thrown.message) || ('code' in thrown && String(thrown.code).startsWith('E'))
+  // Classes of PostgreSQL's error codes: connection, resources (disk full), operator's intervention (shutdown,
+  // timeout), lock not available.
+  return ['08', '53', '57'].includes((thrown.code ?? '').slice(0, 2)) || thrown.code === '55P03'
+}
+
+/** What the driver says, without a code, when the socket is gone or its timeout passed. */
+const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
+
+const numberedTexts = new Map<string, string>()
+const NUMBERED_MAX = 512
+
+/** `?` placeholders as `$1, $2, …`; no statement of this folder has a question mark of another meaning. */
+function numbered(text: string): string {
+  const known = numberedTexts.get(text)
+  if (known !== undefined) return known
+  let index = 0
+  const result = text.replaceAll('?', () => `$${(index += 1)}`)
+  if (numberedTexts.size >= NUMBERED_MAX) numberedTexts.clear()
+  numberedTexts.set(text, result)
+  return result
+}
+
+/** pg sends a bigint as text, exactly; a Uint8Array it takes only as a Buffer. */
+function bound(values: readonly SqlValue[]): unknown[] {
+  return values.map((value) => (value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value))
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+}
+
+/** The database may lose acknowledged commits, so it may hold no money. */
+class UnsafeCommitError extends OperatorError {
+  override readonly name = 'UnsafeCommitError'
+}
+
+/**
+ * Refuses a PostgreSQL that acknowledges commits before they are on the disk. What counts is what holds for our own
+ * connections: it may be set for the server, the database, the role or in the address.
+ */
+export async function refuseUnsafeCommits(database: Pick<Database, 'all'>): Promise<void> {
+  const [row] = await database.all(`SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)
+  if (row === undefined || textOf(row, 'setting') !== 'off') return
+  const setBy = textOf(row, 'source')
+  throw new UnsafeCommitError(
+    `PostgreSQL has synchronous_commit=off for this connection (set by: ${setBy}), so a crash of the database may lose charges that customers were told of. Set it to on, for the role if not for the server, and start again.`,
+  )
+}

@@ -1,0 +1,228 @@
+import { fdatasync, openSync, closeSync, existsSync, mkdirSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { OperatorError } from '../../errors.ts'
+import type { Database, ReadOptions, Row, Sql, SqlValue, TransactionOptions } from '../database.ts'
+import { asUnavailable, diskFault } from './disk-fault.ts'
+import { takeLock, type DirectoryLock } from './directory-lock.ts'
+import { SqliteSnapshot } from './snapshot.ts'
+
+const STATEMENTS_MAX = 256
+const PROBE_BYTES = 1_048_576
+const PROBES_MAX = 2 ** 30
+
+/**
+ * The embedded store's file. Commits run with synchronous=NORMAL and are made durable by an fdatasync of the WAL in the
+ * thread pool: as safe as FULL, without blocking the event loop for the disk.
+ */
+export class SqliteDatabase implements Database {
+  readonly dialect = 'sqlite'
+  readonly #database: DatabaseSync
+  readonly #lock: DirectoryLock
+  readonly #path: string
+  readonly #walPath: string
+  readonly #statements = new Map<string, StatementSync>()
+  #coldWrites = 0
+  #beforeColdAccess = (): void => undefined
+  #wal: number | null = null
+  readonly #probePath: string
+  #probes = 0
+  /** Cold transactions wait for each other: they hold awaits, and one connection has one transaction. */
+  #tail: Promise<unknown> = Promise.resolve()
+
+  constructor(directory: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const path = join(directory, 'tollgate.db')
+    this.#lock = takeDirectory(directory)
+    this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
+    this.#database.exec(
+      'PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000',
+    )
+    this.#path = path
+    this.#walPath = `${path}-wal`
+    this.#probePath = join(directory, 'probe')
+  }
+
+  get coldWrites(): number {
+    return this.#coldWrites
+  }
+
+  /** Registers the write that must come before any access besides the ledger's. */
+  beforeColdAccess(flush: () => void): void {
+    this.#beforeColdAccess = flush
+  }
+
+  /** A prepared statement, kept: preparing costs more than running. */
+  prepare(text: string): StatementSync {
+    const known = this.#statements.get(text)
+    if (known !== undefined) return known
+    if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear()
+    const statement = this.#database.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+
+  /** Runs `work` in a transaction without giving up the thread in between; within one, as a part of it. */
+  atomically<T>(work: () => T): T {
+    if (this.#database.isTransaction) return work()
+    this.prepare('BEGIN IMMEDIATE').run()
+    try {
+      const result = work()
+      this.prepare('COMMIT').run()
+      return result
+    } catch (thrown) {
+      // SQLite rolls back by itself where the disk is full.
+      if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
+      throw thrown
+    }
+  }
+
+  /** Takes turns with cold transactions. */
+  exclusively<T>(work: () => T | Promise<T>): Promise<T> {
+    const turn = this.#tail.then(work).catch((thrown: unknown) => {
+      throw asUnavailable(thrown)
+    })
+    this.#tail = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Resolves when everything committed so far is on the disk. */
+  sync(): Promise<void> {
+    const descriptor = this.#walDescriptor()
+    if (descriptor === null) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      fdatasync(descriptor, (error) => (error === null ? resolve() : reject(asUnavailable(error))))
+    })
+  }
+
+  /**
+   * Resolves when the disk has durably taken a megabyte and the database another page: there is room for many
+   * charges.
+   */
+  async probe(): Promise<void> {
+    try {
+      await writeFile(this.#probePath, Buffer.alloc(PROBE_BYTES, 1), { flush: true })
+    } catch (thrown) {
+      throw asUnavailable(thrown)
+    } finally {
+      await rm(this.#probePath, { force: true })
+    }
+    await this.exclusively(async () => {
+      this.#probes += 1
+      // The number means nothing; another one is a page to write.
+      this.#database.exec(`PRAGMA user_version=${this.#probes % PROBES_MAX}`)
+      await this.sync()
+    })
+  }
+
+  async all(
+    text: string,
+    values: readonly SqlValue[] = [],
+    { withoutAmounts = false }: ReadOptions = {},
+  ): Promise<readonly Row[]> {
+    // Within a cold transaction nothing is left to write: the ledger waits for its turn.
+    try {
+      if (!withoutAmounts && !this.#database.isTransaction) this.#flushForReading()
+      return this.prepare(text).all(...values)
+    } catch (thrown) {
+      throw asUnavailable(thrown)
+    }
+  }
+
+  run(text: string, values: readonly SqlValue[] = []): Promise<number> {
+    return this.exclusively(async () => {
+      this.#beforeColdAccess()
+      this.#coldWrites += 1
+      const changed = this.#run(text, values)
+      await this.sync()
+      return changed
+    })
+  }
+
+  transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    if (options.purpose === 'snapshot') return this.#snapshot(work)
+    const sql: Sql = {
+      all: (text, values) => this.all(text, values),
+      run: async (text, values = []) => this.#run(text, values),
+    }
+    return this.exclusively(async () => {
+      if (options.purpose !== 'note') {
+        this.#beforeColdAccess()
+        this.#coldWrites += 1
+      }
+      this.prepare('BEGIN IMMEDIATE').run()
+      try {
+        const result = await work(sql)
+        this.prepare('COMMIT').run()
+        await this.sync()
+        return result
+      } catch (thrown) {
+        if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
+        throw thrown
+      } finally {
+        // Who read since its beginning may have read rows as they were before.
+        if (options.purpose !== 'note') this.#coldWrites += 1
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.exclusively(() => this.#beforeColdAccess())
+    if (this.#wal !== null) closeSync(this.#wal)
+    this.#statements.clear()
+    this.#database.close()
+    this.#lock.close()
+  }
+
+  /** On a full disk a reader sees the written rows, without the newest holds, which only writers need. */
+  #flushForReading(): void {
+    try {
+      this.#beforeColdAccess()
+    } catch (thrown) {
+      if (diskFault(thrown) === null) throw thrown
+    }
+  }
+
+  async #snapshot<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const snapshot = new SqliteSnapshot(this.#path)
+    try {
+      await snapshot.opened()
+      // A charge that came between the two would be there without its sums.
+      await this.exclusively(() => {
+        this.#beforeColdAccess()
+        return snapshot.take()
+      })
+      return await work({
+        all: (text, values = []) => snapshot.all(text, values),
+        run: () => Promise.reject(new TypeError('A snapshot is only read.')),
+      })
+    } finally {
+      await snapshot.close()
+    }
+  }
+
+  #run(text: string, values: readonly SqlValue[]): number {
+    return Number(this.prepare(text).run(...values).changes)
+  }
+
+  /** The WAL is one file from the first write until the last connection closes, which is ours. */
+  #walDescriptor(): number | null {
+    if (this.#wal === null && existsSync(this.#walPath)) this.#wal = openSync(this.#walPath, 'r+')
+    return this.#wal
+  }
+}
+
+function takeDirectory(directory: string): DirectoryLock {
+  const lock = takeLock(directory)
+  if (lock === null)
+    throw new StoreBusyError(
+      `The data directory ${directory} is in use by another running Tollgate. Stop it, or set TOLLGATE_DATA to another directory.`,
+    )
+  return lock
+}
+
+/** Another process has the embedded store open. */
+export class StoreBusyError extends OperatorError {
+  override readonly name = 'StoreBusyError'
+}

@@ -1,0 +1,70 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileRow } from '../files/file-rows.ts'
+import type { FileBytes } from '../files/file-store.ts'
+
+/** The bytes of the embedded store's files, in a directory beside its database. One process has both. */
+export class DiskBytes implements FileBytes {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** Under a temporary name until every byte is on the disk. */
+  async write(name: string, content: AsyncIterable<Buffer>): Promise<number> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    const handle = await open(partOf(this.#path(name)), 'wx', 0o600)
+    let bytes = 0
+    try {
+      for await (const chunk of content) {
+        await handle.writeFile(chunk)
+        bytes += chunk.length
+      }
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(partOf(this.#path(name)), this.#path(name))
+    await syncDirectory(this.#directory)
+    return bytes
+  }
+
+  async *read(row: FileRow, start: number, end: number): AsyncIterable<Buffer> {
+    // Opened before the first byte is given, and so readable to the end even when it is removed meanwhile.
+    for await (const chunk of createReadStream(this.#path(row.content), { start, end })) yield Buffer.from(chunk)
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#path(name), { force: true })
+    await rm(partOf(this.#path(name)), { force: true })
+  }
+
+  /** The process died between the bytes and the row, or between the row's end and the bytes'. */
+  async removeLeftovers(_nowMs: number, isKept: (name: string) => Promise<boolean>): Promise<void> {
+    const names = await readdir(this.#directory).catch((): string[] => [])
+    for (const entry of names) {
+      const name = entry.replace(/\.part$/, '')
+      if (!(await isKept(name))) await this.remove(name)
+    }
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, name)
+  }
+}
+
+function partOf(path: string): string {
+  return `${path}.part`
+}
+
+/** A rename lasts only when the directory that it changed is on the disk. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,184 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OperatorError } from '../../errors.ts'
+import { takeLock, type DirectoryLock } from './directory-lock.ts'
+import { recordBytes } from './journal-records.ts'
+import { isUsedSegment, JournalSegment, SEGMENT_BYTES } from './journal-segment.ts'
+
+/** 64 MB (guarantees.md 5). */
+const SEGMENTS = 8
+const SLOTS_MAX = 1_024
+/** An answer of a megabyte that is kept for its Idempotency-Key, in base64, and its log row. */
+const RECORD_BYTES_MAX = SEGMENT_BYTES / 4
+
+/** The place of a record; it is freed when the store has the record. */
+export interface JournalTicket {
+  readonly segment: number
+}
+
+export interface JournalRecord {
+  readonly payload: Buffer
+  readonly ticket: JournalTicket
+}
+
+/** What an outage of the database leaves to be done, on this machine's disk. */
+export interface Journal {
+  /** What an earlier process wrote and did not give back. */
+  readonly left: readonly JournalRecord[]
+  /** Durable when it resolves; rejects when it is full or the disk refuses. */
+  append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]>
+  /** The store has it now. */
+  settled(ticket: JournalTicket): void
+  /** Records that the store does not have yet. */
+  readonly open: number
+  close(): Promise<void>
+}
+
+/** The journal cannot be made where the settings say. */
+export class JournalError extends OperatorError {
+  override readonly name = 'JournalError'
+}
+
+/**
+ * Opens a journal under `directory` for this process only. Each process has a slot; the slot of a dead process goes
+ * to the next one that starts, with all its records.
+ */
+export async function openJournal(directory: string): Promise<Journal> {
+  try {
+    return await JournalFiles.open(directory)
+  } catch (thrown) {
+    if (thrown instanceof JournalError) throw thrown
+    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    throw new JournalError(
+      `TOLLGATE_DATA: the journal for outages of the database needs ${(SEGMENTS * SEGMENT_BYTES) / 1_048_576} MB in ${directory}, and it cannot be made: ${why}`,
+    )
+  }
+}
+
+class JournalFiles implements Journal {
+  readonly left: readonly JournalRecord[]
+  readonly #segments: JournalSegment[]
+  readonly #locks: readonly DirectoryLock[]
+  /** Appends and resets take turns. */
+  #tail: Promise<unknown> = Promise.resolve()
+  #current = 0
+
+  private constructor(segments: JournalSegment[], left: readonly JournalRecord[], locks: readonly DirectoryLock[]) {
+    this.#segments = segments
+    this.left = left
+    this.#locks = locks
+  }
+
+  static async open(directory: string): Promise<JournalFiles> {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const slots = new Slots(directory)
+    for (let slot = 0; slots.locks.length === 0; slot += 1) {
+      if (slot >= SLOTS_MAX) throw new JournalError(`More than ${SLOTS_MAX} processes use ${directory}.`)
+      await slots.take(slot)
+    }
+    const others = (await readdir(directory)).filter((name) => /^\d{1,4}$/.test(name)).map(Number)
+    // Left by a process that is gone and that no other has followed.
+    for (const slot of others) if (await slots.isUsed(slot)) await slots.take(slot)
+    for (const segment of slots.segments) if (segment.open === 0 && !segment.empty) await segment.reset()
+    return new JournalFiles(slots.segments, slots.left, slots.locks)
+  }
+
+  get open(): number {
+    return this.#segments.reduce((sum, { open }) => sum + open, 0)
+  }
+
+  append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]> {
+    return this.#inTurn(async () => {
+      const tickets: JournalTicket[] = []
+      for (let at = 0; at < payloads.length;) {
+        const segment = await this.#roomFor(payloads[at]?.length ?? 0)
+        const batch = fitting(segment, payloads, at)
+        await segment.append(batch)
+        at += batch.length
+        for (const _payload of batch) tickets.push({ segment: this.#current })
+      }
+      return tickets
+    })
+  }
+
+  settled({ segment: number }: JournalTicket): void {
+    const segment = this.#segments[number]
+    if (segment === undefined) return
+    segment.open -= 1
+    if (segment.open > 0) return
+    // A reset that fails leaves records that are settled once more, to no effect, by the next process.
+    void this.#inTurn(async () => {
+      if (segment.open === 0 && !segment.empty) await segment.reset()
+    }).catch(() => undefined)
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(() => Promise.resolve())
+    for (const segment of this.#segments) await segment.close()
+    for (const lock of this.#locks) lock.close()
+  }
+
+  async #roomFor(payloadBytes: number): Promise<JournalSegment> {
+    if (payloadBytes > RECORD_BYTES_MAX)
+      throw new JournalError(`A record of ${payloadBytes} bytes is too large for the journal.`)
+    const current = this.#segments[this.#current]
+    if (current?.fits(payloadBytes) === true) return current
+    const free = this.#segments.findIndex(({ open }) => open === 0)
+    const next = this.#segments[free]
+    if (next === undefined) throw new JournalError('The journal is full.')
+    if (!next.empty) await next.reset()
+    this.#current = free
+    return next
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#tail.then(work)
+    this.#tail = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+/** Takes slots into one journal. */
+class Slots {
+  readonly segments: JournalSegment[] = []
+  readonly left: JournalRecord[] = []
+  readonly locks: DirectoryLock[] = []
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** Nothing where another process has it, or this one already. */
+  async take(slot: number): Promise<void> {
+    const path = join(this.#directory, String(slot))
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    const lock = takeLock(path)
+    if (lock === null) return
+    this.locks.push(lock)
+    for (const file of segmentPaths(path)) {
+      const { segment, left } = await JournalSegment.open(file)
+      for (const payload of left) this.left.push({ payload, ticket: { segment: this.segments.length } })
+      this.segments.push(segment)
+    }
+  }
+
+  /** Whether there are records in it, by a look that needs no lock. */
+  async isUsed(slot: number): Promise<boolean> {
+    for (const file of segmentPaths(join(this.#directory, String(slot)))) if (await isUsedSegment(file)) return true
+    return false
+  }
+}
+
+function segmentPaths(slotPath: string): readonly string[] {
+  return Array.from({ length: SEGMENTS }, (_value, number) => join(slotPath, `${number}.journal`))
+}
+
+/** As many payloads from `at` on as the segment has room for. */
+function fitting(segment: JournalSegment, payloads: readonly Buffer[], at: number): readonly Buffer[] {
+  let bytes = 0
+  let end = at
+  for (; end < payloads.length && segment.fits(payloads[end]?.length ?? 0, bytes); end += 1)
+    bytes += recordBytes(payloads[end]?.length ?? 0)
+  return payloads.slice(at, end)
+}

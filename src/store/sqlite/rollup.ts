@@ -1,0 +1,93 @@
+import { APP_OF_RECORD } from '../people/console-migration.ts'
+import { big } from '../database.ts'
+import type { SqliteDatabase } from './database.ts'
+
+const NEWEST = 'SELECT COALESCE(MAX(id), 0) AS id FROM generation'
+const ROLLED_UP = 'SELECT generation AS id FROM rolled_up'
+const SET_ROLLED_UP = 'UPDATE rolled_up SET generation = ?'
+/**
+ * A charge counts in every period its hold was placed in (wire.md D-9.1); excess is what a settle took beyond its hold.
+ */
+const ADD_SPENDS = `INSERT INTO key_spend (key_id, period, start, spent, excess)
+  SELECT h.key_id, p.period, CASE p.period WHEN 'day' THEN h.day WHEN 'week' THEN h.week WHEN 'month' THEN h.month ELSE '' END AS start, SUM(h.charged),
+    SUM(CASE WHEN h.state = 'settled_late' THEN h.charged WHEN h.charged > h.amount THEN h.charged - h.amount ELSE 0 END)
+  FROM generation g JOIN hold h ON h.id = g.generation_id JOIN (SELECT 'total' AS period UNION ALL SELECT 'day' UNION ALL SELECT 'week' UNION ALL SELECT 'month') p
+  WHERE g.id > ? AND g.id <= ? AND h.state IN ('settled', 'settled_late') GROUP BY h.key_id, p.period, start
+  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
+const ADD_USAGE_DAYS = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
+  SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, ''), COUNT(*), SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall)
+  FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.id > ? AND g.id <= ? GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')
+  ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
+  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
+  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
+/** What the cabinet's charts show. The title of an app is the last one it gave. */
+const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at)
+  SELECT g.account_id, h.day, g.key_id, g.model, ${APP_OF_RECORD} AS app, MAX(json_extract(g.record, '$.appTitle')), COUNT(*), SUM(g.status = 'error'),
+    SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), MAX(g.ended_at)
+  FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.id > ? AND g.id <= ? GROUP BY g.account_id, h.day, g.key_id, g.model, app
+  ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
+  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
+  cost = app_day.cost + excluded.cost, last_at = excluded.last_at`
+
+/** Charges whose day is not the day of their hold. */
+const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount)
+  SELECT g.account_id, h.booked, h.day, g.model, COUNT(*), SUM(g.cost) FROM generation g JOIN hold h ON h.id = g.generation_id
+  WHERE g.id > ? AND g.id <= ? AND h.booked <> '' GROUP BY g.account_id, h.booked, h.day, g.model
+  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
+
+/**
+ * The sums that follow from the usage log: key spends and day totals. On the embedded store they are brought up to date
+ * many log rows at a time, before anybody reads them; how far they go is written with them, so a crash loses nothing.
+ */
+export class SqliteRollup {
+  readonly #database: SqliteDatabase
+  #rolledUp: bigint | null = null
+  #behind = 0
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database
+  }
+
+  /** Log rows that the sums do not hold yet. */
+  get behind(): number {
+    return this.#behind
+  }
+
+  /** Rows were added to the log within the open transaction. */
+  added(rows: number): void {
+    this.#behind += rows
+  }
+
+  /** Catches up with what an earlier process left behind. */
+  open(): void {
+    const { id } = this.#database.prepare(ROLLED_UP).get() ?? {}
+    this.#rolledUp = typeof id === 'bigint' ? id : 0n
+    this.#behind = 1
+    this.catchUp()
+  }
+
+  /** Nothing before `open`. */
+  catchUp(): void {
+    if (this.#rolledUp === null || this.#behind === 0) return
+    this.#rolledUp = this.#database.atomically(() => this.#add(this.#rolledUp ?? 0n))
+    this.#behind = 0
+  }
+
+  /** The open transaction is rolled back: how far the sums go is read again. */
+  reset(): void {
+    if (this.#rolledUp === null) return
+    this.#rolledUp = big(this.#database.prepare(ROLLED_UP).get() ?? {}, 'id')
+    this.#behind = 1
+  }
+
+  #add(after: bigint): bigint {
+    const upTo = big(this.#database.prepare(NEWEST).get() ?? {}, 'id')
+    if (upTo === after) return after
+    this.#database.prepare(ADD_SPENDS).run(after, upTo)
+    this.#database.prepare(ADD_USAGE_DAYS).run(after, upTo)
+    this.#database.prepare(ADD_APP_DAYS).run(after, upTo)
+    this.#database.prepare(ADD_BOOKED_LATER).run(after, upTo)
+    this.#database.prepare(SET_ROLLED_UP).run(upTo)
+    return upTo
+  }
+}

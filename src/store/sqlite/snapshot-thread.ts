@@ -1,0 +1,23 @@
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { SnapshotAnswer, SnapshotQuestion } from './snapshot.ts'
+
+/** The thread of `SqliteSnapshot`: reads in one transaction until it receives null. */
+const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })
+// Charges, holds and log rows are looked up in one another by their names, all over the file.
+database.exec('PRAGMA busy_timeout=2000; PRAGMA cache_size=-65536; BEGIN')
+
+function answer({ text, values }: SnapshotQuestion): SnapshotAnswer {
+  try {
+    return { rows: database.prepare(text).all(...values) }
+  } catch (thrown) {
+    return { error: thrown instanceof Error ? thrown.message : String(thrown) }
+  }
+}
+
+parentPort?.on('message', (question: SnapshotQuestion | null) => {
+  if (question !== null) return parentPort?.postMessage(answer(question))
+  database.close()
+  parentPort?.close()
+})
+parentPort?.postMessage({ rows: [] } satisfies SnapshotAnswer)

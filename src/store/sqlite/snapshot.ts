@@ -1,0 +1,73 @@
+import { Worker } from 'node:worker_threads'
+import type { Row, SqlValue } from '../database.ts'
+
+/** What the thread is asked, one after another. */
+export interface SnapshotQuestion {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+}
+
+export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly error: string }
+
+/** Any read makes a deferred transaction see the state of that moment until its end. */
+const FIRST_READ = 'SELECT COUNT(*) FROM sqlite_schema'
+
+/**
+ * One state of the file, read in another thread over another connection: a statement over millions of rows delays
+ * neither money nor streams. It takes some tens of milliseconds to open, and is for long reads.
+ */
+export class SqliteSnapshot {
+  readonly #worker: Worker
+  readonly #over: Promise<unknown>
+  readonly #opened: Promise<unknown>
+  /** Why nothing can be asked any more. */
+  #ended: Error | null = null
+  #waiting: { readonly resolve: (rows: readonly Row[]) => void; readonly reject: (error: Error) => void } | null = null
+
+  constructor(path: string) {
+    this.#worker = new Worker(new URL('./snapshot-thread.ts', import.meta.url), { workerData: path })
+    this.#over = new Promise((resolve) => this.#worker.once('exit', resolve))
+    // The thread answers once before it is asked.
+    this.#opened = new Promise((resolve, reject) => (this.#waiting = { resolve, reject }))
+    this.#worker.on('message', (answer: SnapshotAnswer) => {
+      const waiting = this.#waiting
+      this.#waiting = null
+      if ('rows' in answer) waiting?.resolve(answer.rows)
+      else waiting?.reject(new Error(answer.error))
+    })
+    this.#worker.on('error', (error: Error) => this.#fail(error))
+    this.#worker.on('exit', () => this.#fail(new Error('The thread that reads the store has ended.')))
+  }
+
+  /** Resolves when the connection is there, which takes far longer than `take`. */
+  async opened(): Promise<void> {
+    await this.#opened
+  }
+
+  /** Every question is about the file as it is now; without it, as it is at the first one. */
+  async take(): Promise<void> {
+    await this.all(FIRST_READ, [])
+  }
+
+  /** One question at a time. */
+  all(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    if (this.#waiting !== null) throw new Error('A snapshot is asked one thing at a time.')
+    if (this.#ended !== null) return Promise.reject(this.#ended)
+    const question: SnapshotQuestion = { text, values }
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      this.#worker.postMessage(question)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#worker.postMessage(null)
+    await this.#over
+  }
+
+  #fail(error: Error): void {
+    this.#ended ??= error
+    this.#waiting?.reject(error)
+    this.#waiting = null
+  }
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+const HARNESS = join(import.meta.dirname, '../harness/in-process.ts')
+/** Far below the retention of a stream that can be resumed. */
+const END_MS = 60_000
+
+const PROGRAM = `
+import { startInProcess } from ${JSON.stringify(HARNESS)}
+const tollgate = await startInProcess()
+const { key } = await tollgate.createAccount()
+const response = await fetch(tollgate.url + '/v1/chat/completions', {
+  method: 'POST',
+  headers: { authorization: 'Bearer ' + key, 'content-type': 'application/json', 'x-request-id': 'resume-1' },
+  body: JSON.stringify({ model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+})
+await response.text()
+await tollgate.stop()
+console.log('stopped')
+`
+
+test('nothing that a stopped server has kept holds its process: a stream that could be resumed neither', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-process-end-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'program.mjs')
+  writeFileSync(file, PROGRAM)
+  const program = promisify(execFile)(process.execPath, [file], { timeout: END_MS })
+  assert.equal((await program).stdout, 'stopped\n')
+})

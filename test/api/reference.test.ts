@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { audioForm } from '../harness/audio-form.ts'
+import { wavFile } from '../harness/audio-files.ts'
+import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+
+/** A section of docs/reference/api.md. */
+interface Section {
+  readonly method: string
+  readonly path: string
+  readonly text: string
+}
+
+interface Example {
+  readonly section: Section
+  /** Of the request, with its query. */
+  readonly path: string
+  readonly json: Record<string, unknown> | null
+  /** Text fields of a form. */
+  readonly form: Record<string, string> | null
+}
+
+const SECTION = /^### ([A-Z]+) (\/v1\/\S+)\n([\s\S]*?)(?=^#{2,3} |(?![\s\S]))/gm
+/** It repeats the request in keys that stand there. */
+const REPEATS = '/v1/responses'
+
+const SECTIONS = [...page('api.md').matchAll(SECTION)].map(([, method = '', path = '', text = '']): Section => ({
+  method,
+  path,
+  text,
+}))
+const EXAMPLES = SECTIONS.flatMap((section) => examplesOf(section))
+
+let server: MovingServer
+
+before(async () => {
+  server = await startMovingServer('')
+})
+after(() => server.stop())
+
+function page(name: string): string {
+  return readFileSync(join(import.meta.dirname, '../../docs/reference', name), 'utf8')
+}
+
+/** The `curl` lines of a section. */
+function examplesOf(section: Section): readonly Example[] {
+  return [...section.text.matchAll(/^```sh\ncurl "?\$BASE([^\s"]+)"?([\s\S]*?)^```$/gm)].map(
+    ([, path = '', rest = '']) => {
+      const json = /-d '(.*)'/.exec(rest)?.[1]
+      const fields = [...rest.matchAll(/-F (\w+)=([^@\s]+)/g)].map(([, name = '', value = '']) => [name, value])
+      return {
+        section,
+        path,
+        json: json === undefined ? null : JSON.parse(json),
+        form: fields.length === 0 ? null : Object.fromEntries(fields),
+      }
+    },
+  )
+}
+
+/** `METHOD /path` of the routes below a path, as the reference writes them. */
+function routesBelow(path: string): readonly string[] {
+  return server.app.routes
+    .filter((route) => route.path.startsWith(path))
+    .map((route) => `${route.method} ${route.path.replaceAll(/[:*](\w+)/g, '{$1}')}`)
+    .toSorted()
+}
+
+/** Whatever stands in code style in the words of a section. */
+function namesIn(text: string): ReadonlySet<string> {
+  return new Set([...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/[`"]([a-z_]+)/g)].map(([, name = '']) => name))
+}
+
+test('api.md has a section for every route of the API, operator.md a row for every one of the admin API, and no others', () => {
+  const rows = [...page('operator.md').matchAll(/`([A-Z]+ \/admin\/v1\/[^`*]+)`/g)].map(([, name = '']) => name)
+  assert.deepEqual(SECTIONS.map(({ method, path }) => `${method} ${path}`).toSorted(), routesBelow('/v1/'))
+  assert.deepEqual(rows.toSorted(), routesBelow('/admin/v1/'))
+})
+
+test('the invariants of the standard are those that the audit looks at, by the names that it gives them', async () => {
+  const stated = [...page('guarantees.md').matchAll(/^\| (I\d+) \| (.*) \|$/gm)].map(([, id, name]) => [id, name])
+  const { body } = await server.admin('GET', '/admin/v1/audit')
+  const looked = body.checks.map(({ id, name }: { id: string; name: string }) => [id, name])
+  const byNumber = ([left]: string[], [right]: string[]): number => Number(left?.slice(1)) - Number(right?.slice(1))
+  assert.deepEqual(stated, looked.toSorted(byNumber))
+})
+
+test('each paid route has an example, and its fields are in the tables', () => {
+  const paid = server.app.routes
+    .filter(({ priority, path }) => priority === 'paid' && path.startsWith('/v1/'))
+    .map(({ path }) => path)
+  const shown = new Set(EXAMPLES.map(({ section }) => section.path))
+  const same = SECTIONS.filter(({ text }) => text.startsWith('\nThe same')).map(({ path }) => path)
+  assert.deepEqual(
+    paid.filter((path) => !shown.has(path) && !same.includes(path)),
+    [],
+  )
+  for (const { section, json } of EXAMPLES) {
+    const known = namesIn(section.text)
+    assert.deepEqual(
+      Object.keys(json ?? {}).filter((name) => !known.has(name)),
+      [],
+      section.path,
+    )
+  }
+})
+
+for (const { section, path, json, form } of EXAMPLES) {
+  test(`the example of ${section.method} ${section.path} works, and the section names each key of its answer`, async () => {
+    const { key } = await server.createAccount({ balance: 1_000 })
+    const upload = form === null ? null : audioForm(form, { bytes: wavFile(1) })
+    const sent = upload ?? (json === null ? {} : { body: json })
+    const { status, headers, text, body } = await server.request(section.method, path, { key, ...sent })
+    assert.ok(status >= 200 && status < 300, `${status} ${text.slice(0, 200)}`)
+    if (body === null) return assert.match(headers['content-type'] ?? '', /^audio\//)
+    const known = namesIn(section.text)
+    if (section.path !== REPEATS)
+      assert.deepEqual(
+        Object.keys(body).filter((name) => !known.has(name)),
+        [],
+      )
+  })
+}

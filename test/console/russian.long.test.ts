@@ -1,1 +1,0 @@
-import './russian.test.ts'

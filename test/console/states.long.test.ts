@@ -1,1 +1,0 @@
-import './states.test.ts'

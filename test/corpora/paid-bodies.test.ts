@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
+import { parseChat } from '../../src/kinds/chat/parse.ts'
+import { ChatBody } from '../../src/kinds/chat/schema.ts'
+import { parseCompletions } from '../../src/kinds/completions/parse.ts'
+import { CompletionsBody } from '../../src/kinds/completions/schema.ts'
+import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
+import { EmbeddingsBody } from '../../src/kinds/embeddings/schema.ts'
+import { parseImages } from '../../src/kinds/images/parse.ts'
+import { ImagesBody } from '../../src/kinds/images/schema.ts'
+import { parseRerank } from '../../src/kinds/rerank/parse.ts'
+import { RerankBody } from '../../src/kinds/rerank/schema.ts'
+import { parseResponses } from '../../src/kinds/responses/parse.ts'
+import { ResponsesBody } from '../../src/kinds/responses/schema.ts'
+import { parseSpeech } from '../../src/kinds/speech/parse.ts'
+import { SpeechBody } from '../../src/kinds/speech/schema.ts'
+import { parseTranscription } from '../../src/kinds/transcription/parse.ts'
+import { TranscriptionBody } from '../../src/kinds/transcription/schema.ts'
+import { parseVideo } from '../../src/kinds/video/parse.ts'
+import { VideoBody } from '../../src/kinds/video/schema.ts'
+import type { JsonSchema } from '../../src/schema.ts'
+import { wavFile } from '../harness/audio-files.ts'
+import { isRead, variants, type Body } from '../harness/body-variants.ts'
+import { faultsOf } from '../harness/contract-check.ts'
+
+/**
+ * Rules of two fields together are the reader's only: `best_of` and `n`, `duration` and `seconds`, two efforts; and so
+ * is whether bytes are sound.
+ */
+interface Kind {
+  readonly schema: JsonSchema
+  readonly read: (body: unknown) => unknown
+  /** Bodies that are right; others are made of them. */
+  readonly right: readonly Body[]
+}
+
+const USER = { role: 'user', content: 'x' }
+const SOUND = { data: wavFile(0.01).toString('base64'), format: 'wav' }
+const KINDS: Readonly<Record<string, Kind>> = {
+  chat: {
+    schema: ChatBody,
+    read: parseChat,
+    right: [
+      { messages: [USER] },
+      { prompt: 'x' },
+      {
+        model: 'a/b',
+        messages: [
+          { role: 'system', content: 'x', name: 'n' },
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'x' },
+              { type: 'image_url', image_url: { url: 'x' } },
+            ],
+          },
+          { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+          { role: 'tool', tool_call_id: 'c', content: 'x' },
+        ],
+        tools: [{ type: 'function', function: { name: 'f', parameters: {} } }],
+        tool_choice: { type: 'function', function: { name: 'f' } },
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } },
+        reasoning: { exclude: true },
+        provider: { order: ['a'], sort: { by: 'price' }, max_price: { prompt: 1 } },
+        stream_options: { include_usage: true },
+      },
+    ],
+  },
+  responses: {
+    schema: ResponsesBody,
+    read: parseResponses,
+    right: [{ input: 'x' }, { input: [USER], model: 'a/b', metadata: { a: 'b' }, reasoning: { effort: 'low' } }],
+  },
+  completions: { schema: CompletionsBody, read: parseCompletions, right: [{ prompt: 'x' }, { prompt: ['x', 'y'] }] },
+  embeddings: {
+    schema: EmbeddingsBody,
+    read: parseEmbeddings,
+    right: [
+      { model: 'a/b', input: 'x' },
+      { model: 'a/b', input: ['x'] },
+      { model: 'a/b', input: [[1], [2]], dimensions: 3 },
+    ],
+  },
+  rerank: {
+    schema: RerankBody,
+    read: parseRerank,
+    right: [{ model: 'a/b', query: 'x', documents: ['y', { text: 'z' }] }],
+  },
+  images: {
+    schema: ImagesBody,
+    read: parseImages,
+    right: [{ model: 'a/b', prompt: 'x', image_config: { aspect_ratio: '1:1' } }],
+  },
+  speech: { schema: SpeechBody, read: parseSpeech, right: [{ model: 'a/b', input: 'x', voice: { id: 'v' } }] },
+  transcription: {
+    schema: TranscriptionBody,
+    read: transcriptionOf,
+    right: [{ model: 'a/b', input_audio: SOUND }],
+  },
+  video: { schema: VideoBody, read: parseVideo, right: [{ model: 'a/b', prompt: 'x' }] },
+}
+
+function transcriptionOf(body: unknown): unknown {
+  try {
+    return parseTranscription(body, 'transcribe')
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.message.startsWith('input_audio.data: is no sound')) return null
+    throw thrown
+  }
+}
+
+for (const [name, { schema, read, right }] of Object.entries(KINDS)) {
+  test(`${name}: the reader and the schema take and refuse the same bodies`, () => {
+    const apart = new Set<string>()
+    let [taken, refused] = [0, 0]
+    for (const base of right) {
+      assert.ok(isRead(read, base))
+      assert.deepEqual(faultsOf(schema, base), [])
+      for (const body of variants(schema, base)) {
+        const accepts = isRead(read, body)
+        if (accepts) taken += 1
+        else refused += 1
+        if (accepts !== (faultsOf(schema, body).length === 0))
+          apart.add(`the reader ${accepts ? 'takes' : 'refuses'} ${JSON.stringify(body).slice(0, 300)}`)
+      }
+    }
+    assert.ok(taken > 20 && refused > 100, `${taken} taken, ${refused} refused`)
+    assert.deepEqual([...apart], [])
+  })
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { Errors } from 'typebox/schema'
+import { ADMIN_ROUTES } from '../../src/admin/contract.ts'
+import { CABINET_ROUTES } from '../../src/cabinet/contract.ts'
+import { ErrorBody } from '../../src/cabinet/session-contract.ts'
+import { errorTypeOf } from '../../src/errors.ts'
+import type { RoutePlane } from '../../src/http/edge.ts'
+import { Router } from '../../src/http/router.ts'
+import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from '../../src/reference/public-routes.ts'
+import { errorsOf, wireRouteOf, type ServedRoute } from '../../src/reference/route-table.ts'
+import type { JsonSchema } from '../../src/schema.ts'
+import type { WireRoute } from '../../src/wire-route.ts'
+
+const OPEN = /^\/cabinet\/v1\/(session|sign-up|sign-in|setup|oidc|payments\/notifications)\b/
+const ROWS: Readonly<Record<string, WireRoute>> = {
+  ...PUBLIC_ROUTES,
+  ...OTHER_CABINET_ROUTES,
+  ...CABINET_ROUTES,
+  ...ADMIN_ROUTES,
+}
+/** Routes of the contracts, as a client tells them apart: by their addresses. */
+const ROUTER = new Router<ServedRoute>(
+  Object.entries(ROWS).flatMap(([name, row]): ServedRoute[] => {
+    const [method = '', path = ''] = name.split(' ')
+    const route: ServedRoute = {
+      method,
+      path,
+      plane: planeOf(method, path, row),
+      body: row.body === undefined ? 'none' : 'json',
+      ...(method === 'POST' && path.startsWith('/v1/') && row.body !== undefined ? { priority: 'paid' } : {}),
+    }
+    const playground = path.replace(/^\/v1\//, '/cabinet/v1/playground/')
+    return route.plane === 'key' ? [route, { ...route, path: playground, plane: 'playground' }] : [route]
+  }),
+)
+
+function planeOf(method: string, path: string, { open }: WireRoute): RoutePlane {
+  if (open === true) return 'open'
+  if (path.startsWith('/v1/')) return 'key'
+  if (path.startsWith('/admin/')) return 'admin'
+  return path.startsWith('/cabinet/') && !(OPEN.test(path) && method !== 'DELETE') ? 'session' : 'open'
+}
+
+/** The schema with no room for fields that it does not name: what an answer has beyond it is in no contract. */
+export function closed(schema: JsonSchema): JsonSchema {
+  const made = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]: [string, unknown]) => [keyword, closedRule(keyword, value)]),
+  )
+  return schema.properties === undefined || schema.additionalProperties !== undefined
+    ? made
+    : { ...made, additionalProperties: false }
+}
+
+function closedRule(keyword: string, value: unknown): unknown {
+  // The rules of JSON Schema that hold schemas.
+  if (keyword === 'anyOf') return (value as readonly JsonSchema[]).map(closed)
+  if (keyword === 'properties')
+    return Object.fromEntries(
+      Object.entries(value as Readonly<Record<string, JsonSchema>>).map(([name, inner]) => [name, closed(inner)]),
+    )
+  return keyword === 'items' || (keyword === 'additionalProperties' && typeof value === 'object')
+    ? closed(value as JsonSchema)
+    : value
+}
+
+/** What is wrong with a value, a line each; empty = nothing. */
+export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] {
+  const [holds, errors] = Errors(schema, value)
+  return holds
+    ? []
+    : errors.map(({ instancePath, message }) => `${instancePath === '' ? '/' : instancePath} ${message}`)
+}
+
+const strict = new Map<JsonSchema, JsonSchema>()
+
+function strictly(schema: JsonSchema): JsonSchema {
+  const made = strict.get(schema) ?? closed(schema)
+  strict.set(schema, made)
+  return made
+}
+
+/** Answers of a route and status that are looked at: a flood of requests measures something else. */
+const LOOKED_AT_MAX = 300
+const lookedAt = new Map<string, number>()
+
+/** Fails where the answer of a documented route is not what its contract says. */
+export function checkAnswer(method: string, target: string, status: number, contentType: string, body: unknown): void {
+  const found = ROUTER.match(method, target.split('?', 1)[0] ?? '')
+  if (found.status !== 'found' || method === 'HEAD') return
+  const row = wireRouteOf(found.route)
+  assert.ok(row !== undefined)
+  const what = `${method} ${found.route.path} answered ${status}`
+  const times = (lookedAt.get(what) ?? 0) + 1
+  lookedAt.set(what, times)
+  if (times > LOOKED_AT_MAX) return
+  if (status >= 400) {
+    assert.deepEqual(faultsOf(ErrorBody, body), [], what)
+    const { error_type: type } = (body as { error: { metadata: { error_type: string } } }).error.metadata
+    const types = errorsOf(found.route, row).map(errorTypeOf)
+    assert.ok(
+      types.some((known) => known === type),
+      `${what} ${type}, which is not among its errors`,
+    )
+    return
+  }
+  if (!contentType.startsWith('application/json') || 'media' in row.answer) return
+  assert.ok([row.status ?? 200, row.alsoStatus].includes(status as 200), `${what}, which is not its success`)
+  const faults = faultsOf(strictly(row.answer), body)
+  assert.deepEqual(faults, [], `${what}: ${JSON.stringify(body).slice(0, 2_000)}`)
+}

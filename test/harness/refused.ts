@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Answer } from './api-client.ts'
+
+/** The answer is this refusal: its status, its name and, where given, its message. */
+export function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.body.error.code, status, answer.text)
+  assert.equal(answer.body.error.metadata.error_type, errorType, answer.text)
+  if (message !== undefined) assert.match(answer.body.error.message, message)
+}
+
+/** A 400 of a paid kind. */
+export function badRequest(answer: Answer, errorType: string, message: RegExp): void {
+  refused(answer, 400, errorType, message)
+}
+
+/** A refusal that the console can show in the reader's language: it names the field and the check, or the reason. */
+export function refusedInWords(answer: Answer, status: number, errorType: string, message?: RegExp): void {
+  refused(answer, status, errorType, message)
+  const { field, check, problems, reason } = answer.body.error.metadata
+  if (errorType === 'invalid_input')
+    assert.ok((typeof field === 'string' && typeof check === 'string') || problems.length > 0, answer.text)
+  if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
+}
+
+export type BadRequest = readonly [what: string, body: unknown, errorType: string, message: RegExp]
+
+/** A test for each bad request: it is a 400, and `sent`, the number of upstream requests, stays the same. */
+export function badRequestTests(
+  rows: readonly BadRequest[],
+  send: (body: unknown) => Promise<Answer>,
+  sent: () => number,
+): void {
+  for (const [what, body, errorType, message] of rows) {
+    test(`400 ${errorType}: ${what}`, async () => {
+      const before = sent()
+      badRequest(await send(body), errorType, message)
+      assert.equal(sent(), before, 'nothing is sent')
+    })
+  }
+}

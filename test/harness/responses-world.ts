@@ -1,0 +1,80 @@
+import { after, before } from 'node:test'
+import { startInProcess, type InProcessServer } from './in-process.ts'
+import { loggedRow } from './log-row.ts'
+import { respond, type FoldedResponse } from './response-fold.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts'
+
+export let upstream: ScriptedUpstream
+export let tollgate: InProcessServer
+export let key: string
+
+export function ask(body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<FoldedResponse> {
+  return respond(tollgate.url, key, { model: 'test/sandbox', input: 'Hello', ...body }, headers)
+}
+
+export function answerJson(body: unknown): void {
+  upstream.answer((response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+  )
+}
+
+export function logged(id: unknown, as = key): Promise<Record<string, unknown>> {
+  return loggedRow(tollgate, as, id)
+}
+
+/** What an account may cost the operator in an hour is bounded: the next tests pay from another. */
+export async function useNewAccount(): Promise<void> {
+  key = (await tollgate.createAccount({ balance: 10_000 })).key
+}
+
+/** A server for the tests of the file that calls it, with one upstream of each protocol. */
+export function serveResponses(): void {
+  before(async () => {
+    upstream = await startScriptedUpstream()
+    tollgate = await startInProcess({
+      catalog: `
+markup: 1
+stream_resume: { grace: 1, retention: 300 }
+providers:
+  scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: upstream-canary-key }
+  sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: true, timeouts: { progress: 1 } }
+models:
+  - id: test/native
+    type: chat
+    context_length: 128000
+    input_modalities: [text, image, file]
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 0 }, native_responses: true }]
+  - id: test/searches
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 2 }, native_responses: true }]
+  - id: test/unpriced
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 }, native_responses: true }]
+  - id: test/chat
+    type: chat
+    context_length: 128000
+    input_modalities: [text, image, file]
+    endpoints: [{ provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000 } }]
+  - id: test/both
+    type: chat
+    context_length: 128000
+    endpoints:
+      - { provider: sandbox, model: chat, price: { currency: RUB, prompt: 1, completion: 1000 } }
+      - { provider: scripted, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 1000, search: 0 }, native_responses: true }
+  - id: test/sandbox
+    type: chat
+    context_length: 128000
+    endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }]
+  - { id: test/embeds, type: embeddings, context_length: 8000, endpoints: [{ provider: sandbox, model: e, price: { currency: RUB, prompt: 1 } }] }
+`,
+    })
+    key = (await tollgate.createAccount({ balance: 10_000 })).key
+  })
+
+  after(async () => {
+    await tollgate.stop()
+    await upstream.close()
+  })
+}

@@ -1,0 +1,212 @@
+import type { Route } from '../../src/http/edge.ts'
+import { wavFile } from './audio-files.ts'
+
+/** What hostile requests of a route are made of. */
+export interface RouteRow {
+  /** Members of its JSON that are read. */
+  readonly fields: readonly string[]
+}
+
+const row = (...fields: readonly string[]): RouteRow => ({ fields })
+const NOTHING = row()
+const PROOF = row('password', 'code')
+const KEY = row('name', 'limit', 'limit_reset', 'expires_at', 'allowed_models', 'disabled')
+const PAID: Readonly<Record<string, RouteRow>> = {
+  'chat/completions': row(
+    'model',
+    'models',
+    'messages',
+    'tools',
+    'stop',
+    'response_format',
+    'provider',
+    'user',
+    'metadata',
+    'logit_bias',
+  ),
+  responses: row('model', 'input', 'instructions', 'tools', 'text', 'include', 'metadata'),
+  completions: row('model', 'prompt', 'stop', 'suffix', 'user'),
+  embeddings: row('model', 'input', 'user'),
+  rerank: row('model', 'query', 'documents'),
+  'images/generations': row('model', 'prompt', 'image', 'size'),
+  images: row('model', 'prompt', 'image', 'size'),
+  'audio/speech': row('model', 'input', 'voice', 'instructions'),
+  'audio/transcriptions': row('model', 'input_audio', 'language', 'prompt', 'timestamp_granularities'),
+  'audio/translations': row('model', 'input_audio', 'prompt', 'response_format'),
+  videos: row('model', 'prompt', 'frame_images', 'input_references', 'size'),
+}
+
+/**
+ * The members of every body that a route of the server reads. A route without a row fails the table's test, and so does
+ * a row without a route.
+ */
+export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
+  Object.entries({
+    ...Object.fromEntries(
+      Object.entries(PAID).flatMap(([path, fields]) => [
+        [`POST /v1/${path}`, fields],
+        [`POST /cabinet/v1/playground/${path}`, fields],
+      ]),
+    ),
+    'POST /setup': row('token', 'email', 'password'),
+    'POST /cabinet/v1/sign-up': row('email', 'password', 'name', 'language'),
+    'POST /cabinet/v1/sign-in': row('email', 'password', 'code'),
+    'POST /cabinet/v1/sign-in/code': row('ticket', 'code'),
+    'POST /cabinet/v1/setup/check': row('token'),
+    'POST /cabinet/v1/setup': row('token', 'email', 'password', 'code'),
+    'POST /cabinet/v1/sign-out': NOTHING,
+    'POST /cabinet/v1/identities/link': PROOF,
+    'POST /cabinet/v1/identities/:id/unlink': PROOF,
+    'PATCH /cabinet/v1/profile': row('name', 'default_model', 'timezone', 'language', 'theme'),
+    'POST /cabinet/v1/password': row('current_password', 'code', 'new_password'),
+    'POST /cabinet/v1/sessions/revoke-others': NOTHING,
+    'POST /cabinet/v1/totp': PROOF,
+    'POST /cabinet/v1/totp/confirm': row('code'),
+    'POST /cabinet/v1/totp/recovery-codes': row('code'),
+    'POST /cabinet/v1/totp/disable': row('code'),
+    'POST /cabinet/v1/keys': KEY,
+    'PATCH /cabinet/v1/keys/:id': KEY,
+    'POST /cabinet/v1/codes/redeem': row('code'),
+    'POST /cabinet/v1/payments': row('method', 'amount'),
+    'POST /cabinet/v1/payments/:id/check': NOTHING,
+    'POST /admin/v1/accounts': row('name', 'email', 'default_model', 'rate_limit'),
+    'PATCH /admin/v1/accounts/:id': row('name', 'status', 'default_model', 'rate_limit', 'allowed_models'),
+    'POST /admin/v1/accounts/:id/ledger': row('kind', 'amount', 'reason', 'reference'),
+    'POST /admin/v1/accounts/:id/keys': KEY,
+    'PATCH /admin/v1/keys/:id': KEY,
+    'PUT /admin/v1/catalog': row('providers', 'models', 'rates', 'timezone', 'maintenance'),
+    'POST /admin/v1/catalog/update': NOTHING,
+    'PUT /admin/v1/providers/:slug': row('name', 'adapter', 'base_url', 'api_key', 'timeouts'),
+    'PUT /admin/v1/models/*id': row('name', 'type', 'endpoints', 'description', 'tokenizer'),
+    'PATCH /admin/v1/settings': row('maintenance', 'timezone', 'rates', 'markup', 'rate_limit'),
+    'POST /admin/v1/administrators': row('email'),
+    'POST /admin/v1/reconciliations': row('provider', 'csv', 'tolerance_percent'),
+    'POST /admin/v1/videos/:id/resolve': row('upstream_id'),
+    'PATCH /admin/v1/users/:id': row('role', 'disabled'),
+    'POST /admin/v1/users/:id/password-link': row('clear_totp'),
+    'POST /admin/v1/codes': row('amount', 'count', 'uses_max', 'expires_at', 'note'),
+    'PATCH /admin/v1/codes/:id': row('disabled', 'note'),
+  }),
+)
+
+/** Routes that are not asked, and why that hides nothing. */
+export const EXEMPT_ROUTES: ReadonlyMap<string, string> = new Map([
+  ['POST /cabinet/v1/sign-out', 'it would end the session that the others are asked with; its body has no members'],
+])
+
+export function nameOf({ method, path }: Route<unknown>): string {
+  return `${method} ${path}`
+}
+
+/** What each plane takes at most, less what stands around it. */
+export const LARGE_CHARS = 10_485_000
+export const SMALL_CHARS = 15_000
+
+export function charsOf({ plane }: Route<unknown>): number {
+  return plane === 'key' || plane === 'playground' || plane === 'admin' ? LARGE_CHARS : SMALL_CHARS
+}
+
+const repeated = (piece: string, chars: number): string => piece.repeat(Math.max(1, Math.floor(chars / piece.length)))
+
+/**
+ * What the members may hold, of about so many characters of JSON; `charsMax` of all of them are within what a body may
+ * have of its kind.
+ */
+const MADE: readonly (readonly [what: string, charsMax: number, made: (chars: number) => string])[] = [
+  ['a text', Infinity, (chars) => `"${repeated('a.', chars)}"`],
+  ['blanks', Infinity, (chars) => `"x${repeated(' ', chars)}x"`],
+  ['escapes', Infinity, (chars) => `"${repeated('\\"', chars)}"`],
+  ['a list of texts', 2_500_000, (chars) => `[${repeated('"a",', chars)}"b"]`],
+  ['a list of objects', 230_000, (chars) => `[${repeated('{"a":1},', chars)}{}]`],
+  [
+    'an object of many members',
+    440_000,
+    (chars) => `{${Array.from({ length: Math.floor(chars / 16) }, (_value, index) => `"key-${index}":{}`).join(',')}}`,
+  ],
+]
+
+export const FILLINGS = MADE.length
+
+/** Hostile JSON for a route: each filling, in all of its members together. */
+export function hostileBodies(
+  chars: number,
+  { fields } = NOTHING,
+): readonly (() => readonly [what: string, body: Buffer])[] {
+  const names = fields.length === 0 ? ['nobody-reads-this'] : fields
+  return MADE.map(([what, charsMax, made]) => () => {
+    const each = Math.floor(Math.min(chars, charsMax) / names.length) - 60
+    return [what, Buffer.from(`{${names.map((name) => `"${name}":${made(each)}`).join(',')}}`)]
+  })
+}
+
+/** Hostile forms, with the content type of each. */
+export function hostileForms(): readonly (readonly [what: string, type: string, body: Buffer])[] {
+  const part = (head: string, content: string): string =>
+    `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${content}\r\n`
+  const wav = wavFile(0.1).toString('latin1')
+  const whole = (parts: string): Buffer => Buffer.from(`${parts}--b--\r\n`, 'latin1')
+  const simple = 'multipart/form-data; boundary=b'
+  const long = 'b'.repeat(70)
+  return [
+    ['many parts', simple, whole(part('name="model"', 'x').repeat(100_000))],
+    [
+      'many fields of one name',
+      simple,
+      whole(
+        part('name="model"', 'sandbox/transcription') +
+          part('name="timestamp_granularities[]"', 'word').repeat(17) +
+          part('name="file"; filename="a.wav"', wav),
+      ),
+    ],
+    [
+      'a long field',
+      simple,
+      whole(
+        part('name="model"', 'sandbox/transcription') +
+          part('name="prompt"', 'слово '.repeat(40_000)) +
+          part('name="file"; filename="a.wav"', wav),
+      ),
+    ],
+    [
+      'a field of digits',
+      simple,
+      whole(
+        part('name="model"', 'sandbox/transcription') +
+          part('name="temperature"', '1'.repeat(250_000)) +
+          part('name="file"; filename="a.wav"', wav),
+      ),
+    ],
+    [
+      'what looks like a boundary',
+      simple,
+      whole(
+        part('name="model"', 'sandbox/transcription') +
+          part('name="file"; filename="a.wav"', '\r\n--'.repeat(2_600_000)),
+      ),
+    ],
+    [
+      'long boundaries that are none',
+      `multipart/form-data; boundary=${long}`,
+      Buffer.from(
+        `--${long}\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${`\r\n--${long.slice(0, -1)}c`.repeat(140_000)}\r\n--${long}--\r\n`,
+      ),
+    ],
+    ['boundaries that go on', simple, whole(part('name="file"; filename="a.wav"', '\r\n--bb'.repeat(1_700_000)))],
+    ['a long head', simple, whole(part(`name="${'\\"'.repeat(5_000_000)}"`, 'x'))],
+    ['heads of half-open quotes', simple, whole(part(`name="a"${';x="'.repeat(2_000)}`, 'x').repeat(19))],
+    [
+      'a type of half-open quotes',
+      `multipart/form-data; ${'a="'.repeat(4_000)}; boundary=b`,
+      whole(part('name="model"', 'x')),
+    ],
+    ['no end', simple, Buffer.from(part('name="file"; filename="a.wav"', 'x'.repeat(10_000_000)))],
+    [
+      'a large file',
+      simple,
+      whole(
+        part('name="model"', 'sandbox/transcription') +
+          part('name="file"; filename="a.wav"', wavFile(312).toString('latin1')),
+      ),
+    ],
+  ]
+}

@@ -1,0 +1,1 @@
+import './sharing.test.ts'

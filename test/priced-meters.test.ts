@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tableTexts } from '../console/src/locales/table-texts.ts'
+import { pricingOf } from '../src/endpoints/model-record.ts'
+import { PRICED_METERS, PRICE_SCALES } from '../src/meter-table.ts'
+import { exactCost } from '../src/meters.ts'
+import { MODEL_TYPES } from '../src/model-types.ts'
+import { compare, decimalText, ONE, parseDecimal, shift, ZERO } from '../src/money.ts'
+import { uncharged } from '../src/catalog/price-keys.ts'
+import { priceSheet } from '../src/catalog/price-sheet.ts'
+import { priceText, shownPrices } from '../src/catalog/shown-prices.ts'
+
+const USES = { listed: ['web_search_options'], nativeResponses: false }
+
+for (const { meter, priceKey, wire, types, scale } of PRICED_METERS) {
+  test(`price.${priceKey} is charged, shown with its own text, and named in both languages`, () => {
+    const sheet = priceSheet({ [priceKey]: '7.25' }, ONE)
+    assert.ok(compare(exactCost({ [meter]: 1 }, sheet), ZERO) > 0)
+    assert.equal(priceText(meter, sheet), '7.25')
+    for (const type of MODEL_TYPES) {
+      assert.equal(uncharged(type, priceKey, USES), !types.includes(type), type)
+      assert.equal(shownPrices(type, sheet).find(({ key }) => key === priceKey)?.text, '7.25')
+    }
+    const { places, wirePlaces } = PRICE_SCALES[scale]
+    const onWire = decimalText(shift(parseDecimal('7.25') ?? ZERO, places + wirePlaces))
+    if (wire !== null) assert.equal(pricingOf(sheet)[wire.name], onWire)
+    for (const language of ['en', 'ru'] as const) {
+      assert.notEqual(tableTexts(language).meter[meter], '')
+      assert.notEqual(tableTexts(language).price[priceKey], '')
+    }
+  })
+}

@@ -1,0 +1,17 @@
+/** A bug that somebody has made somewhere, planted in a copy of the source; the simulation has to notice it. */
+export interface Mutant {
+  readonly name: string
+  /** From the root of the project. */
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+export const VALUES = 'src/store/ledger/ledger-values.ts'
+export const STATEMENTS = 'src/store/ledger/statement-store.ts'
+export const JOURNAL = 'src/ledger/end-journal.ts'
+export const CORE = 'src/ledger/ledger-core.ts'
+export const LEDGER = 'src/ledger/ledger.ts'
+export const WRITER = 'src/ledger/batch-writer.ts'
+export const GENERATION = 'src/relay/generation.ts'
+export const EMBEDDED = 'src/store/sqlite/ledger.ts'

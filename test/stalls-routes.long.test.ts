@@ -1,0 +1,1 @@
+import './stalls-routes.test.ts'

@@ -1,0 +1,1 @@
+import './stalls-upstreams.test.ts'

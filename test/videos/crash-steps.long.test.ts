@@ -1,0 +1,1 @@
+import './crash-steps.test.ts'
