@@ -100,11 +100,8 @@ for (const [index, whole] of [...WHOLES, ...SDK_WHOLES].entries()) {
   })
 }
 
-/**
- * Of one burst. 15,000 take up to 150 ms of a slow core where the client keeps up, since each read of the socket leads
- * to the next: a turn between them has to wait until a pause of undici's parser is safe.
- */
-const DELTAS = 8_000
+/** Of one burst. */
+const DELTAS = 15_000
 const LONG = '\\"'.repeat(450_000)
 
 for (const [index, stream] of [...STREAMS, ...SDK_STREAMS].entries()) {

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Provider } from '../../catalog/catalog.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
+import { createTransport, type SentRequest, type Transport } from './transport.ts'
+
+/** As much as one read of a socket may give, so that the last byte comes with the pause. */
+const SMALL = Buffer.alloc(60_000, 'a')
+const LARGE = Buffer.alloc(3_000_000, 'b')
+/** Long enough for the end of the connection to be seen; a pause that is shorter than it still ends well. */
+const PAUSE_MS = 60
+let transport: Transport
+
+before(() => {
+  transport = createTransport({ clock: systemClock })
+})
+
+after(() => transport.close())
+
+interface Told {
+  readonly bytes: number
+  readonly end: string
+}
+
+/** Asks a provider that writes bytes of its own, as a client that waits after each of the first `pauses` reads. */
+async function asked(answer: (socket: Socket) => void, pauses: number): Promise<Told> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).once('data', () => answer(socket))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A TCP server's address is an object.
+  const { port } = server.address() as AddressInfo
+  const provider = { baseUrl: `http://127.0.0.1:${port}`, timeouts: PROVIDER_TIMEOUTS } as Provider
+  let bytes = 0
+  let waits = 0
+  let waiting = false
+  const end = await new Promise<string>((resolve) => {
+    const sent: SentRequest = transport.send(
+      { provider, path: '/x', body: Buffer.from('{}'), headers: {}, streaming: false },
+      {
+        headers: () => undefined,
+        data: (part) => {
+          assert.ok(!waiting, 'nothing is told while somebody waits')
+          bytes += part.length
+          if (waits >= pauses) return true
+          waits += 1
+          waiting = true
+          void delay(PAUSE_MS).then(() => {
+            waiting = false
+            sent.resume()
+          })
+          return false
+        },
+        ended: () => resolve(waiting ? 'whole, while somebody waits' : 'whole'),
+        failed: ({ reason }) => resolve(reason),
+      },
+    )
+  })
+  server.close()
+  return { bytes, end }
+}
+
+const head = (...lines: readonly string[]): string =>
+  `HTTP/1.1 200 OK\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
+const length = (body: Buffer): string => `content-length: ${body.length}`
+const CLOSE = 'connection: close'
+const CHUNKED = 'transfer-encoding: chunked'
+const chunk = (body: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')])
+
+const ENDS: readonly (readonly [what: string, end: string, answer: (socket: Socket, body: Buffer) => void])[] = [
+  ['with its length', 'whole', (socket, body) => void (socket.write(head(length(body))), socket.end(body))],
+  [
+    'with its length, told to close',
+    'whole',
+    (socket, body) => void (socket.write(head(length(body), CLOSE)), socket.end(body)),
+  ],
+  ['without a length', 'whole', (socket, body) => void (socket.write(head(CLOSE)), socket.end(body))],
+  [
+    'in chunks',
+    'whole',
+    (socket, body) => void (socket.write(head(CHUNKED)), socket.write(chunk(body)), socket.end('0\r\n\r\n')),
+  ],
+  [
+    'in chunks, told to close',
+    'whole',
+    (socket, body) => void (socket.write(head(CHUNKED, CLOSE)), socket.write(chunk(body)), socket.end('0\r\n\r\n')),
+  ],
+  ['in chunks without an end', 'cut', (socket, body) => void (socket.write(head(CHUNKED)), socket.end(chunk(body)))],
+  [
+    'in chunks without an end, told to close',
+    'cut',
+    (socket, body) => void (socket.write(head(CHUNKED, CLOSE)), socket.end(chunk(body))),
+  ],
+  [
+    'shorter than its length',
+    'cut',
+    (socket, body) => void (socket.write(head('content-length: 9000000')), socket.end(body)),
+  ],
+  [
+    'shorter than its length, told to close',
+    'cut',
+    (socket, body) => void (socket.write(head('content-length: 9000000', CLOSE)), socket.end(body)),
+  ],
+]
+
+for (const [what, end, answer] of ENDS)
+  test(`every byte of an answer ${what} is told, also when its provider closes while somebody waits`, async () => {
+    for (const [body, pauses] of [
+      [SMALL, 0],
+      [SMALL, 1],
+      [SMALL, 100],
+      [LARGE, 0],
+      [LARGE, 3],
+    ] as const)
+      assert.deepEqual(await asked((socket) => answer(socket, body), pauses), { bytes: body.length, end })
+  })
+
+test('a connection that is reset while somebody waits is an answer that was cut, and no more', async () => {
+  for (const lines of [[length(LARGE)], [length(LARGE), CLOSE], [CLOSE], [CHUNKED, CLOSE]]) {
+    const { end } = await asked((socket) => {
+      socket.write(head(...lines))
+      socket.write(lines.includes(CHUNKED) ? chunk(SMALL) : SMALL, () =>
+        setTimeout(() => socket.resetAndDestroy(), PAUSE_MS / 2),
+      )
+    }, 100)
+    assert.equal(end, 'cut')
+  }
+})
