@@ -120,7 +120,6 @@ const BANNED_CALLS: readonly BannedCall[] = [
     why: 'what is loaded is written down',
     except: {
       'src/providers/ai-sdk/sdk-packages.ts': 'a package that the catalogue names, of one namespace',
-      'src/plan/token-count.ts': 'tables of tokens, each written down, loaded when first needed and within a call',
     },
   },
   {
@@ -385,8 +384,8 @@ function strangeSqlParts({ path, text }: SourceFile): string[] {
     .map((part) => `${path}: ${part}`)
 }
 
-/** Folders of installed, built or running things, not of the project. */
-const NOT_OURS = /(?:^|\/)(?:node_modules|dist|data)(?:\/|$)|^\.git(?:\/|$)|\.log$|^\.env$/
+/** Folders of installed, built or running things, not of the project; and tables of bytes, which are no text. */
+const NOT_OURS = /(?:^|\/)(?:node_modules|dist|data)(?:\/|$)|^\.git(?:\/|$)|\.log$|^\.env$|\.tokens$/
 const UPWARD = /(?:\.\.\/)+(?:[\w@.-]+(?:\/[\w@.-]+)*)?/g
 const OF_A_MACHINE = /(?<![\w.$}-])\/(?:home|root|Users)\/[\w.-]+/g
 /** What names no file from where it stands: what attacks send, addresses, folders within another one. */

@@ -1,0 +1,27 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+/** `npm run tokens`: the tables of tokens in `src/plan/tokens/`, from the lists that `gpt-tokenizer` carries. */
+const ROOT = join(import.meta.dirname, '..')
+const LISTS = join(dirname(createRequire(import.meta.url).resolve('gpt-tokenizer/package.json')), 'data')
+const ENCODINGS = ['o200k_base', 'cl100k_base'] as const
+
+/** Of each token by its rank one byte with its length, and after all of those the bytes of each. */
+export function packedTokens(encoding: (typeof ENCODINGS)[number]): Buffer {
+  const tokens = readFileSync(join(LISTS, `${encoding}.tiktoken`), 'latin1')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line, index) => {
+      const [text, rank] = line.split(' ')
+      if (text === undefined || Number(rank) !== index) throw new Error(`${encoding}, line ${index + 1}: ${line}`)
+      const token = Buffer.from(text, 'base64')
+      if (token.length === 0 || token.length > 255) throw new Error(`${encoding}: a token of ${token.length} bytes`)
+      return token
+    })
+  return Buffer.concat([Buffer.from(tokens.map(({ length }) => length)), ...tokens])
+}
+
+if (import.meta.main)
+  for (const encoding of ENCODINGS)
+    writeFileSync(join(ROOT, `src/plan/tokens/${encoding}.tokens`), packedTokens(encoding))

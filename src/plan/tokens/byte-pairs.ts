@@ -1,0 +1,108 @@
+import type { TokenTable } from './token-table.ts'
+
+/** A piece is shorter: positions and ranks share one number of the heap. */
+const POSITIONS = 2 ** 24
+const PIECE_BYTES = 4_096
+const NONE = -1
+
+/**
+ * Counts what byte pair encoding makes of a piece: neighbours whose bytes together are a token become one, the lowest
+ * rank first and of equals the leftmost, until no two are. In O(n log n): the pairs wait in a heap.
+ */
+export class BytePairs {
+  readonly #table: TokenTable
+  #next = new Int32Array(PIECE_BYTES)
+  #previous = new Int32Array(PIECE_BYTES)
+  /** Of the pair that begins at a byte; -1 = it is no token, or nothing begins here any more. */
+  #ranks = new Int32Array(PIECE_BYTES)
+  /** rank × POSITIONS + position: the least is merged next. What was overtaken stays until it is popped. */
+  #heap = new Float64Array(3 * PIECE_BYTES)
+  #waiting = 0
+
+  constructor(table: TokenTable) {
+    this.#table = table
+  }
+
+  /** Tokens of the first `length` bytes, at least one. */
+  count(bytes: Uint8Array, length: number): number {
+    if (this.#table.rankOf(bytes, 0, length) !== NONE) return 1
+    this.#reserve(length)
+    this.#waiting = 0
+    for (let at = 0; at < length; at += 1) {
+      this.#previous[at] = at - 1
+      this.#next[at] = at + 1
+    }
+    for (let at = 0; at < length; at += 1) this.#offer(bytes, length, at)
+    let tokens = length
+    while (this.#waiting > 0) {
+      const least = this.#pop()
+      const at = least % POSITIONS
+      if (this.#ranks[at] === (least - at) / POSITIONS) {
+        this.#merge(bytes, length, at)
+        tokens -= 1
+      }
+    }
+    return tokens
+  }
+
+  #merge(bytes: Uint8Array, length: number, at: number): void {
+    const right = this.#next[at] as number
+    const after = this.#next[right] as number
+    this.#next[at] = after
+    if (after < length) this.#previous[after] = at
+    this.#ranks[right] = NONE
+    this.#offer(bytes, length, at)
+    if (at > 0) this.#offer(bytes, length, this.#previous[at] as number)
+  }
+
+  /** The pair that begins at a part waits for its turn, if it is a token. */
+  #offer(bytes: Uint8Array, length: number, at: number): void {
+    const right = this.#next[at] as number
+    const rank = right < length ? this.#table.rankOf(bytes, at, this.#next[right] as number) : NONE
+    this.#ranks[at] = rank
+    if (rank !== NONE) this.#push(rank * POSITIONS + at)
+  }
+
+  #push(value: number): void {
+    const heap = this.#heap
+    let place = this.#waiting
+    this.#waiting += 1
+    while (place > 0) {
+      const above = (place - 1) >> 1
+      const other = heap[above] as number
+      if (other <= value) break
+      heap[place] = other
+      place = above
+    }
+    heap[place] = value
+  }
+
+  #pop(): number {
+    const heap = this.#heap
+    const least = heap[0] as number
+    this.#waiting -= 1
+    const size = this.#waiting
+    const value = heap[size] as number
+    let place = 0
+    for (;;) {
+      let below = 2 * place + 1
+      if (below >= size) break
+      if (below + 1 < size && (heap[below + 1] as number) < (heap[below] as number)) below += 1
+      const other = heap[below] as number
+      if (other >= value) break
+      heap[place] = other
+      place = below
+    }
+    heap[place] = value
+    return least
+  }
+
+  #reserve(length: number): void {
+    if (length <= this.#next.length) return
+    this.#next = new Int32Array(length)
+    this.#previous = new Int32Array(length)
+    this.#ranks = new Int32Array(length)
+    // A pair for each byte, and two more for each merge.
+    this.#heap = new Float64Array(3 * length)
+  }
+}
