@@ -2,15 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { request } from 'undici'
 import type { Answer, RequestOptions } from './api-client.ts'
-import { slowness, STALL_MS_MAX } from './patience.ts'
+import { isNoStall } from './patience.ts'
 import { startTollgate, type Tollgate } from './server.ts'
 
 const PROBE = join(import.meta.dirname, 'stall-probe.ts')
-/**
- * A measurement that is over the bound is made again: a collection of garbage, or the other thread of a busy core, may
- * have been in it.
- */
-const TRIES = 5
 
 /** A server whose main thread is watched. */
 export class StallServer {
@@ -33,21 +28,12 @@ export class StallServer {
     return answer
   }
 
-  /**
-   * The most CPU of the server's main thread at a stretch while something goes on, of the best of some tries where it
-   * is too much.
-   */
+  /** The same of whatever goes on, by the most CPU of the server's main thread at a stretch. */
   async watched<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
-    let best = Number.POSITIVE_INFINITY
     for (let tried = 1; ; tried += 1) {
       await this.#look()
       const result = await work()
-      const took = await this.#look()
-      if (took <= STALL_MS_MAX) return result
-      const slow = slowness()
-      best = Math.min(best, took / slow)
-      if (best <= STALL_MS_MAX) return result
-      assert.ok(tried < TRIES, `${what}: ${took.toFixed(0)} ms on a core ${slow.toFixed(2)} times as slow`)
+      if (isNoStall(what, await this.#look(), tried)) return result
     }
   }
 

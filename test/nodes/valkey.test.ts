@@ -18,7 +18,7 @@ const CLIENTS = 8
 const ADDED_MS = form({ short: Number.POSITIVE_INFINITY, long: 100, chaos: 5 })
 const PAUSE_MS = 15
 /** A noisy neighbour in one of two phases spoils their difference. */
-const TRIES = 6
+const TRIES = 4
 
 const bench = await NodeBench.start({ valkey: true })
 if (bench === null) test.skip('nodes with Valkey: no PostgreSQL or no Valkey on this machine')

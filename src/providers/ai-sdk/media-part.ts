@@ -1,11 +1,11 @@
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider'
 import type { ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
+import { readDataUrl } from '../wire/data-url.ts'
 
 /** Patterns of the addresses that a model takes as they are, by media type such as `image/*`. */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>
 
-const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 const AUDIO_FORMAT = /^[a-z0-9.+-]{1,32}$/i
 const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
   ['mp3', 'audio/mpeg'],
@@ -48,17 +48,9 @@ export function mediaPart(
 
 /** `usual` is the media type where the address names none. */
 function filePart(address: string, usual: string, urls: SupportedUrls, path: string): LanguageModelV4FilePart {
-  const found = DATA_URL.exec(address)
-  if (found !== null) {
-    const [head, named = '', attributes = ''] = found
-    if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
-    const mediaType = named === '' ? usual : named.toLowerCase()
-    return {
-      type: 'file',
-      mediaType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType,
-      data: { type: 'data', data: address.slice(head.length) },
-    }
-  }
+  const found = readDataUrl(address, path)
+  if (found !== null)
+    return { type: 'file', mediaType: found.mediaType || usual, data: { type: 'data', data: found.data } }
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
     throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
   if (!isTaken(address, usual, urls))

@@ -4,7 +4,7 @@ import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { isBomb, objectOf, parseJson, UPSTREAM_LIMITS } from '../wire/raw-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import { headerOf, type HttpRequest, type Transport } from '../wire/transport.ts'
-import { UpstreamResponse, type ResponseReader, type StreamProgress } from '../upstream/response.ts'
+import { TURN_BYTES, UpstreamResponse, type ResponseReader, type StreamProgress } from '../upstream/response.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 /**
@@ -20,8 +20,6 @@ const TAIL_BYTES = 32
  * a seventh.
  */
 const PACKAGE_LIMITS = Object.freeze({ ...UPSTREAM_LIMITS, containers: 12_000, escapes: 1_000_000 })
-/** From here the package parses in another turn than we. */
-const LARGE_BYTES = 1_048_576
 const SOUND = /^(?:audio\/|video\/|application\/octet-stream)/i
 const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/
 /** Ends a last event whose blank line is missing; other framings pass over it. */
@@ -188,7 +186,8 @@ export class SdkFetch {
           answer.resolve(new Response(new Uint8Array(bytes), { headers: { 'content-type': 'application/json' } }))
           return null
         }
-        return bytes.length < LARGE_BYTES ? give() : nextTurn().then(() => give)
+        // The package parses a large one in another turn than we.
+        return bytes.length < TURN_BYTES ? give() : nextTurn().then(() => give)
       },
       error: (status, body, headers) => upstreamFailure(status, body, headers, this.#ports.now()),
       ...(bytesMax === undefined ? {} : { bytesMax }),

@@ -1,11 +1,11 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
+import { readDataUrl, type DataUrl } from '../wire/data-url.ts'
 import { objectOf } from '../wire/raw-json.ts'
 
 export type Block = Readonly<Record<string, unknown>>
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
-const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 
 /** The content of a message as blocks. Text of white space alone is left out: the protocol refuses it. */
 export function contentBlocks(content: ChatMessage['content'], path: string): Block[] {
@@ -61,9 +61,8 @@ function cacheMark(raw: unknown, path: string): { cache_control?: Block } {
 function imageSource(url: string, path: string): Block {
   if (isWebUrl(url)) return { type: 'url', url }
   const { mediaType, data } = dataUrl(url, path)
-  const known = mediaType === 'image/jpg' ? 'image/jpeg' : mediaType
-  if (!IMAGE_TYPES.has(known)) throw new UnsendableError(`${path}: must be a JPEG, PNG, GIF or WebP image`)
-  return { type: 'base64', media_type: known, data }
+  if (!IMAGE_TYPES.has(mediaType)) throw new UnsendableError(`${path}: must be a JPEG, PNG, GIF or WebP image`)
+  return { type: 'base64', media_type: mediaType, data }
 }
 
 function documentBlock(
@@ -89,11 +88,8 @@ function isWebUrl(url: string): boolean {
 }
 
 /** Its data as base64, whichever way it was written. */
-function dataUrl(url: string, path: string): { readonly mediaType: string; readonly data: string } {
-  const found = DATA_URL.exec(url)
+function dataUrl(url: string, path: string): DataUrl {
+  const found = readDataUrl(url, path)
   if (found === null) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
-  const [head, mediaType = '', attributes = ''] = found
-  const data = url.slice(head.length)
-  if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
-  return { mediaType: mediaType.toLowerCase(), data }
+  return found
 }

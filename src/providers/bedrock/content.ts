@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
+import { readDataUrl, type DataUrl } from '../wire/data-url.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 import { documentFormat, documentName, IMAGE_FORMATS, VIDEO_FORMATS } from './media.ts'
@@ -18,8 +19,6 @@ export interface ContentContext {
   /** Names of documents so far: the protocol refuses two of the same name. */
   readonly documentNames: Set<string>
 }
-
-const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 
 /** The content of a message as blocks. Text of white space alone is left out: the protocol refuses it. */
 export function contentPieces(content: ChatMessage['content'], path: string, context: ContentContext): Piece[] {
@@ -96,13 +95,11 @@ function documentBlock(
 }
 
 /** Its data as base64. An address would be fetched by nobody. */
-function dataUrl(url: string, path: string): { readonly mediaType: string; readonly data: string } {
-  const found = DATA_URL.exec(url)
+function dataUrl(url: string, path: string): DataUrl {
+  const found = readDataUrl(url, path)
   if (found === null)
     throw new UnsendableError(
       `${path}: this provider fetches no addresses, send the data itself as a data URL in base64`,
     )
-  const [head, mediaType = '', attributes = ''] = found
-  if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
-  return { mediaType: mediaType.toLowerCase(), data: url.slice(head.length) }
+  return found
 }

@@ -1,9 +1,9 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
+import { readDataUrl } from '../wire/data-url.ts'
 
 export type Part = Readonly<Record<string, unknown>>
 
-const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 const ADDRESS = /^(https?|gs):\/\//i
 /** What was uploaded to Google itself: its type is known there. */
 const UPLOADED = /^https:\/\/generativelanguage\.googleapis\.com\//i
@@ -92,12 +92,9 @@ function contentParts(part: ChatPart, path: string): Part[] {
 function mediaPart(url: string, usual: string, path: string): Part {
   if (ADDRESS.test(url))
     return { fileData: { ...(UPLOADED.test(url) ? {} : { mimeType: typeByAddress(url) ?? usual }), fileUri: url } }
-  const found = DATA_URL.exec(url)
+  const found = readDataUrl(url, path)
   if (found === null) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
-  const [head, named = '', attributes = ''] = found
-  if (!/;base64$/i.test(attributes)) throw new UnsendableError(`${path}: the data URL must be in base64`)
-  const mimeType = named === '' ? usual : named.toLowerCase()
-  return { inlineData: { mimeType: mimeType === 'image/jpg' ? 'image/jpeg' : mimeType, data: url.slice(head.length) } }
+  return { inlineData: { mimeType: found.mediaType || usual, data: found.data } }
 }
 
 function typeByAddress(url: string): string | undefined {

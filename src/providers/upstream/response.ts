@@ -15,7 +15,7 @@ import {
 
 const BODY_BYTES_MAX = 32 * 1_048_576
 /** An answer from here has a turn of its own. */
-const TURN_BYTES = 1_048_576
+export const TURN_BYTES = 1_048_576
 
 /** What a network read of a stream led to. */
 export interface StreamProgress {

@@ -1,7 +1,6 @@
 import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
-import symbols from 'undici/lib/core/symbols.js'
 import { isForbiddenAddress } from '../../catalog/upstream-address.ts'
 import { isPublicAddress } from '../../lib/public-address.ts'
 
@@ -89,12 +88,14 @@ function wholeConnector(options: ConnectOptions): buildConnector.connector {
   }
 }
 
-/** undici's own parser of a connection, null once it is closed: it has no public name. */
-function parserOf(socket: object): ResponseParser | null | undefined {
-  return (socket as Partial<Record<symbol, ResponseParser | null>>)[symbols.kParser]
-}
-
 interface ResponseParser {
   /** Does nothing where nothing is paused. */
   resume(): void
+}
+
+/** undici's own parser of a connection, null once it is closed: it has no public name. */
+function parserOf(socket: object): ResponseParser | null | undefined {
+  const name = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser')
+  // The test of a paused answer holds that it is there.
+  return name === undefined ? null : (socket as Partial<Record<symbol, ResponseParser | null>>)[name]
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Provider } from '../../catalog/catalog.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
@@ -11,8 +11,8 @@ import { createTransport, type SentRequest, type Transport } from './transport.t
 /** As much as one read of a socket may give, so that the last byte comes with the pause. */
 const SMALL = Buffer.alloc(60_000, 'a')
 const LARGE = Buffer.alloc(3_000_000, 'b')
-/** Long enough for the end of the connection to be seen; a pause that is shorter than it still ends well. */
-const PAUSE_MS = 60
+/** Turns of the loop for which somebody waits: the other end is in the same process, so that its end is seen in them. */
+const PAUSE_TURNS = 100
 let transport: Transport
 
 before(() => {
@@ -21,13 +21,21 @@ before(() => {
 
 after(() => transport.close())
 
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn()
+}
+
 interface Told {
   readonly bytes: number
   readonly end: string
 }
 
 /** Asks a provider that writes bytes of its own, as a client that waits after each of the first `pauses` reads. */
-async function asked(answer: (socket: Socket) => void, pauses: number): Promise<Told> {
+async function asked(
+  answer: (socket: Socket) => void,
+  pauses: number,
+  told: () => void = () => undefined,
+): Promise<Told> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => answer(socket))
   }).listen(0, '127.0.0.1')
@@ -46,10 +54,11 @@ async function asked(answer: (socket: Socket) => void, pauses: number): Promise<
         data: (part) => {
           assert.ok(!waiting, 'nothing is told while somebody waits')
           bytes += part.length
+          told()
           if (waits >= pauses) return true
           waits += 1
           waiting = true
-          void delay(PAUSE_MS).then(() => {
+          void turns(PAUSE_TURNS).then(() => {
             waiting = false
             sent.resume()
           })
@@ -122,12 +131,13 @@ for (const [what, end, answer] of ENDS)
 
 test('a connection that is reset while somebody waits is an answer that was cut, and no more', async () => {
   for (const lines of [[length(LARGE)], [length(LARGE), CLOSE], [CLOSE], [CHUNKED, CLOSE]]) {
-    const { end } = await asked((socket) => {
+    let reset = (): void => undefined
+    const answer = (socket: Socket): void => {
+      reset = () => void socket.resetAndDestroy()
       socket.write(head(...lines))
-      socket.write(lines.includes(CHUNKED) ? chunk(SMALL) : SMALL, () =>
-        setTimeout(() => socket.resetAndDestroy(), PAUSE_MS / 2),
-      )
-    }, 100)
+      socket.write(lines.includes(CHUNKED) ? chunk(SMALL) : SMALL)
+    }
+    const { end } = await asked(answer, 100, () => reset())
     assert.equal(end, 'cut')
   }
 })
