@@ -35,14 +35,13 @@ const threads: Plugin = {
  * carries: a tenth of a server's start, for what nothing uses.
  */
 const HTTP = '\0node:http'
+const OF_FETCH: ReadonlySet<string> = new Set(['WebSocket', 'CloseEvent', 'MessageEvent'])
 const plainHttp: Plugin = {
   name: 'plain-http',
   resolveId: (id) => (id === 'node:http' ? HTTP : null),
   load: (id) => {
     if (id !== HTTP) return null
-    const names = Object.entries(Object.getOwnPropertyDescriptors(http)).flatMap(([name, { get }]) =>
-      get === undefined ? [name] : [],
-    )
+    const names = Object.keys(http).filter((name) => !OF_FETCH.has(name))
     return `const http = process.getBuiltinModule('node:http')\nexport const { ${names.join(', ')} } = http\nexport default http`
   },
 }
