@@ -366,18 +366,22 @@ for (const [model, accepted, ended, failed] of JOBS) {
 
 const VERTEX_NAME = 'projects/p/locations/l/publishers/google/models/veo-3/operations/v'
 
+/** The whole of what is taken comes in the long form: in pieces the main thread has as much to do at a time. */
+const VIDEO_BYTES = formed({ short: 32, long: 253 }) * MEGABYTE
+const PIECES = formed({ short: 30, long: 200 })
+
 /** What Vertex AI puts into the answer to a poll: videos in base64. */
 const VERTEX_ANSWERS: readonly (readonly [what: string, status: string, answer: (response: ServerResponse) => void])[] =
   [
     [
-      'a video of 190 MB',
+      'a video, up to 190 MB',
       'completed',
       (response) => {
         response.write(
           `{"name":"${VERTEX_NAME}","done":true,"response":{"videos":[{"mimeType":"video/mp4","bytesBase64Encoded":"`,
         )
         const piece = Buffer.from('\0\0\0\x20ftypisom'.repeat(87_382)).toString('base64')
-        pumped(response, piece, Math.floor((253 * MEGABYTE) / piece.length), '"}]}}')
+        pumped(response, piece, Math.floor(VIDEO_BYTES / piece.length), '"}]}}')
       },
     ],
     [
@@ -387,7 +391,7 @@ const VERTEX_ANSWERS: readonly (readonly [what: string, status: string, answer: 
         response.write(
           `{"name":"${VERTEX_NAME}","done":true,"response":{"videos":[{"bytesBase64Encoded":"${'A'.repeat(80)}`,
         )
-        pumped(response, '\\"'.repeat(500_000), 200, '')
+        pumped(response, '\\"'.repeat(500_000), PIECES, '')
       },
     ],
     [
@@ -395,7 +399,7 @@ const VERTEX_ANSWERS: readonly (readonly [what: string, status: string, answer: 
       'in_progress',
       (response) => {
         response.write(`{"name":"${VERTEX_NAME}","x":[`)
-        pumped(response, '[],'.repeat(300_000), 200, '')
+        pumped(response, '[],'.repeat(300_000), PIECES, '')
       },
     ],
   ]

@@ -129,6 +129,12 @@ const BANNED_CALLS: readonly BannedCall[] = [
     except: { 'src/endpoints/start-page-text.ts': 'the script of a page, run by the browser' },
   },
   {
+    what: "undici's own request",
+    pattern: /import \{[^}]*\brequest\b[^}]*\} from 'undici'/,
+    why: 'its own connections would speak HTTP/2 where the other side does, which nothing here was tried with',
+    except: { 'src/lib/http-request.ts': 'the one place, which turns it off' },
+  },
+  {
     what: 'Math.random',
     pattern: /\bMath\.random\b/,
     why: 'its numbers can be guessed: ids come from lib/ids.ts',

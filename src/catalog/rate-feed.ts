@@ -1,5 +1,5 @@
-import { request } from 'undici'
 import type { Clock } from '../lib/clock.ts'
+import { request } from '../lib/http-request.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { EventStore } from '../store/events/event-store.ts'
 import { parseDailyRates, refusalText } from './feed-rates.ts'

@@ -1,5 +1,5 @@
-import { request } from 'undici'
 import { isObject } from '../kinds/fields/json-fields.ts'
+import { request } from '../lib/http-request.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { CommandError } from './command.ts'
 import type { CliContext } from './ports.ts'

@@ -1,4 +1,5 @@
-import { request, type Agent } from 'undici'
+import type { Agent } from 'undici'
+import { request } from '../../lib/http-request.ts'
 import { AnswerBudget, roomFor } from '../answer-budget.ts'
 import { LARGE_BYTES } from './collected-body.ts'
 import { patientAgent, publicConnector, upstreamLookup, type Resolve } from './guarded-lookup.ts'

@@ -1,6 +1,7 @@
-import { request, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Provider } from '../../catalog/catalog.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { request } from '../../lib/http-request.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { roomFor, type AnswerBudget, type AnswerHold } from '../answer-budget.ts'
 import { CollectedBody, LARGE_BYTES } from './collected-body.ts'
