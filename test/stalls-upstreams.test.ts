@@ -205,6 +205,23 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by vectors that are none`, async 
   await asked('a vector of one number', '/v1/embeddings', JSON.stringify({ model: 'test/vectors', input: 'x' }))
 })
 
+test(`no stall above ${STALL_MS_MAX} ms of CPU by a million numbers that come through a package`, async () => {
+  const vector = `[${Array.from({ length: 32_768 }, (_value, index) => (index - 16_000) / 32_769).join(',')}]`
+  const data = numbered(32, (index) => `{"index":${index},"object":"embedding","embedding":${vector}}`)
+  upstream.answer(
+    (response) =>
+      void response.writeHead(200, JSON_HEAD).end(`{"object":"list","data":[${data}],"usage":{"prompt_tokens":32}}`),
+  )
+  const input = Array.from({ length: 32 }, (_value, index) => `text ${index}`)
+  const { status, body } = await asked(
+    'a million numbers',
+    '/v1/embeddings',
+    JSON.stringify({ model: 'test/sdk-vectors', input }),
+  )
+  assert.equal(status, 200)
+  assert.equal(JSON.stringify(body.data?.[31]?.['embedding']), vector)
+})
+
 const LISTED_TOKENS = 16_000
 const TOPS = 20
 

@@ -4,10 +4,12 @@ import type { EmbeddingsInput } from '../../kinds/embeddings/request.ts'
 import { inputUsage } from '../../kinds/answer/input-usage.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { ResultSink, RunningCall } from '../ports/call.ts'
+import { failure } from '../ports/attempt-failure.ts'
 import { BatchedEmbeddings } from '../upstream/embeddings.ts'
 import { textsOf, type EmbeddingsCall, type EmbeddingsPage } from '../ports/embeddings-protocol.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { TokenReader } from '../answers/token-reader.ts'
+import type { VectorBytes } from '../wire/lifted-json.ts'
 import { refusal, thrownFailure } from './sdk-error.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
@@ -70,6 +72,7 @@ export class SdkEmbeddings implements RunningCall {
   }
 
   #ask(input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall {
+    let lifted: readonly VectorBytes[] = []
     return sdkResult<EmbeddingsPage>(
       this.#ports,
       this.#call,
@@ -81,13 +84,17 @@ export class SdkEmbeddings implements RunningCall {
           values,
           ...optionsOf(this.#call, model.provider.split('.', 1)[0] ?? ''),
         })
-        const vectors = embeddings.map((embedding) => ({
-          form: 'numbers' as const,
-          bytes: Buffer.from(JSON.stringify(embedding)),
-        }))
+        const vectors = embeddings.flatMap(([place]) => lifted[place ?? -1] ?? [])
+        if (vectors.length < embeddings.length)
+          return failure('garbage', null, 'what the package calls vectors are none of the answer')
         return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
       },
-      { bytesMax: BYTES_MAX },
+      {
+        bytesMax: BYTES_MAX,
+        onVectors: (vectors) => {
+          lifted = vectors
+        },
+      },
     )
   }
 }

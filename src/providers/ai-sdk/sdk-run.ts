@@ -110,7 +110,7 @@ export function sdkResult<Result extends object>(
   call: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>,
   sink: ResultSink<Result>,
   ask: (settings: SdkSettings) => Promise<Result | AttemptFailure>,
-  limits: Pick<SdkFetchCall, 'bytesMax' | 'takesBytes'> = {},
+  limits: Pick<SdkFetchCall, 'bytesMax' | 'takesBytes' | 'onVectors'> = {},
 ): RunningCall {
   return new SdkRun(ports, { call, streaming: false, ...limits }, sink, async (settings) => {
     const result = await ask(settings)
