@@ -67,7 +67,7 @@ function valkeyTests(shared: NodeBench): void {
         assert.deepEqual(
           [...new Set(failed.filter(({ text }) => !text.includes('"service_unavailable"')).map(({ text }) => text))],
           [],
-          what,
+          `${what}: ${nodes.flatMap((node) => node.logs().filter((line) => line.includes('"level":50'))).join('\n')}`,
         )
         // A store that took too long, or a node that sheds, is the machine's fault, not Valkey's.
         assert.ok(failed.length < some.length, `${what}: every request was refused`)

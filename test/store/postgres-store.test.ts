@@ -4,9 +4,13 @@ import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
+import type { Sql } from '../../src/store/database.ts'
 import { openStore } from '../../src/store/open.ts'
+import { PostgresDatabase } from '../../src/store/postgres/database.ts'
 import type { Store } from '../../src/store/store.ts'
+import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import { form } from '../harness/form.ts'
+import { until } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { startTollgate } from '../harness/server.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
@@ -50,6 +54,33 @@ function postgresTests(postgres: Postgres): void {
     }
     // A separate database for each test, since an audit reads everything there is; migrated once for all of them.
     const newDatabase = async (): Promise<string> => emptyDatabase(await (migrated ??= template()))
+    test('what the server breaks off is an outage, and no error of ours', async () => {
+      const url = await newDatabase()
+      const database = new PostgresDatabase(url)
+      const broken = (what: string, work: (sql: Sql) => Promise<unknown>): Promise<void> =>
+        assert.rejects(database.transaction(work), StoreUnavailableError, what)
+      try {
+        await broken('a transaction that stood still, as on a machine that did', async (sql) => {
+          const [row] = await sql.all('SELECT pg_backend_pid() AS pid')
+          await sql.run("SET LOCAL idle_in_transaction_session_timeout = '20ms'")
+          await until(10_000, 'the server has ended it', async () => {
+            const left = await direct(url, `SELECT 1 FROM pg_stat_activity WHERE pid = ${Number(row?.['pid'])}`)
+            return left.length === 0
+          })
+          await sql.all('SELECT 1 AS one')
+        })
+        await broken('rows that everybody wants', (sql) =>
+          sql.run("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$"),
+        )
+        await broken('a server that only reads', async (sql) => {
+          await sql.run('SET TRANSACTION READ ONLY')
+          await sql.run('CREATE TABLE none (id int)')
+        })
+        await assert.rejects(database.all('SELECT none'), { name: 'error' }, 'a statement of ours that is wrong')
+      } finally {
+        await database.close()
+      }
+    })
     storeContract(async () => open(await newDatabase()))
     storeProperties(async () => open(await newDatabase()), {
       runs: form({ short: 5, long: 100 }),

@@ -67,7 +67,9 @@ export class PostgresDatabase implements Database {
           options.purpose === 'charge' ? this.#charges : this.#pool,
         )
       } catch (thrown) {
-        if (tries > RETRIES_MAX || !RETRYABLE.has(codeOf(thrown))) throw thrown
+        if (!RETRYABLE.has(codeOf(thrown))) throw thrown
+        if (tries > RETRIES_MAX)
+          throw new StoreUnavailableError('Too much is written to the same rows at once.', { cause: thrown })
       }
     }
   }
@@ -181,10 +183,17 @@ function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   if (!(thrown instanceof pg.DatabaseError))
     return OURS.test(thrown.message) || ('code' in thrown && String(thrown.code).startsWith('E'))
-  // Classes of PostgreSQL's error codes: connection, resources (disk full), operator's intervention (shutdown,
-  // timeout), lock not available.
-  return ['08', '53', '57'].includes((thrown.code ?? '').slice(0, 2)) || thrown.code === '55P03'
+  const code = thrown.code ?? ''
+  return OUTAGE_CLASSES.has(code.slice(0, 2)) || OUTAGES.has(code)
 }
+
+/**
+ * Of PostgreSQL's error codes: connection, resources (disk full), operator's intervention (shutdown, timeout), its
+ * system.
+ */
+const OUTAGE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58'])
+/** A lock not available; a transaction that stood still for too long, as on a machine that did; one that is read-only. */
+const OUTAGES: ReadonlySet<string> = new Set(['55P03', '25P03', '25006'])
 
 /** What the driver says, without a code, when the socket is gone or its timeout passed. */
 const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
