@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { percentile } from '../test/harness/figures.ts'
 import { treeUsage } from './process-tree.ts'
 
 /** `npm run bench:start -- [--starts N]`: from the command to the line that says ready, with an empty data folder. */
@@ -53,9 +54,7 @@ async function started(): Promise<Start> {
   }
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((left, right) => left - right)[Math.floor(numbers.length / 2)] ?? Number.NaN
-}
+const median = (numbers: readonly number[]): number => percentile(numbers, 0.5)
 
 // The first one builds what is not built and fills the compile cache.
 await started()

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { ENCODING_NAMES, type EncodingName } from '../src/plan/tokens/encoding.ts'
 
 /** `npm run tokens`: the tables of tokens in `src/plan/tokens/`, from the lists that `gpt-tokenizer` carries. */
 const ROOT = join(import.meta.dirname, '..')
 const LISTS = join(dirname(createRequire(import.meta.url).resolve('gpt-tokenizer/package.json')), 'data')
-const ENCODINGS = ['o200k_base', 'cl100k_base'] as const
 
 /** Of each token by its rank one byte with its length, and after all of those the bytes of each. */
-export function packedTokens(encoding: (typeof ENCODINGS)[number]): Buffer {
+export function packedTokens(encoding: EncodingName): Buffer {
   const tokens = readFileSync(join(LISTS, `${encoding}.tiktoken`), 'latin1')
     .split('\n')
     .filter((line) => line !== '')
@@ -23,5 +23,5 @@ export function packedTokens(encoding: (typeof ENCODINGS)[number]): Buffer {
 }
 
 if (import.meta.main)
-  for (const encoding of ENCODINGS)
+  for (const encoding of ENCODING_NAMES)
     writeFileSync(join(ROOT, `src/plan/tokens/${encoding}.tokens`), packedTokens(encoding))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ConsoleClient, signedUp } from '../harness/console-client.ts'
+import { percentile } from '../harness/figures.ts'
 import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -36,9 +37,7 @@ async function failureMs(email: string): Promise<number> {
   return ms
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
-}
+const median = (values: readonly number[]): number => percentile(values, 0.5)
 
 test('a failed sign-in takes as long for an unknown e-mail as for a wrong password', async () => {
   const users = await Promise.all(
