@@ -39,10 +39,9 @@ export class RemoteStreams {
     if ((await this.#ownerOf(id)) === accountId) return id
     const { valkey, cipher } = this.#ports
     for (const key of indexKeys(cipher, accountId, id)) {
-      const found = await valkey.command('GET', [key])
-      const generationId = Buffer.isBuffer(found)
-        ? (cipher.decrypt(found, indexPurpose(accountId, id))?.toString() ?? null)
-        : null
+      const found = await valkey.bytesOf(key)
+      const generationId =
+        found === null ? null : (cipher.decrypt(found, indexPurpose(accountId, id))?.toString() ?? null)
       if (generationId !== null && (await this.#ownerOf(generationId)) === accountId) return generationId
     }
     return null
@@ -85,10 +84,8 @@ export class RemoteStreams {
 
   /** The account of a copy; null = there is none, or no answer. */
   async #ownerOf(generationId: string): Promise<string | null> {
-    const encrypted = await this.#ports.valkey.command('GET', [copyKeys(generationId)[1]])
-    return Buffer.isBuffer(encrypted)
-      ? (readState(this.#ports.cipher, encrypted, generationId)?.accountId ?? null)
-      : null
+    const encrypted = await this.#ports.valkey.bytesOf(copyKeys(generationId)[1])
+    return encrypted === null ? null : (readState(this.#ports.cipher, encrypted, generationId)?.accountId ?? null)
   }
 }
 

@@ -11,19 +11,26 @@ const RENEW_MS = 5_000
 /** An index row outlives the longest stream and its retention; it leads nowhere when the copy is gone. */
 const INDEX_MS = 2 * 3_600_000
 
+/** A write that was not answered in time is sent again after this. */
+const RETRY_MS = 250
+
 /**
- * Appends where the copy is as long as the writer believes. Any other length means that something is lost: then nothing
- * is kept.
+ * Appends where the copy is as long as the writer believes. A copy that is longer by just these bytes has them: the
+ * answer to the same write was late. Any other length means that something is lost: then nothing is kept.
  */
 const APPEND = script(`
-if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then
+local length, known = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
+if length == known then
+  redis.call('APPEND', KEYS[1], ARGV[2])
+elseif length ~= known + #ARGV[2] then
   redis.call('DEL', KEYS[1], KEYS[2])
   return 0
 end
-redis.call('APPEND', KEYS[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
 return 1`)
+
+const NOTHING = Buffer.alloc(0)
 
 /** Before each frame of a copy: its length. */
 export const FRAME_HEAD_BYTES = 4
@@ -101,19 +108,18 @@ class ValkeyCopy implements StreamCopy {
   #cancel: () => void = () => undefined
   /** Writes follow one another. */
   #writing = false
+  /** The frame of the write that was not answered yet; empty = there is none. */
+  #frame: Buffer = NOTHING
+  /** When Valkey last answered, on the monotonic clock. */
+  #answeredMs: number
 
   constructor({ valkey, cipher, clock }: CopyPorts, stream: Parameters<CopyStream>[0]) {
     this.#valkey = valkey
     this.#cipher = cipher
     this.#clock = clock
     this.#stream = stream
-    const { accountId, requestId, generationId } = stream
-    void valkey.command('SET', [
-      indexKeys(cipher, accountId, requestId)[0],
-      cipher.encrypt(Buffer.from(generationId), indexPurpose(accountId, requestId)),
-      'PX',
-      INDEX_MS,
-    ])
+    this.#answeredMs = clock.monotonic()
+    void this.#writeIndex()
     // A copy that is there before its first event can be waited at.
     this.#writeIn(0)
   }
@@ -141,42 +147,65 @@ class ValkeyCopy implements StreamCopy {
     this.#cancel = this.#clock.after(delayMs, () => void this.#write())
   }
 
+  async #writeIndex(): Promise<void> {
+    const { accountId, requestId, generationId } = this.#stream
+    const written = await this.#valkey.command('SET', [
+      indexKeys(this.#cipher, accountId, requestId)[0],
+      this.#cipher.encrypt(Buffer.from(generationId), indexPurpose(accountId, requestId)),
+      'PX',
+      INDEX_MS,
+    ])
+    if (written === null && this.#isHopeful()) this.#clock.after(RETRY_MS, () => void this.#writeIndex())
+  }
+
   async #write(): Promise<void> {
-    const bytes = Buffer.concat(this.#waiting)
     const state = this.#state
-    this.#waiting = []
+    if (this.#frame.length === 0 && this.#waiting.length > 0) {
+      this.#frame = this.#encryptFrame(Buffer.concat(this.#waiting))
+      this.#waiting = []
+    }
     this.#writing = true
     const { accountId, generationId } = this.#stream
-    const frame = bytes.length === 0 ? bytes : this.#frame(bytes)
+    const frameBytes = this.#frame.length
     const record = encryptState(
       this.#cipher,
-      { accountId, state, writtenBytes: this.#writtenBytes + frame.length },
+      { accountId, state, writtenBytes: this.#writtenBytes + frameBytes },
       generationId,
     )
     const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [
       this.#writtenBytes,
-      frame,
+      this.#frame,
       record,
       this.#ttlMs,
     ])
     this.#writing = false
     if (this.#given) return
+    if (kept === null && this.#isHopeful()) return this.#writeIn(RETRY_MS)
     if (kept !== 1) return this.#giveUp()
-    this.#writtenBytes += frame.length
+    this.#answeredMs = this.#clock.monotonic()
+    this.#writtenBytes += frameBytes
+    this.#frame = NOTHING
     if (this.#waiting.length > 0 || state !== this.#state) this.#writeIn(this.#state === 'running' ? GATHER_MS : 0)
     else if (state === 'running') this.#writeIn(RENEW_MS)
+    else this.#given = true
   }
 
-  #frame(bytes: Buffer): Buffer {
+  #encryptFrame(bytes: Buffer): Buffer {
     const encrypted = this.#cipher.encrypt(bytes, frameOf(this.#stream.generationId, this.#writtenBytes))
     const head = Buffer.alloc(FRAME_HEAD_BYTES)
     head.writeUInt32BE(encrypted.length)
     return Buffer.concat([head, encrypted])
   }
 
+  /** What was written before may still be there. */
+  #isHopeful(): boolean {
+    return this.#clock.monotonic() - this.#answeredMs < RUNNING_MS
+  }
+
   #giveUp(): void {
     this.#given = true
     this.#waiting = []
+    this.#frame = NOTHING
     this.#cancel()
   }
 }

@@ -111,6 +111,15 @@ export class Valkey {
     return this.#ask(() => this.#redis.callBuffer(name, [...values]))
   }
 
+  /** The bytes of a key; null = there are none, or no answer to three questions. */
+  async bytesOf(key: string): Promise<Buffer | null> {
+    for (let tries = 0; tries < FAILURES_MAX; tries += 1) {
+      const answer = await this.#ask(async () => [await this.#redis.getBuffer(key)])
+      if (Array.isArray(answer)) return Buffer.isBuffer(answer[0]) ? answer[0] : null
+    }
+    return null
+  }
+
   /**
    * Another connection that receives the messages of `channels`, whatever the state of the circuit. The returned
    * function ends it.

@@ -48,6 +48,23 @@ function streamTests(shared: NodeBench): void {
       )
     })
 
+    test('a stream of which Valkey took some writes late is resumed as a whole', async () => {
+      const valkey = shared.valkey
+      assert.ok(valkey !== null)
+      const { key } = await one.createAccount()
+      const { text, id } = await leave(one, key, 'words=60 gap_ms=40', 8, 'far-9')
+      const slow = new Redis(valkey.url)
+      // Longer than a node waits for an answer, and shorter than what makes it ask no more.
+      await slow.call('CLIENT', 'PAUSE', '120', 'ALL')
+      await slow.quit()
+      const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
+      const resumed = await two.request('GET', `/v1/streams?id=${id}&after=${seen}`, { key })
+      assert.equal(resumed.status, 200)
+      const kept = text.split('\n\n').slice(0, seen).join('\n\n')
+      const whole = foldStream(200, `${kept}\n\n${resumed.text}`, {})
+      assert.deepEqual([whole.choices.get(0)?.text.trim().split(' ').length, whole.done], [60, true])
+    })
+
     test('a stream without a reader on any node is abandoned after its grace period', async () => {
       const { key } = await one.createAccount()
       const { id } = await leave(one, key, 'words=250 gap_ms=20', 6, 'far-2')
