@@ -111,3 +111,39 @@ test('paired surrogate escapes, escaped backslashes before "ud" and odd keys are
   assert.equal(({} as { admin?: boolean }).admin, undefined)
   assert.deepEqual(parseJsonObject(Buffer.from('{"a":1,"a":2}')), { a: 2 })
 })
+
+test('a body is refused for a surrogate exactly if one of its texts is not well formed', () => {
+  const pieces = [
+    '\\',
+    '\\\\',
+    '\\u',
+    '\\ud83d',
+    '\\uDE00',
+    '\\udc',
+    'ud800',
+    'd83d',
+    '\\n',
+    '\\"',
+    '"',
+    'x',
+    '\\u0041',
+  ]
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 12 }), (parts) => {
+      const body = `{"a":"${parts.join('')}"}`
+      const text = parsedText(body)
+      if (text === null) return
+      assert.equal(refusal(body) === 'accepted', text.isWellFormed(), body)
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+/** The text `a` of a body of this one field; null = it is not such JSON. */
+function parsedText(body: string): string | null {
+  try {
+    return (JSON.parse(body) as { readonly a: string }).a
+  } catch {
+    return null
+  }
+}
