@@ -120,6 +120,13 @@ export interface BodyPorts {
   readonly random: () => number
 }
 
+/** A whole body. */
+export interface Body {
+  readonly bytes: Buffer
+  /** Of a JSON body. */
+  readonly scan: JsonScan | null
+}
+
 /** Reads a whole body. Arriving bytes count in `hold`, which the caller releases. */
 export function readBody(
   request: IncomingMessage,
@@ -127,7 +134,7 @@ export function readBody(
   hold: BodyHold,
   deadlineMs: number,
   ports: BodyPorts,
-): Promise<Buffer> {
+): Promise<Body> {
   return new Promise((resolve, reject) => {
     const reading = new BodyReading(head, hold, ports.random)
     const deadline: Deadline = {
@@ -188,10 +195,11 @@ class BodyReading {
     return null
   }
 
-  whole(): Buffer {
+  whole(): Body {
     this.#flush()
     const [first] = this.#chunks
-    return first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#bytes)
+    const isOne = first !== undefined && this.#chunks.length === 1
+    return { bytes: isOne ? first : Buffer.concat(this.#chunks, this.#bytes), scan: this.#scan }
   }
 
   #keep(chunk: Buffer): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiError } from '../errors.ts'
+import type { JsonMember } from '../lib/json-scan.ts'
 import type { RequestLog } from './request-log.ts'
 
 /**
@@ -39,7 +40,9 @@ export interface Call<P> {
   /** The JSON body, pre-scanned and parsed, always an object; undefined where body is `none` or multipart. */
   readonly json: unknown
   /** The bytes `json` was parsed from, or the whole multipart body; absent where body is `none`. */
-  readonly rawBody?: Buffer
+  readonly rawBody?: Buffer | undefined
+  /** A member of the JSON body as it came; null where it is not there once. */
+  jsonMember(name: string): JsonMember | null
   readonly requestId: string
   readonly clientIp: string
   /** The client reached us over TLS. */

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
+import type { JsonMember } from '../lib/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
+import type { Body } from './body.ts'
 import type { Call, EdgeAccess, Route } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
@@ -42,7 +44,7 @@ export class Exchange<P> implements Call<P> {
   route: Route<P> | null = null
   principal: P | null = null
   json: unknown = undefined
-  rawBody?: Buffer
+  body: Body | null = null
   /** The bytes of its body in the node's budget. */
   bodyHold: BodyHold | null = null
   readonly #ports: ExchangePorts<P>
@@ -72,6 +74,14 @@ export class Exchange<P> implements Call<P> {
     this.path = queryAt === -1 ? url : url.slice(0, queryAt)
     // Without a valid path the target may belong to the customer API, so it is treated as such.
     this.isPublic = isPublicPath(this.path) || !this.path.startsWith('/')
+  }
+
+  get rawBody(): Buffer | undefined {
+    return this.body?.bytes
+  }
+
+  jsonMember(name: string): JsonMember | null {
+    return this.body?.scan?.member(this.body.bytes, name) ?? null
   }
 
   get query(): URLSearchParams {

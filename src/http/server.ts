@@ -5,7 +5,7 @@ import { Bag, type BagItem } from '../lib/bag.ts'
 import { uniform } from '../lib/uniform.ts'
 import { BodyBudget } from './body-budget.ts'
 import { breakConnection } from './break-connection.ts'
-import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type BodyHead, type BodyPorts } from './body.ts'
+import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type Body, type BodyHead, type BodyPorts } from './body.ts'
 import { ipKey, TrustedProxies } from './client-ip.ts'
 import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
 import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
@@ -225,12 +225,13 @@ class HttpEdge<P> implements Edge {
     const hold = this.#budget.hold(ipKey(exchange.clientIp), account)
     exchange.bodyHold = hold
     readBody(exchange.request, head, hold, deadlineMs, this.#body)
-      .then((bytes) => this.#received(exchange, route, head, bytes))
+      .then((body) => this.#received(exchange, route, head, body))
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, bytes: Buffer): Promise<void> | undefined {
-    exchange.rawBody = bytes
+  #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, body: Body): Promise<void> | undefined {
+    const { bytes } = body
+    exchange.body = body
     if (head.type === 'json' && isLong(bytes)) return this.#receivedLong(exchange, route, bytes)
     if (head.type === 'json') exchange.json = parseJsonObject(bytes)
     this.#handle(exchange, route)

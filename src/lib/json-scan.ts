@@ -51,6 +51,23 @@ const SPACE = 0x20
 const SAMPLE_BYTES = 4_096
 const HASH_PRIME = 0x01000193
 
+/** A member of the outermost object, as the bytes it came in. */
+export interface JsonMember {
+  readonly bytes: Buffer
+  /** Keys of all objects in it. */
+  readonly keys: number
+}
+
+/** Where the value of a member of the outermost object stands, and how many keys had come before each of its ends. */
+interface MemberPlace {
+  readonly from: number
+  readonly keysBefore: number
+  to: number
+  keysUpTo: number
+}
+/** An object with more has none that is found again. */
+const MEMBERS_MAX = 32
+
 /** Counts the structure of a JSON text chunk by chunk as it arrives, so that a bomb is refused before it is whole. */
 export class JsonScan {
   readonly #limits: JsonLimits
@@ -66,6 +83,9 @@ export class JsonScan {
   #escapes = 0
   /** Of the string that is open, up to where its first step has ended. */
   #hash = 0
+  /** Bytes of the chunks before. */
+  #read = 0
+  readonly #members: MemberPlace[] = []
   /** The chunk before ended between a backslash and what it escapes. */
   #escaped = false
 
@@ -95,19 +115,24 @@ export class JsonScan {
         this.#commas += 1
         if (bare > this.#mostBare) this.#mostBare = bare
         bare = 0
+        if (depth === 1) this.#closeMember(index - 1)
       } else if (byte === COLON) {
         this.#keys += 1
         bare = 0
+        if (depth === 1) this.#openMember(index)
       } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         this.#containers += 1
         depth += 1
         if (depth > deepest) deepest = depth
-      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1
-      else if (byte > SPACE) bare += 1
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        if (depth === 1) this.#closeMember(index - 1)
+        depth -= 1
+      } else if (byte > SPACE) bare += 1
     }
     if (bare > this.#mostBare) this.#mostBare = bare
     this.#bare = bare
     this.#depth = depth
+    this.#read += length
     if (this.#limits.escapes !== null) this.#escapes += escapesIn(chunk)
     return this.#excess(deepest)
   }
@@ -119,6 +144,30 @@ export class JsonScan {
       if (excess !== null) return excess
     }
     return null
+  }
+
+  /**
+   * A member of the outermost object; null where it is not there once, or the object has many. `text` is the whole of
+   * what was pushed, and JSON.
+   */
+  member(text: Buffer, name: string): JsonMember | null {
+    if (this.#members.length > MEMBERS_MAX) return null
+    const quoted = JSON.stringify(name)
+    const [place, ...more] = this.#members.filter(({ from }) => isNamed(text, from - 1, quoted))
+    if (place === undefined || more.length > 0) return null
+    return { bytes: text.subarray(place.from, place.to), keys: place.keysUpTo - place.keysBefore }
+  }
+
+  #openMember(from: number): void {
+    if (this.#members.length <= MEMBERS_MAX)
+      this.#members.push({ from: this.#read + from, keysBefore: this.#keys, to: 0, keysUpTo: 0 })
+  }
+
+  #closeMember(to: number): void {
+    const place = this.#members.at(-1)
+    if (place === undefined || place.to !== 0) return
+    place.to = this.#read + to
+    place.keysUpTo = this.#keys
   }
 
   #excess(deepest: number): string | null {
@@ -169,6 +218,14 @@ export class JsonScan {
     this.#escaped = from > chunk.length || oddBackslashes(chunk, from, chunk.length)
     return chunk.length
   }
+}
+
+/** Whether the key before the colon at `colon` is written as `quoted`. */
+function isNamed(text: Buffer, colon: number, quoted: string): boolean {
+  let end = colon
+  while (end > 0 && (text[end - 1] ?? 0) <= SPACE) end -= 1
+  const start = end - quoted.length
+  return start >= 1 && text.toString('latin1', start, end) === quoted && text[start - 1] !== BACKSLASH
 }
 
 /** About how many backslashes, by a sample. */

@@ -1,4 +1,5 @@
 import type { UploadedForm } from '../kinds/transcription/parse.ts'
+import type { JsonMember } from '../lib/json-scan.ts'
 import type { Operation } from '../relay/operation.ts'
 
 /** What an operation is read from. */
@@ -7,6 +8,8 @@ export interface OperationInput {
   readonly json: unknown
   /** The body's bytes. */
   readonly rawBody: Buffer
+  /** A member of a JSON body as it came; null where it is not there once. */
+  jsonMember(name: string): JsonMember | null
   readonly contentType: string
   /** A multipart body, read; null where it is JSON. */
   readonly form: UploadedForm | null

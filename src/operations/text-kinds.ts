@@ -1,4 +1,5 @@
 import { parseChat } from '../kinds/chat/parse.ts'
+import { withRawMessages } from '../kinds/chat/raw-messages.ts'
 import { parseCompletions } from '../kinds/completions/parse.ts'
 import { parseResponses } from '../kinds/responses/parse.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
@@ -14,7 +15,8 @@ export function textReaders(
   return {
     chat: {
       body: 'json',
-      read: ({ json, sessionId }) => chatOperation(withSession(parseChat(json), sessionId), adapters),
+      read: ({ json, jsonMember, sessionId }) =>
+        chatOperation(withRawMessages(withSession(parseChat(json), sessionId), json, jsonMember('messages')), adapters),
     },
     responses: {
       body: 'json',

@@ -48,11 +48,8 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
     .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
 }
 
-function operationOf(
-  { publicUrl }: PaidRoutePorts,
-  kind: PaidKind,
-  { json, rawBody = EMPTY, request, isSecure }: Call<Principal>,
-): Operation {
+function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Operation {
+  const { json, rawBody = EMPTY, request, isSecure } = call
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
@@ -60,6 +57,7 @@ function operationOf(
   return kind.read({
     json,
     rawBody,
+    jsonMember: (name) => call.jsonMember(name),
     contentType,
     form,
     sessionId,

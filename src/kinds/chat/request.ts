@@ -3,6 +3,8 @@ import type { RoutedRequest } from '../fields/routed-request.ts'
 /** A validated chat request: the allow-listed fields only, in the wire's names, ready to be mapped by an adapter. */
 export interface ChatRequest extends RoutedRequest {
   readonly messages: readonly ChatMessage[]
+  /** Of long ones, where they can be passed on as they came (`rawMessagesOf`). */
+  readonly rawMessages?: RawMessages
   readonly stream: boolean
   readonly includeUsage: boolean
   /** Validated integer ≥ 1, -1 = no limit, null = omitted. `max_completion_tokens` has won over `max_tokens`. */
@@ -21,6 +23,13 @@ export interface ChatRequest extends RoutedRequest {
   readonly inputModalities: ReadonlySet<string>
   /** UTF-8 bytes of all text that counts as input (messages, tools, schema): an upper bound of its tokens. */
   readonly textBytes: number
+}
+
+/** Messages as the bytes that the client sent, which say exactly the same. */
+export interface RawMessages {
+  /** The messages that the bytes say: a request with others must not send them. */
+  readonly of: readonly ChatMessage[]
+  readonly bytes: Buffer
 }
 
 export interface ChatMessage {

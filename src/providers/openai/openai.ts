@@ -13,7 +13,7 @@ import { openaiCompletions } from './completions.ts'
 import { openaiCredentials } from './credentials.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './images.ts'
-import { openaiBody, OPENAI_PARAMETERS } from './request.ts'
+import { openaiBytes, OPENAI_PARAMETERS } from './request.ts'
 import { openaiRerank } from './rerank.ts'
 import { openaiResponses } from './responses/responses.ts'
 import { openaiSpeech } from './speech.ts'
@@ -33,7 +33,7 @@ export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Ada
       { endpoint, streaming: request.stream },
       {
         path: CHAT_PATH + provider.dialect.query,
-        body: openaiBody(call),
+        body: openaiBytes(call),
         headers: openaiCredentials(provider, apiKey),
       },
       openaiReader(call, sink, now),

@@ -1,4 +1,6 @@
+import { rawMessagesOf } from '../../kinds/chat/raw-messages.ts'
 import type { ChatMessage } from '../../kinds/chat/request.ts'
+import { JsonBytes, jsonParts } from '../../lib/json-bytes.ts'
 import type { ChatCall } from '../ports/call.ts'
 import { openaiReasoning } from './reasoning.ts'
 
@@ -53,6 +55,16 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'reasoning',
   'reasoning_effort',
 ])
+
+/** The upstream's body; long messages as the client wrote them. */
+export function openaiBytes(call: ChatCall): Buffer {
+  const raw = rawMessagesOf(call.request)
+  if (raw === null) return Buffer.from(JSON.stringify(openaiBody(call)))
+  const messages = new JsonBytes(raw)
+  return Buffer.concat(
+    jsonParts({ ...openaiBody({ ...call, request: { ...call.request, messages: [] } }), messages }, [messages]),
+  )
+}
 
 /**
  * The upstream's body: the typed allow-list of what this endpoint takes, and nothing the client invented (wire.md

@@ -1,0 +1,104 @@
+import type { JsonMember } from '../../lib/json-scan.ts'
+import { isObject } from '../fields/json-fields.ts'
+import type { ChatRequest } from './request.ts'
+
+/** A shorter one is written again as quickly. */
+const BYTES_MIN = 8_192
+
+/**
+ * The request with its messages' own bytes, for a provider that takes them as they are: writing 100 kB of text anew
+ * costs as much as all else that is done with it. `json` is the body, `member` its `messages`. Only where each key in
+ * the bytes is one that the request keeps with its value, so that nothing passes that was not read.
+ */
+export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
+  if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
+  return keysKept(json['messages']) === member.keys
+    ? { ...request, rawMessages: { of: request.messages, bytes: member.bytes } }
+    : request
+}
+
+/** The bytes of the messages, where they are still what the request says. */
+export function rawMessagesOf({ messages, rawMessages }: ChatRequest): Buffer | null {
+  return rawMessages !== undefined && rawMessages.of === messages ? rawMessages.bytes : null
+}
+
+/** How many keys the messages have; NaN where one of them is not passed on as it is. */
+function keysKept(messages: unknown): number {
+  return Array.isArray(messages)
+    ? messages.reduce((sum: number, message) => sum + keysOfMessage(message), 0)
+    : Number.NaN
+}
+
+function keysOfMessage(message: unknown): number {
+  // Without content it would be passed on with null.
+  if (!isObject(message) || !Object.hasOwn(message, 'content')) return Number.NaN
+  let keys = 0
+  for (const [name, value] of Object.entries(message)) keys += 1 + keysOfField(name, value, message['role'])
+  return keys
+}
+
+function keysOfField(name: string, value: unknown, role: unknown): number {
+  switch (name) {
+    case 'content':
+      return value === null ? 0 : Array.isArray(value) ? sumOf(value, keysOfPart) : keysOfText(value)
+    case 'tool_calls':
+      return role === 'assistant' && Array.isArray(value) && value.length > 0 ? sumOf(value, keysOfCall) : Number.NaN
+    case 'role':
+      // To many providers it is told as `system`.
+      return role === 'developer' ? Number.NaN : 0
+    case 'tool_call_id':
+      return role === 'tool' ? 0 : Number.NaN
+    case 'name':
+      return keysOfText(value)
+    default:
+      return Number.NaN
+  }
+}
+
+function keysOfPart(part: unknown): number {
+  if (!isObject(part)) return Number.NaN
+  const { type } = part
+  if (type === 'text') return keysIn(part, { type: keysOfText, text: keysOfText })
+  if (type === 'image_url')
+    return keysIn(part, {
+      type: keysOfText,
+      image_url: (image) => keysIn(image, { url: keysOfText, detail: keysOfText }),
+    })
+  return Number.NaN
+}
+
+function keysOfCall(call: unknown): number {
+  const keys = keysIn(call, {
+    id: keysOfText,
+    type: keysOfText,
+    function: (called) => exactly(keysIn(called, { name: keysOfText, arguments: keysOfText }), 2),
+  })
+  return exactly(keys, 5)
+}
+
+type KeysOf = (value: unknown) => number
+
+/** The keys in a value that may only have these. */
+function keysIn(value: unknown, allowed: Readonly<Record<string, KeysOf>>): number {
+  if (!isObject(value)) return Number.NaN
+  let keys = 0
+  for (const [name, member] of Object.entries(value)) {
+    const keysOf = Object.hasOwn(allowed, name) ? allowed[name] : undefined
+    if (keysOf === undefined) return Number.NaN
+    keys += 1 + keysOf(member)
+  }
+  return keys
+}
+
+/** A text has no keys; anything else is not passed on as it is. */
+function keysOfText(value: unknown): number {
+  return typeof value === 'string' ? 0 : Number.NaN
+}
+
+function exactly(keys: number, wanted: number): number {
+  return keys === wanted ? keys : Number.NaN
+}
+
+function sumOf(values: readonly unknown[], keysOf: KeysOf): number {
+  return values.reduce((sum: number, value) => sum + keysOf(value), 0)
+}
