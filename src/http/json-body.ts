@@ -87,7 +87,8 @@ function syntaxDetail(message: string): string {
 
 /** Finds lone surrogates, which pass the UTF-8 check only as JSON escapes. Makes one pass over the text, in parts. */
 function* surrogateCheck(text: string): Generator<void> {
-  for (let at = 0; at !== -1 && at < text.length;) {
+  // Most texts have no escape at all, which a native search says in no time.
+  for (let at = text.indexOf('\\'); at !== -1 && at < text.length;) {
     at = checkedUpTo(text, at)
     yield
   }
