@@ -63,8 +63,14 @@ const REQUEST = {
 } as const satisfies Errors
 
 const ACCOUNT = {
-  missing_api_key: { status: 401, when: 'there is no `Authorization: Bearer` header' },
-  invalid_api_key: { status: 401, when: 'the key is not one of ours, or was deleted' },
+  missing_api_key: {
+    status: 401,
+    when: 'there is no key: neither `Authorization: Bearer` nor `x-api-key` nor `x-goog-api-key`',
+  },
+  invalid_api_key: {
+    status: 401,
+    when: 'the key is not one of ours, or was deleted, or two headers name different keys',
+  },
   key_expired: { status: 401, when: "the key's `expires_at` has passed" },
   unauthorized: { status: 401, when: 'the admin API was called without a valid token or session' },
   insufficient_balance: { status: 402, when: 'the account cannot cover the most that the request may cost' },
@@ -160,6 +166,8 @@ export interface ApiErrorDetails {
   /** Sends `x-should-retry: false` (wire.md D-7.5). */
   readonly noRetry?: boolean
   readonly headers?: Readonly<Record<string, string>>
+  /** Tokens of a request that its model's context cannot hold, for protocols that tell them in words of their own. */
+  readonly context?: { readonly input: number; readonly output: number; readonly limit: number }
   /** The limit or part that refused, in one word for the log. */
   readonly refusedBy?: string
   /** The bug or fault behind the error: for the log, never for the client. */

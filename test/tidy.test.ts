@@ -27,6 +27,7 @@ const BASE = [
   'schema',
   'wire-route',
   'email',
+  'client-protocol',
 ]
 const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', 'access', 'plan']
 
@@ -39,6 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   schema: [],
   'wire-route': ['errors', 'schema'],
   errors: ['lib'],
+  'client-protocol': ['errors'],
   refusals: ['errors'],
   email: ['refusals'],
   money: ['lib'],
@@ -46,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'model-types': ['meter-table'],
   'settings-table': ['meter-table'],
   meters: ['lib', 'money', 'meter-table'],
-  http: ['lib', 'errors', 'refusals'],
+  http: ['lib', 'errors', 'refusals', 'client-protocol'],
   store: [...BASE, 'ledger', 'catalog'],
   kinds: BASE,
   ledger: [...BASE, 'store'],

@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { KeyStore } from '../store/accounts/key-store.ts'
 import type { ConsoleSession } from './console-sessions.ts'
 import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
+import { bearer, DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 import { IpGuard } from './ip-guard.ts'
 import { KeyCache, knownKey, refusalOf, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
@@ -171,11 +172,12 @@ class AccessStage implements Access {
    */
   #admitKey(request: IncomingMessage, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const blockedSeconds = this.#guard.blockedSeconds(ip)
-    const token = bearer(request.headers.authorization)
-    const digest = token !== null && isWellFormed(token) ? digestText(token) : null
+    const token = presentedKey(request)
+    const digest = typeof token === 'string' && isWellFormed(token) ? digestText(token) : null
     if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest)))
       return this.#stopped(ip, digest, blockedSeconds)
     if (token === null) return this.#unauthenticated(ip, missingKey())
+    if (token === DIFFERENT_KEYS) return this.#unauthenticated(ip, differentKeys())
     if (digest === null) return this.#unauthenticated(ip, invalidKey())
     return this.#look(digest, ip)
   }
@@ -354,16 +356,15 @@ function playgroundKey(request: IncomingMessage): string | null {
     : null
 }
 
-/** The token of `Authorization: Bearer x`; null when there is none. */
-function bearer(header: string | undefined): string | null {
-  if (header === undefined || header.length <= 7) return null
-  if (!header.startsWith('Bearer ') && header.slice(0, 7).toLowerCase() !== 'bearer ') return null
-  const token = header.slice(7).trim()
-  return token === '' ? null : token
-}
-
 function missingKey(): ApiError {
   return new ApiError('missing_api_key', "Missing Authorization header. Use 'Authorization: Bearer <API_KEY>'")
+}
+
+function differentKeys(): ApiError {
+  return new ApiError(
+    'invalid_api_key',
+    'The request names different API keys in Authorization, x-api-key and x-goog-api-key: send one of them',
+  )
 }
 
 function invalidKey(): ApiError {

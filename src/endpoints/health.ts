@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { unavailable } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
+import { pathTemplate } from '../http/router.ts'
 
 const RETRY_SECONDS = 5
 
@@ -42,5 +43,5 @@ export function healthRoutes({ version, routes, catalog, unready }: HealthRouteP
 
 /** `/v1/models/:author/:slug/endpoints` as `models/{author}/{slug}/endpoints`. */
 function shown(path: string): string {
-  return path.slice('/v1/'.length).replaceAll(/[:*]([a-z]+)/g, '{$1}')
+  return pathTemplate(path).slice('/v1/'.length)
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ClientProtocol } from '../client-protocol.ts'
 import type { ApiError } from '../errors.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
 import type { RequestLog } from './request-log.ts'
@@ -17,9 +18,14 @@ export type RoutePlane = 'open' | 'token' | AccessPlane
  */
 export interface Route<P> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Segments; `:name` is one decoded segment, a final `*name` the rest of the path (decoded, slashes kept). */
+  /**
+   * Segments; `:name` is one decoded segment, a final `*name` the rest of the path (decoded, slashes kept), and a final
+   * `*name:word` a rest that ends with `:word`, which is no part of the value.
+   */
   readonly path: string
   readonly plane: RoutePlane
+  /** How its errors are written; absent = as the path says. */
+  readonly protocol?: ClientProtocol | ((request: IncomingMessage) => ClientProtocol)
   /** The kind of body that the route takes; GET and DELETE ignore bodies. */
   readonly body: 'none' | 'json' | 'json-or-multipart'
   /** The order in which an overloaded node refuses routes: `low`, then `paid`; absent = never. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { protocolOfPath, type ClientProtocol } from '../client-protocol.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
@@ -9,7 +10,7 @@ import { RequestLine, type RequestLogSink } from './request-log.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const EXPOSED =
-  'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, Retry-After'
+  'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, X-Tollgate-Dropped, Request-Id, Retry-After'
 /** A year, for this host name only: subdomains are not ours. */
 const TRANSPORT_SECURITY = 'max-age=31536000'
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
@@ -84,6 +85,12 @@ export class Exchange<P> implements Call<P> {
     return this.body?.scan?.member(this.body.bytes, name) ?? null
   }
 
+  /** How its errors are written. */
+  get protocol(): ClientProtocol {
+    const own = this.route?.protocol ?? protocolOfPath(this.path)
+    return typeof own === 'function' ? own(this.request) : own
+  }
+
   get query(): URLSearchParams {
     if (this.#query === null) {
       const url = this.request.url ?? ''
@@ -102,6 +109,7 @@ export class Exchange<P> implements Call<P> {
   /** Fixes the headers that every response of this exchange carries. */
   admitted(accessHeaders: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const own: Record<string, string> = commonHeaders(this.requestId, this.isPublic)
+    if (this.protocol === 'anthropic') own['request-id'] = this.requestId
     if (this.isSecure) own['strict-transport-security'] = TRANSPORT_SECURITY
     if (this.#ports.draining()) own['connection'] = 'close'
     for (const name in accessHeaders) own[name] = accessHeaders[name] ?? ''
@@ -134,5 +142,5 @@ export function requestId(given: string | string[] | undefined, nowMs: number, i
 }
 
 function isPublicPath(path: string): boolean {
-  return path.startsWith('/v1/') || path === '/v1'
+  return path.startsWith('/v1/') || /^\/v(?:1|1beta|1alpha|2)(?:\/|$)/.test(path)
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { errorBody, statusOf } from '../client-protocol.ts'
 import type { ApiError } from '../errors.ts'
 import type { Reply } from './edge.ts'
 import type { Exchange } from './exchange.ts'
@@ -59,16 +60,16 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
 /** The fate of the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`. */
 export type AfterError = 'linger' | 'close' | 'keep'
 
-/** Sends an error in the one shape of wire.md D-7.5. */
+/** Sends an error in the shape of its route's protocol. */
 export function sendError(exchange: Exchange<unknown>, error: ApiError, after: AfterError): void {
-  const { response } = exchange
-  const body = Buffer.from(JSON.stringify(error.body()))
+  const { response, protocol } = exchange
+  const body = Buffer.from(JSON.stringify(errorBody(error, protocol, exchange.requestId)))
   const headers: Record<string, string | number> = { ...exchange.baseHeaders }
   const extra = errorHeaders(error)
   for (const name in extra) headers[name] = extra[name] ?? ''
   headers['content-length'] = body.length
   if (after !== 'keep') headers['connection'] = 'close'
-  response.writeHead(error.status, headers)
+  response.writeHead(statusOf(error.errorName, protocol), headers)
   if (after !== 'linger') response.end(body)
   else if (response.req.method === 'HEAD') response.flushHeaders()
   else response.write(body)

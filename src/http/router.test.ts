@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Router } from './router.ts'
+import { pathTemplate, Router } from './router.ts'
 
 const router = new Router([
   { method: 'GET', path: '/v1/models' },
@@ -43,6 +43,33 @@ test('HEAD finds the route of GET, and a wrong method lists the allowed ones', (
   assert.equal(found('HEAD', '/v1/models'), '/v1/models {}')
   assert.deepEqual(router.match('PUT', '/v1/videos'), { status: 'wrong_method', allowed: ['POST', 'GET', 'HEAD'] })
   assert.deepEqual(router.match('POST', '/v1/videos/x'), { status: 'wrong_method', allowed: ['DELETE'] })
+})
+
+test('a rest may end with a word of its route, which is no part of the value', () => {
+  const gemini = new Router([
+    { method: 'POST', path: '/v1beta/models/*model:generateContent' },
+    { method: 'POST', path: '/v1beta/models/*model:countTokens' },
+    { method: 'GET', path: '/v1beta/models/*model' },
+  ])
+  const match = (method: string, path: string): unknown => {
+    const result = gemini.match(method, path)
+    return result.status === 'found' ? [result.route.path, result.params] : result
+  }
+  assert.deepEqual(match('POST', '/v1beta/models/google/gemini-3-flash:generateContent'), [
+    '/v1beta/models/*model:generateContent',
+    { model: 'google/gemini-3-flash' },
+  ])
+  assert.deepEqual(match('POST', '/v1beta/models/a%2Fb:free:countTokens'), [
+    '/v1beta/models/*model:countTokens',
+    { model: 'a/b:free' },
+  ])
+  assert.deepEqual(match('GET', '/v1beta/models/a/b:free'), ['/v1beta/models/*model', { model: 'a/b:free' }])
+  assert.deepEqual(match('POST', '/v1beta/models/:generateContent'), {
+    status: 'wrong_method',
+    allowed: ['GET', 'HEAD'],
+  })
+  assert.equal(pathTemplate('/v1beta/models/*model:countTokens'), '/v1beta/models/{model}:countTokens')
+  assert.equal(pathTemplate('/v1/models/:author/:slug/endpoints'), '/v1/models/{author}/{slug}/endpoints')
 })
 
 test('a route that stands twice in the table is a bug told at the start', () => {

@@ -14,7 +14,15 @@ export type RouteMatch<R> =
 interface Node<R> {
   readonly statics: Map<string, Node<R>>
   named: { readonly name: string; readonly node: Node<R> } | null
-  rest: { readonly name: string; readonly methods: Map<string, R> } | null
+  /** The longest ending first; the last has none. */
+  rests: readonly Rest<R>[]
+  readonly methods: Map<string, R>
+}
+
+interface Rest<R> {
+  readonly name: string
+  /** Words that the path ends with, such as `:generateContent`. */
+  readonly ending: string
   readonly methods: Map<string, R>
 }
 
@@ -22,6 +30,11 @@ const UNKNOWN: RouteMatch<never> = Object.freeze({ status: 'unknown' })
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 /** No route is deeper. A longer path can only match a `*rest`, which takes it uncut. */
 const SEGMENTS_MAX = 64
+
+/** A path of the table as documents write it: `/v1/models/{id}`. */
+export function pathTemplate(path: string): string {
+  return path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')
+}
 
 /**
  * The route table compiled for look-up: a map of the literal paths and a tree of the others. Literal beats `:name`
@@ -54,8 +67,7 @@ export class Router<R extends RouteKey> {
     for (const [index, segment] of segments.entries()) {
       if (segment.startsWith('*')) {
         assert(index === segments.length - 1, `Only the last segment of ${route.path} is a rest.`)
-        node.rest ??= { name: segment.slice(1), methods: new Map() }
-        return register(node.rest.methods, route)
+        return register(restOf(node, segment).methods, route)
       }
       node = segment.startsWith(':') ? namedChild(node, segment.slice(1), route.path) : staticChild(node, segment)
     }
@@ -76,7 +88,7 @@ interface Search {
 }
 
 function emptyNode<R>(): Node<R> {
-  return { statics: new Map(), named: null, rest: null, methods: new Map() }
+  return { statics: new Map(), named: null, rests: [], methods: new Map() }
 }
 
 function register<R extends RouteKey>(methods: Map<string, R>, route: R): void {
@@ -96,6 +108,17 @@ function namedChild<R>(node: Node<R>, name: string, path: string): Node<R> {
   return node.named.node
 }
 
+/** `*name`, or `*name:word` for paths that end with `:word`. */
+function restOf<R>(node: Node<R>, segment: string): Rest<R> {
+  const [name = '', ...words] = segment.slice(1).split(':')
+  const ending = words.map((word) => `:${word}`).join('')
+  const known = node.rests.find((rest) => rest.name === name && rest.ending === ending)
+  if (known !== undefined) return known
+  const rest: Rest<R> = { name, ending, methods: new Map() }
+  node.rests = [...node.rests, rest].toSorted((one, other) => other.ending.length - one.ending.length)
+  return rest
+}
+
 /** Segment `index` starts at `offset` in the path, so that a rest is cut out without joining. */
 function find<R>(node: Node<R>, search: Search, index: number, offset: number): R | null {
   const segment = search.segments[index]
@@ -112,11 +135,19 @@ function find<R>(node: Node<R>, search: Search, index: number, offset: number): 
     if (route !== null) return route
     search.params.pop()
   }
-  const rest = node.rest === null ? null : decoded(search.path.slice(offset))
-  if (node.rest === null || rest === null || rest === '') return null
-  const route = take(node.rest.methods, search)
-  if (route !== null) search.params.push([node.rest.name, rest])
-  return route
+  return node.rests.length === 0 ? null : findRest(node.rests, search, decoded(search.path.slice(offset)))
+}
+
+function findRest<R>(rests: readonly Rest<R>[], search: Search, text: string | null): R | null {
+  if (text === null) return null
+  for (const { name, ending, methods } of rests) {
+    const value = text.endsWith(ending) ? text.slice(0, text.length - ending.length) : ''
+    const route = value === '' ? null : take(methods, search)
+    if (route === null) continue
+    search.params.push([name, value])
+    return route
+  }
+  return null
 }
 
 function take<R>(methods: Map<string, R>, search: Search): R | null {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { statusOf } from '../client-protocol.ts'
 import { ApiError, asApiError } from '../errors.ts'
 import { Bag, type BagItem } from '../lib/bag.ts'
 import { uniform } from '../lib/uniform.ts'
@@ -272,6 +273,7 @@ class HttpEdge<P> implements Edge {
     }
     const error = asApiError(thrown)
     const { cause, refusedBy } = error.details
+    const status = statusOf(error.errorName, exchange.protocol)
     if (error.errorName === 'internal_error') this.#options.log.bug(cause, exchange.requestId)
     exchange.log.set({ error_type: error.errorType })
     if (refusedBy !== undefined) exchange.log.set({ refused_by: refusedBy })
@@ -280,7 +282,7 @@ class HttpEdge<P> implements Edge {
       // A cut answer must not look complete (wire.md C2).
       const { socket } = exchange.response
       if (socket !== null) breakConnection(socket)
-      return exchange.log.finish(error.status)
+      return exchange.log.finish(status)
     }
     try {
       this.#sendError(exchange, error, close)
@@ -288,7 +290,7 @@ class HttpEdge<P> implements Edge {
       this.#options.log.bug(unsendable, exchange.requestId)
       exchange.response.destroy()
     }
-    exchange.log.finish(error.status)
+    exchange.log.finish(status)
   }
 
   #sendError(exchange: Exchange<P>, error: ApiError, close: boolean): void {

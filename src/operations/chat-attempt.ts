@@ -35,6 +35,8 @@ export interface ChatAttemptParts {
   readonly readings?: number
   readonly start: AttemptStart
   readonly sink: AnswerSink<Buffer>
+  /** Parts of the request that this provider is not sent. */
+  readonly dropped?: readonly string[]
 }
 
 /** One provider's answer in events: written for the client as they come, and measured. */
@@ -58,6 +60,10 @@ export class ChatAttempt implements Attempt, AnswerSink {
     const { tokens, candidate } = parts.start
     this.#output = new TextCounter((text) => tokens.countText(text, candidate.model.tokenizer))
     this.call = ask(this)
+  }
+
+  get dropped(): readonly string[] {
+    return this.#parts.dropped ?? []
   }
 
   get upstreamId(): string | null {

@@ -72,6 +72,8 @@ class FanOut implements RunningCall {
         return position === 0 ? [event] : []
       case 'spliced':
         throw new Error('A fan-out offers no splice.')
+      case 'wire':
+        throw new Error('A fan-out asks chats, which carry no bytes of their provider.')
       case 'text':
       case 'reasoning':
       case 'refusal':

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ClientProtocol } from '../client-protocol.ts'
 import type { UploadedForm } from '../kinds/transcription/parse.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
 import type { Operation } from '../relay/operation.ts'
@@ -11,6 +13,10 @@ export interface OperationInput {
   /** A member of a JSON body as it came; null where it is not there once. */
   jsonMember(name: string): JsonMember | null
   readonly contentType: string
+  /** Parameters of the route's path, and the query. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
   /** A multipart body, read; null where it is JSON. */
   readonly form: UploadedForm | null
   /** Of the `X-Session-Id` header; the body's own wins. */
@@ -22,6 +28,8 @@ export interface OperationInput {
 /** How requests of a type are read. */
 export interface RequestReader {
   readonly body: 'json' | 'json-or-multipart'
+  /** How its errors are written; absent = as the path says. */
+  readonly protocol?: ClientProtocol
   /** Throws an ApiError. */
   read(input: OperationInput): Operation
 }

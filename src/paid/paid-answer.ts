@@ -11,6 +11,10 @@ import type { CallClaim, Operation } from '../relay/operation.ts'
 import type { Relay } from '../relay/relay.ts'
 import { logResult } from './result-log.ts'
 
+/** A header of more would not pass every proxy. */
+const DROPPED_MAX = 40
+const DROPPED_CHARS_MAX = 64
+
 export interface AnswerPorts {
   readonly relay: Relay
   readonly sse: SseStreams
@@ -65,7 +69,7 @@ function replyOf(generation: Generation, result: GenerationResult): Reply {
   const headers = ownHeaders(generation)
   const { error } = result
   if (error !== null) throw error.withHeaders(headers)
-  return { status: 200, body: undefined, ...result.body, headers }
+  return { status: 200, body: undefined, ...result.body, headers: { ...headers, ...droppedHeader(generation.dropped) } }
 }
 
 function ownHeaders(generation: Generation): Record<string, string> {
@@ -82,8 +86,14 @@ export function openStream(ports: AnswerPorts, call: Call<Principal>, generation
   if (response.destroyed) return null
   return ports.sse.open(
     response,
-    { ...call.baseHeaders, ...ownHeaders(generation) },
+    { ...call.baseHeaders, ...ownHeaders(generation), ...droppedHeader(generation.dropped) },
     generation,
     generation.input.operation.contentType ?? undefined,
   )
+}
+
+/** What of the request its answer was made without (clients.md D-14.3). Clients choose some of these names. */
+function droppedHeader(dropped: readonly string[]): Record<string, string> {
+  const names = [...new Set(dropped)].map((name) => name.replaceAll(/[^\w.[\]-]/g, '_').slice(0, DROPPED_CHARS_MAX))
+  return names.length === 0 ? {} : { 'x-tollgate-dropped': names.slice(0, DROPPED_MAX).join(', ') }
 }

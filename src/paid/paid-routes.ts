@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Principal } from '../access/principal.ts'
+import { protocolOfPath } from '../client-protocol.ts'
 import type { HIJACKED, Call, Reply, Route } from '../http/edge.ts'
 import { isLong } from '../http/json-body.ts'
 import { parseMultipart } from '../http/multipart.ts'
@@ -25,6 +26,7 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
       path,
       plane: 'key',
       body: kind.body,
+      ...(kind.protocol === undefined ? {} : { protocol: kind.protocol }),
       priority: 'paid',
       handle: (call) => paid(ports, kind, call),
     })),
@@ -39,17 +41,17 @@ function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Pro
 }
 
 /**
- * The same routes for a console session that acts for one of its keys: no second way to spend money, only another way
- * to say who does.
+ * The same routes, of OpenAI's protocol, for a console session that acts for one of its keys: no second way to spend
+ * money, only another way to say who does.
  */
 export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
   return routes
-    .filter(({ plane }) => plane === 'key')
+    .filter(({ plane, path, protocol = protocolOfPath(path) }) => plane === 'key' && protocol === 'openai')
     .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
 }
 
 function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Operation {
-  const { json, rawBody = EMPTY, request, isSecure } = call
+  const { json, rawBody = EMPTY, request, isSecure, params } = call
   const session = request.headers['x-session-id']
   const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
   const contentType = request.headers['content-type'] ?? ''
@@ -60,6 +62,11 @@ function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<P
     jsonMember: (name) => call.jsonMember(name),
     contentType,
     form,
+    params,
+    get query() {
+      return call.query
+    },
+    headers: request.headers,
     sessionId,
     publicUrl: publicUrlOf(publicUrl, { request, isSecure }),
   })

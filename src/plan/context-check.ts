@@ -58,12 +58,13 @@ function inputTokensExceeded(
   const message = `This model's maximum context length is ${context} tokens. Model ${id}: your input is ${input} tokens, the maximum allowed input is ${maxInput} tokens. Please reduce the length of the messages.`
   return new ApiError('input_tokens_exceeded', message, {
     metadata: { context_length: context, input_tokens: input, max_input_tokens: maxInput, ...place },
+    context: { input, output: 0, limit: maxInput },
   })
 }
 
 function tokenLimitExceeded({ id }: Model, context: number, input: number, output: number): ApiError {
   const message = `Total token limit per request exceeded for model ${id}: input ${input} + max_tokens ${output} = ${input + output} tokens, the limit is ${context}. Reduce the length of the messages or lower max_tokens.`
-  return new ApiError('token_limit_exceeded', message)
+  return new ApiError('token_limit_exceeded', message, { context: { input, output, limit: context } })
 }
 
 /**

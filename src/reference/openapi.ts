@@ -1,7 +1,9 @@
-import { ErrorBody } from '../cabinet/session-contract.ts'
-import { ERRORS, errorTypeOf } from '../errors.ts'
+import { statusOf } from '../client-protocol.ts'
+import { errorTypeOf } from '../errors.ts'
+import { pathTemplate } from '../http/router.ts'
 import type { Fields, JsonSchema, ObjectSchema } from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
+import { documentedProtocol, ERROR_BODIES } from './error-bodies.ts'
 import { errorsOf, nameOf, wireRouteOf, type ServedRoute } from './route-table.ts'
 import { SCHEMA_NAMES } from './schema-names.ts'
 
@@ -60,7 +62,7 @@ export function openApiDocument(routes: readonly ServedRoute[], version: string)
   for (const route of routes) {
     const row = wireRouteOf(route)
     if (row === undefined) continue
-    const path = route.path.replaceAll(/[:*](\w+)/g, '{$1}')
+    const path = pathTemplate(route.path)
     const operations = (paths[path] ??= {})
     operations[route.method.toLowerCase()] = operationOf(route, row)
   }
@@ -118,7 +120,7 @@ function tagOf({ path, plane }: ServedRoute): Tag {
   if (plane === 'playground') return 'playground'
   if (path.startsWith('/admin/')) return 'admin'
   if (path.startsWith('/cabinet/')) return 'cabinet'
-  return path.startsWith('/v1/') ? 'api' : 'service'
+  return /^\/v(?:1|1beta|1alpha|2)\//.test(path) ? 'api' : 'service'
 }
 
 function securityOf({ plane }: ServedRoute): Operation['security'] {
@@ -137,7 +139,7 @@ function securityOf({ plane }: ServedRoute): Operation['security'] {
 }
 
 function parametersOf({ path, plane }: ServedRoute, { query, example }: WireRoute): readonly Parameter[] {
-  const inPath = [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']): Parameter => {
+  const inPath = [...path.matchAll(/(?<=\/)[:*](\w+)/g)].map(([, name = '']): Parameter => {
     const value = example?.path?.[name]
     return {
       name,
@@ -180,7 +182,8 @@ function successes({ answer, status = 200, alsoStatus, summary }: WireRoute): Re
 }
 
 function failures(route: ServedRoute, row: WireRoute): Readonly<Record<string, Answer>> {
-  const byStatus = Map.groupBy(errorsOf(route, row), (name) => ERRORS[name].status)
+  const protocol = documentedProtocol(route)
+  const byStatus = Map.groupBy(errorsOf(route, row), (name) => statusOf(name, protocol))
   return Object.fromEntries(
     [...byStatus].map(([status, names]) => {
       const types = names.map(errorTypeOf)
@@ -188,7 +191,7 @@ function failures(route: ServedRoute, row: WireRoute): Readonly<Record<string, A
         status,
         {
           description: types.join(', '),
-          content: { [JSON_TYPE]: { schema: referred(ErrorBody) } },
+          content: { [JSON_TYPE]: { schema: referred(ERROR_BODIES[protocol]) } },
           'x-error-types': types,
         },
       ]

@@ -1,7 +1,7 @@
 import { ADMIN_ROUTES } from '../admin/contract.ts'
 import { CABINET_ROUTES } from '../cabinet/contract.ts'
 import type { ErrorName } from '../errors.ts'
-import type { RoutePlane } from '../http/edge.ts'
+import type { Route, RoutePlane } from '../http/edge.ts'
 import type { WireRoute } from '../wire-route.ts'
 import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from './public-routes.ts'
 
@@ -12,6 +12,7 @@ export interface ServedRoute {
   readonly plane: RoutePlane
   readonly body: 'none' | 'json' | 'json-or-multipart'
   readonly priority?: 'low' | 'paid'
+  readonly protocol?: Route<unknown>['protocol']
 }
 
 /** Pages of the site and their files: people read them, no program calls them. */

@@ -23,6 +23,7 @@ import * as speech from '../kinds/speech/schema.ts'
 import * as transcription from '../kinds/transcription/schema.ts'
 import * as video from '../kinds/video/schema.ts'
 import type { JsonSchema } from '../schema.ts'
+import * as errors from './error-bodies.ts'
 
 const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Record<string, unknown>>[]])[] = [
   [
@@ -30,6 +31,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
     [
       endpoints,
       endpointLog,
+      errors,
       fields,
       chat,
       completions,

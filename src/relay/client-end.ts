@@ -34,12 +34,14 @@ const OVER: State = { at: 'over' }
 export class ClientEnd {
   readonly #buffer: EventBuffer | null
   readonly #clock: Clock
+  readonly #keepAlive: Buffer
   #state: State = NOT_STARTED
   #lastSentMs: number
 
-  constructor(buffer: EventBuffer | null, clock: Clock) {
+  constructor(buffer: EventBuffer | null, clock: Clock, keepAlive: Buffer = KEEP_ALIVE) {
     this.#buffer = buffer
     this.#clock = clock
+    this.#keepAlive = keepAlive
     this.#lastSentMs = clock.monotonic()
   }
 
@@ -91,12 +93,12 @@ export class ClientEnd {
     return stream === null || stream.write(numbered)
   }
 
-  /** Sends the keep-alive comment after ten seconds without an event. */
+  /** Sends the keep-alive after ten seconds without an event. */
   keepAlive(nowMs: number): void {
     if (this.isGone || nowMs - this.#lastSentMs < SILENCE_MS) return
     const stream = this.#open()
     this.#lastSentMs = nowMs
-    stream?.write(KEEP_ALIVE)
+    stream?.write(this.#keepAlive)
   }
 
   /** The last bytes of a complete answer. */

@@ -58,7 +58,7 @@ export class Generation {
     this.input = input
     this.#tries = new AttemptQueue(ports, input.plan.candidates)
     this.#place = new ProviderPlace(ports.slots)
-    this.#client = new ClientEnd(input.buffer, ports.clock)
+    this.#client = new ClientEnd(input.buffer, ports.clock, input.operation.keepAlive)
   }
 
   /** Resolves once, after the hold has ended; never rejects. */
@@ -73,6 +73,11 @@ export class Generation {
   /** By its owner. */
   get cancelled(): boolean {
     return this.#cancelled
+  }
+
+  /** Parts of the request that the newest attempt does without. */
+  get dropped(): readonly string[] {
+    return this.#asked?.attempt.dropped ?? []
   }
 
   /** Its end is not decided yet. */
@@ -244,10 +249,7 @@ export class Generation {
     this.#insure(lost)
     if (this.#draining && lost === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro
     const next = this.#draining ? null : this.#tries.next(attempt)
-    if (next === null) {
-      void this.#finishFree(errorOfAttempts(this.#tries.failed), emptyUsage(asked, failure))
-      return
-    }
+    if (next === null) return void this.#finishFree(errorOfAttempts(this.#tries.failed), emptyUsage(asked, failure))
     // A provider that has just failed is given a moment (guarantees.md 5); another one, or its next key, is asked at
     // once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()

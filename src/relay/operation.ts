@@ -19,8 +19,10 @@ export interface Operation {
   readonly type: GenerationRecord['type']
   /** `events` = an event stream; `bytes` = a body sent as it arrives; `whole` = one body at the end. */
   readonly delivery: 'whole' | 'events' | 'bytes'
-  /** Media type of a `bytes` body; null for the other two. */
+  /** Media type of a `bytes` body, or of a stream that is no event stream and cannot be resumed; else null. */
   readonly contentType: string | null
+  /** What a silent stream sends; absent = a comment of an event stream. */
+  readonly keepAlive?: Buffer
   readonly sessionId: string | null
   /** Its output is computed (an omitted max_tokens): a refused hold is planned again within what there is. */
   readonly fitsFunds: boolean
@@ -86,6 +88,8 @@ export interface Attempt {
   /** The bytes that it has brought hold something of the answer itself. */
   readonly says: boolean
   readonly call: RunningCall
+  /** Parts of the request that its provider was not sent, by their names; absent = none. */
+  readonly dropped?: readonly string[]
   /** It ended, and with nothing that anyone would pay for (guarantees.md rule 4). */
   isEmpty(): boolean
   /** What must be done before the answer may be charged, as storing its files; answers why it cannot be. */

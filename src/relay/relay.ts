@@ -102,7 +102,8 @@ export class Relay {
     try {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const plan = await this.#hold(call, generationId)
-      const isResumable = call.operation.delivery === 'events' && call.requestIdGiven
+      const { delivery, contentType } = call.operation
+      const isResumable = delivery === 'events' && contentType === null && call.requestIdGiven
       const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
       const generation = new Generation(this.#ports, { ...call, generationId, plan, buffer })
       this.#track(generation)

@@ -64,7 +64,7 @@ function examplesOf(section: Section): readonly Example[] {
 function routesBelow(path: string): readonly string[] {
   return server.app.routes
     .filter((route) => route.path.startsWith(path))
-    .map((route) => `${route.method} ${route.path.replaceAll(/[:*](\w+)/g, '{$1}')}`)
+    .map((route) => `${route.method} ${route.path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')}`)
     .toSorted()
 }
 

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { Errors } from 'typebox/schema'
 import { ADMIN_ROUTES } from '../../src/admin/contract.ts'
 import { CABINET_ROUTES } from '../../src/cabinet/contract.ts'
-import { ErrorBody } from '../../src/cabinet/session-contract.ts'
+import { statusOf } from '../../src/client-protocol.ts'
 import { errorTypeOf } from '../../src/errors.ts'
 import type { RoutePlane } from '../../src/http/edge.ts'
 import { Router } from '../../src/http/router.ts'
+import { documentedProtocol, ERROR_BODIES } from '../../src/reference/error-bodies.ts'
 import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from '../../src/reference/public-routes.ts'
 import { errorsOf, wireRouteOf, type ServedRoute } from '../../src/reference/route-table.ts'
 import type { JsonSchema } from '../../src/schema.ts'
@@ -27,7 +28,9 @@ const ROUTER = new Router<ServedRoute>(
       path,
       plane: planeOf(method, path, row),
       body: row.body === undefined ? 'none' : 'json',
-      ...(method === 'POST' && path.startsWith('/v1/') && row.body !== undefined ? { priority: 'paid' } : {}),
+      ...(method === 'POST' && /^\/v(?:1|1beta|1alpha|2)\//.test(path) && row.body !== undefined
+        ? { priority: 'paid' }
+        : {}),
     }
     const playground = path.replace(/^\/v1\//, '/cabinet/v1/playground/')
     return route.plane === 'key' ? [route, { ...route, path: playground, plane: 'playground' }] : [route]
@@ -36,7 +39,7 @@ const ROUTER = new Router<ServedRoute>(
 
 function planeOf(method: string, path: string, { open }: WireRoute): RoutePlane {
   if (open === true) return 'open'
-  if (path.startsWith('/v1/')) return 'key'
+  if (/^\/v(?:1|1beta|1alpha|2)\//.test(path)) return 'key'
   if (path.startsWith('/admin/')) return 'admin'
   return path.startsWith('/cabinet/') && !(OPEN.test(path) && method !== 'DELETE') ? 'session' : 'open'
 }
@@ -71,6 +74,10 @@ export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] 
     : errors.map(({ instancePath, message }) => `${instancePath === '' ? '/' : instancePath} ${message}`)
 }
 
+function isAnthropicError(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'type' in body && body.type === 'error'
+}
+
 const strict = new Map<JsonSchema, JsonSchema>()
 
 function strictly(schema: JsonSchema): JsonSchema {
@@ -94,7 +101,14 @@ export function checkAnswer(method: string, target: string, status: number, cont
   lookedAt.set(what, times)
   if (times > LOOKED_AT_MAX) return
   if (status >= 400) {
-    assert.deepEqual(faultsOf(ErrorBody, body), [], what)
+    // One that several protocols share answers in that of its request.
+    const protocol = isAnthropicError(body) ? 'anthropic' : documentedProtocol(found.route)
+    assert.deepEqual(faultsOf(ERROR_BODIES[protocol], body), [], what)
+    if (protocol !== 'openai') {
+      const statuses = errorsOf(found.route, row).map((name) => statusOf(name, protocol))
+      assert.ok(statuses.includes(status), `${what}, which is no status of its errors`)
+      return
+    }
     const { error_type: type } = (body as { error: { metadata: { error_type: string } } }).error.metadata
     const types = errorsOf(found.route, row).map(errorTypeOf)
     assert.ok(

@@ -36,6 +36,8 @@ export class AnswerEnd {
       case 'origin':
         this.#upstreamId = event.upstreamId
         return
+      case 'wire':
+        return
       case 'spliced':
         this.#hasContent = this.#choice(0).said = true
         return

@@ -27,6 +27,12 @@ export type AnswerEvent =
   /** Lists are appended to, `audio` is merged: its texts are appended, other members replaced. */
   | { readonly type: 'extra'; readonly choice: number; readonly field: ExtraField; readonly value: unknown }
   | ItemEvent
+  /**
+   * What a provider of the client's own protocol sent, for the writer of that protocol; other formats leave it out. It
+   * repeats the events beside it. Bytes go out as they are; an object, which is a last event or a whole answer, waits
+   * for the charge.
+   */
+  | { readonly type: 'wire'; readonly sent: Buffer | Readonly<Record<string, unknown>> }
   /** Client chunks of a chat stream, ready as they are (the fast path); only where the call carried a `splice`. */
   | {
       readonly type: 'spliced'
@@ -95,6 +101,7 @@ export function eventText(event: AnswerEvent): string {
     case 'finish':
     case 'usage':
     case 'origin':
+    case 'wire':
       return ''
   }
 }
@@ -130,6 +137,7 @@ function isReasoning(event: AnswerEvent): boolean {
     case 'finish':
     case 'usage':
     case 'origin':
+    case 'wire':
       return false
   }
 }

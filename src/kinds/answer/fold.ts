@@ -27,7 +27,7 @@ export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
     if (event.type === 'origin') systemFingerprint = event.systemFingerprint
     else if (event.type === 'spliced')
       addText(choiceAt(choices, 0), event.field === 'content' ? 'text' : 'reasoning', event.text)
-    else if (event.type !== 'usage') addToChoice(choiceAt(choices, event.choice), event)
+    else if (event.type !== 'usage' && event.type !== 'wire') addToChoice(choiceAt(choices, event.choice), event)
   }
   const { finishes, usage, upstreamId, hasContent } = end.result()
   return {
@@ -51,7 +51,10 @@ function choiceAt(choices: Map<number, Choice>, index: number): Choice {
   return choice
 }
 
-function addToChoice(choice: Choice, event: Exclude<AnswerEvent, { type: 'origin' | 'spliced' | 'usage' }>): void {
+function addToChoice(
+  choice: Choice,
+  event: Exclude<AnswerEvent, { type: 'origin' | 'spliced' | 'usage' | 'wire' }>,
+): void {
   switch (event.type) {
     case 'text':
     case 'reasoning':

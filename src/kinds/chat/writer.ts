@@ -75,6 +75,7 @@ export class ChatWriter implements AnswerWriter {
       case 'finish':
         return this.#open(event.choice, out)
       case 'item':
+      case 'wire':
       case 'usage':
       case 'origin':
     }

@@ -65,6 +65,7 @@ export class ResponseOutput {
         throw new Error('Nothing is spliced into a Responses answer.')
       case 'finish':
       case 'usage':
+      case 'wire':
       case 'origin':
     }
   }

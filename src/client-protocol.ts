@@ -1,0 +1,95 @@
+import type { ApiError, ErrorName } from './errors.ts'
+import { ERRORS } from './errors.ts'
+
+/** The protocol that a client of a route speaks: it decides how an answer and an error are written. */
+export type ClientProtocol = 'openai' | 'anthropic' | 'gemini' | 'cohere'
+
+/** Of a path without a route, or whose route names no protocol. */
+export function protocolOfPath(path: string): ClientProtocol {
+  if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'anthropic'
+  if (path.startsWith('/v1beta/') || path.startsWith('/v1alpha/')) return 'gemini'
+  return path.startsWith('/v2/') ? 'cohere' : 'openai'
+}
+
+/**
+ * The status of an error. Other protocols than OpenAI's tell a model that is not there by 404, which their clients
+ * read.
+ */
+export function statusOf(name: ErrorName, protocol: ClientProtocol): number {
+  return name === 'model_not_found' && protocol !== 'openai' ? 404 : ERRORS[name].status
+}
+
+/** The JSON body of an error in the shape of a protocol (clients.md D-14.6). */
+export function errorBody(error: ApiError, protocol: ClientProtocol, requestId: string): Record<string, unknown> {
+  switch (protocol) {
+    case 'openai':
+      return error.body()
+    case 'anthropic':
+      return anthropicBody(error, requestId)
+    case 'gemini':
+      return { error: geminiError(error) }
+    case 'cohere':
+      return { message: error.message }
+  }
+}
+
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+}
+
+function anthropicBody(error: ApiError, requestId: string): Record<string, unknown> {
+  const status = statusOf(error.errorName, 'anthropic')
+  const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  return { type: 'error', error: { type, message: anthropicMessage(error) }, request_id: requestId }
+}
+
+/** Words that Claude Code acts on: it shortens the conversation, or asks for a shorter answer. */
+const ANTHROPIC_CONTEXT =
+  /prompt is too long: \d+ tokens > \d+ maximum|input length and `max_tokens` exceed context limit: \d+ \+ \d+ > \d+/
+/** Figures of a context in the words of any provider. */
+const FIGURE = /\d{1,3}(?:,\d{3})+|\d{4,9}/g
+
+function anthropicMessage({ errorName, message, details: { context } }: ApiError): string {
+  if (errorName === 'token_limit_exceeded' && context !== undefined)
+    return `input length and \`max_tokens\` exceed context limit: ${context.input} + ${context.output} > ${context.limit}, decrease input length or \`max_tokens\` and try again`
+  if (errorName !== 'input_tokens_exceeded') return message
+  if (context !== undefined) return `prompt is too long: ${context.input} tokens > ${context.limit} maximum`
+  if (ANTHROPIC_CONTEXT.test(message)) return message
+  const figures = (message.match(FIGURE) ?? []).map((figure) => Number(figure.replaceAll(',', '')))
+  const input = Math.max(...figures)
+  const limit = Math.min(...figures)
+  return figures.length > 1 && input > limit
+    ? `prompt is too long: ${input} tokens > ${limit} maximum`
+    : `prompt is too long: ${message}`
+}
+
+const GEMINI_STATUSES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  402: 'FAILED_PRECONDITION',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  416: 'OUT_OF_RANGE',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+}
+
+/** What Gemini's clients read of an error. */
+function geminiError({ errorName, message, details }: ApiError): Record<string, unknown> {
+  const code = statusOf(errorName, 'gemini')
+  const { retryAfterSeconds } = details
+  const retry =
+    retryAfterSeconds === undefined
+      ? []
+      : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterSeconds}s` }]
+  const status = GEMINI_STATUSES[code] ?? (code < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL')
+  return { code, message, status, details: retry }
+}

@@ -1,0 +1,32 @@
+import { ErrorBody } from '../cabinet/session-contract.ts'
+import { protocolOfPath, type ClientProtocol } from '../client-protocol.ts'
+import { anything, list, object, only, text, whole, type JsonSchema } from '../schema.ts'
+import type { ServedRoute } from './route-table.ts'
+
+export const AnthropicError = object({
+  type: only('error'),
+  error: object({ type: text('Such as `rate_limit_error`.'), message: text() }),
+  request_id: text('As in `X-Request-Id` and `request-id`.'),
+})
+export const GeminiError = object({
+  error: object({
+    code: whole('The HTTP status.'),
+    message: text(),
+    status: text('Such as `RESOURCE_EXHAUSTED`.'),
+    details: list(anything('`RetryInfo`, where it is worth asking again.')),
+  }),
+})
+export const CohereError = object({ message: text() })
+
+/** The body of an error, by the protocol of its route. */
+export const ERROR_BODIES: Readonly<Record<ClientProtocol, JsonSchema>> = {
+  openai: ErrorBody,
+  anthropic: AnthropicError,
+  gemini: GeminiError,
+  cohere: CohereError,
+}
+
+/** A route that several protocols share is told in OpenAI's. */
+export function documentedProtocol({ path, protocol = protocolOfPath(path) }: ServedRoute): ClientProtocol {
+  return typeof protocol === 'string' ? protocol : 'openai'
+}
