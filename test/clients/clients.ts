@@ -1,0 +1,221 @@
+import { join } from 'node:path'
+import type { Answered } from './model-protocols.ts'
+import { CLIENTS, type ClientHome, type Ran, type Target } from './client-run.ts'
+
+/** What the model writes into the folder of a client, by a tool of that client. */
+export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
+
+/** A real client: how a user sets it up, and how it is asked. */
+export interface Client {
+  readonly name: string
+  /** Models of the scripted provider that it is tried with: of its own protocol, and of another. */
+  readonly models: readonly string[]
+  /** Writes its settings, as `docs/clients` says. */
+  setUp(home: ClientHome, target: Target): void
+  /** One turn; `turn` 0 begins a conversation. */
+  ask(home: ClientHome, target: Target, text: string, turn: number): Promise<Ran>
+  /** The call of its tool that writes `EDITED`, of those that it offers. */
+  edit(tools: readonly string[], work: string): Answered
+}
+
+const qwen: Client = {
+  name: 'Qwen Code',
+  models: ['acme/chat', 'acme/messages'],
+  setUp: () => undefined,
+  ask: (home, { url, key, model }, text, turn) =>
+    home.run('qwen', ['--yolo', ...(turn > 0 ? ['--continue'] : []), '-p', text], {
+      OPENAI_API_KEY: key,
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_MODEL: model,
+      QWEN_TELEMETRY_ENABLED: 'false',
+    }),
+  edit: (_tools, work) => ({
+    tool: 'write_file',
+    arguments: { file_path: join(work, EDITED.file), content: EDITED.text },
+  }),
+}
+
+const opencode: Client = {
+  name: 'OpenCode',
+  models: ['acme/chat', 'acme/gemini'],
+  setUp: (home, { url, key, model }) => {
+    home.file(
+      'work/opencode.json',
+      JSON.stringify({
+        $schema: 'https://opencode.ai/config.json',
+        share: 'disabled',
+        autoupdate: false,
+        provider: {
+          tollgate: {
+            npm: '@ai-sdk/openai-compatible',
+            name: 'Tollgate',
+            options: { baseURL: `${url}/v1`, apiKey: key },
+            models: { [model]: { name: model, limit: { context: 200_000, output: 8_000 } } },
+          },
+        },
+      }),
+    )
+  },
+  ask: (home, { model }, text, turn) =>
+    home.run('opencode', ['run', '-m', `tollgate/${model}`, ...(turn > 0 ? ['--continue'] : []), text], {
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_PERMISSION: '{"edit":"allow","bash":"allow"}',
+    }),
+  edit: (_tools, work) => ({ tool: 'write', arguments: { filePath: join(work, EDITED.file), content: EDITED.text } }),
+}
+
+const llm: Client = {
+  name: 'llm',
+  models: ['acme/chat', 'acme/messages'],
+  setUp: (home, { url, model }) => {
+    home.file(
+      'llm/extra-openai-models.yaml',
+      `- model_id: tollgate\n  model_name: ${model}\n  api_base: ${url}/v1\n  api_key_name: tollgate\n  supports_tools: true\n`,
+    )
+  },
+  ask: (home, { key }, text, turn) =>
+    home.run('llm', ['-m', 'tollgate', '--key', key, '--functions', WRITE_FILE, ...(turn > 0 ? ['-c'] : []), text], {
+      LLM_USER_PATH: join(home.home, 'llm'),
+    }),
+  edit: (_tools, work) => ({ tool: 'write_file', arguments: { path: join(work, EDITED.file), content: EDITED.text } }),
+}
+const WRITE_FILE = `def write_file(path: str, content: str) -> str:
+    "Writes a file."
+    open(path, "w").write(content)
+    return "written"
+`
+
+const codex: Client = {
+  name: 'Codex',
+  models: ['acme/responses', 'acme/chat', 'acme/messages'],
+  setUp: (home, { url, model }) => {
+    home.file(
+      '.codex/config.toml',
+      `model = "${model}"
+model_provider = "tollgate"
+[model_providers.tollgate]
+name = "Tollgate"
+base_url = "${url}/v1"
+env_key = "TOLLGATE_API_KEY"
+wire_api = "responses"
+[analytics]
+enabled = false
+`,
+    )
+  },
+  ask: (home, { key }, text, turn) =>
+    home.run(
+      'codex',
+      [
+        'exec',
+        ...(turn > 0 ? ['resume', '--last'] : []),
+        '--skip-git-repo-check',
+        '--dangerously-bypass-approvals-and-sandbox',
+        text,
+      ],
+      { TOLLGATE_API_KEY: key },
+    ),
+  edit: (tools, work) => {
+    const file = join(work, EDITED.file)
+    return tools.includes('exec_command')
+      ? { tool: 'exec_command', arguments: { cmd: `printf '%s' '${EDITED.text}' > ${file}` } }
+      : { tool: 'shell', arguments: { command: ['bash', '-lc', `printf '%s' '${EDITED.text}' > ${file}`] } }
+  },
+}
+
+const claude: Client = {
+  name: 'Claude Code',
+  models: ['acme/messages', 'acme/chat', 'acme/gemini'],
+  setUp: () => undefined,
+  ask: (home, { url, key, model }, text, turn) =>
+    home.run(
+      'claude',
+      [
+        '-p',
+        '--model',
+        model,
+        '--permission-mode',
+        'acceptEdits',
+        '--allowedTools',
+        'Write',
+        ...(turn > 0 ? ['--continue'] : []),
+        '--',
+        text,
+      ],
+      {
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_AUTH_TOKEN: key,
+        DISABLE_TELEMETRY: '1',
+        DISABLE_ERROR_REPORTING: '1',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      },
+    ),
+  edit: (_tools, work) => ({ tool: 'Write', arguments: { file_path: join(work, EDITED.file), content: EDITED.text } }),
+}
+
+const geminiCli: Client = {
+  name: 'Gemini CLI',
+  models: ['acme/gemini', 'acme/chat'],
+  setUp: (home) => {
+    home.file(
+      '.gemini/settings.json',
+      JSON.stringify({
+        security: { auth: { selectedType: 'gemini-api-key' } },
+        privacy: { usageStatisticsEnabled: false },
+        general: { disableAutoUpdate: true },
+      }),
+    )
+  },
+  ask: (home, { url, key, model }, text, turn) =>
+    home.run(
+      'gemini',
+      ['-m', model, '--yolo', '--skip-trust', ...(turn > 0 ? ['--resume', 'latest'] : []), '-p', text],
+      {
+        GEMINI_API_KEY: key,
+        GOOGLE_GEMINI_BASE_URL: url,
+      },
+    ),
+  edit: (_tools, work) => ({
+    tool: 'write_file',
+    arguments: { file_path: join(work, EDITED.file), content: EDITED.text },
+  }),
+}
+
+/** A library, driven by a script that holds the whole conversation. */
+export interface Library {
+  readonly name: string
+  readonly models: readonly string[]
+  run(home: ClientHome, target: Target): Promise<Ran>
+}
+
+const PYTHON = join(CLIENTS, 'python/bin/python')
+
+function pythonLibrary(name: string, models: readonly string[]): Library {
+  return {
+    name: `${name} (Python)`,
+    models,
+    run: (home, { url, key, model }) =>
+      home.run(PYTHON, [join(import.meta.dirname, 'library_turns.py')], {
+        LIBRARY: name,
+        URL: url,
+        KEY: key,
+        MODEL: model,
+        WORK: home.work,
+        DO_NOT_TRACK: '1',
+        LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+      }),
+  }
+}
+
+export const LIBRARIES: readonly Library[] = [
+  pythonLibrary('litellm openai', ['acme/chat', 'acme/messages']),
+  pythonLibrary('litellm anthropic', ['acme/messages', 'acme/chat']),
+  pythonLibrary('langchain openai', ['acme/chat', 'acme/gemini']),
+  pythonLibrary('langchain anthropic', ['acme/messages', 'acme/responses']),
+  pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
+  pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
+  pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
+]
+
+export const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, geminiCli, opencode, qwen, llm]

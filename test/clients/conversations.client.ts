@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { auditClean } from '../harness/audit.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { ClientHome, type Target } from './client-run.ts'
+import { COMMAND_LINE_CLIENTS, EDITED, LIBRARIES, type Client, type Library } from './clients.ts'
+import type { Answered, Asked } from './model-protocols.ts'
+import { catalogOf, COST_MICRO, spentMicro } from './money.ts'
+import { ScriptedModel } from './scripted-model.ts'
+
+const TURNS = [
+  { text: 'This is turn-one: say hello.', said: 'The first answer.' },
+  { text: 'This is turn-two: write the file.', said: 'The file is there.' },
+  { text: 'This is turn-three: say goodbye.', said: 'The third answer.' },
+] as const
+
+let model: ScriptedModel
+let tollgate: Tollgate
+before(async () => {
+  model = await ScriptedModel.start()
+  tollgate = await startTollgate({ catalog: catalogOf(model.url) })
+})
+after(async () => {
+  await tollgate.stop()
+  await model.close()
+})
+
+for (const client of COMMAND_LINE_CLIENTS) {
+  if (process.env['CLIENT'] !== undefined && !client.name.toLowerCase().includes(process.env['CLIENT'])) continue
+  describe(client.name, () => {
+    for (const name of client.models)
+      test(`three turns with ${name}, an edit of a file among them, each charged to the micro-ruble`, () =>
+        conversation(client, name))
+  })
+}
+
+for (const library of LIBRARIES) {
+  if (process.env['CLIENT'] !== undefined && !library.name.toLowerCase().includes(process.env['CLIENT'])) continue
+  describe(library.name, () => {
+    for (const name of library.models)
+      test(`three turns with ${name}, a tool among them, each charged to the micro-ruble`, () =>
+        wholeConversation(library, name))
+  })
+}
+
+async function wholeConversation(library: Library, name: string): Promise<void> {
+  const { id, key } = await tollgate.createAccount()
+  const home = new ClientHome()
+  try {
+    model.script = (asked) =>
+      answerTo(asked, () => ({ tool: 'write_file', arguments: { path: EDITED.file, content: EDITED.text } }))
+    const answersBefore = model.answers
+    const ran = await library.run(home, { url: tollgate.url, key, model: name })
+    assert.equal(ran.code, 0, ran.output.slice(-4_000))
+    for (const { said } of TURNS) assert.ok(ran.output.includes(said), ran.output.slice(-4_000))
+    assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8'), EDITED.text)
+    assert.equal(model.answers - answersBefore, TURNS.length + 1)
+    assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(TURNS.length + 1))
+    await auditClean(tollgate)
+  } finally {
+    home.remove()
+  }
+}
+
+async function conversation(client: Client, name: string): Promise<void> {
+  const { id, key } = await tollgate.createAccount()
+  const target: Target = { url: tollgate.url, key, model: name }
+  const home = new ClientHome()
+  try {
+    client.setUp(home, target)
+    model.script = (asked) => answerTo(asked, (tools) => client.edit(tools, home.work))
+    const answersBefore = model.answers
+    for (const [turn, { text, said }] of TURNS.entries()) {
+      const ran = await client.ask(home, target, text, turn)
+      assert.ok(
+        ran.output.includes(said),
+        `turn ${turn + 1} of ${client.name}: exit ${ran.code}\n${ran.output.slice(-4_000)}`,
+      )
+    }
+    assert.ok(existsSync(join(home.work, EDITED.file)), 'the tool was not run')
+    assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
+    assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(model.answers - answersBefore))
+    await auditClean(tollgate)
+  } finally {
+    home.remove()
+  }
+}
+
+/** By the last text of the user: what came after it decides whether the tool has run. */
+function answerTo({ said, tools }: Asked, edit: (tools: readonly string[]) => Answered): Answered {
+  const last = said.findLastIndex(({ by, text }) => by === 'user' && /turn-(?:one|two|three)/.test(text))
+  const turn = ['turn-one', 'turn-two', 'turn-three'].findIndex((word) => said[last]?.text.includes(word))
+  const [first, second, third] = TURNS
+  if (turn === 1) {
+    const ran = said.slice(last + 1).some(({ by }) => by === 'tool')
+    return ran || tools.length === 0 ? { text: second.said } : edit(tools)
+  }
+  return { text: turn === 0 ? first.said : turn === 2 ? third.said : 'A title' }
+}

@@ -1,0 +1,38 @@
+import type { ApiClient } from '../harness/api-client.ts'
+import { REPORTED } from './model-protocols.ts'
+
+/** RUB per million tokens, which is micro-rubles per token. */
+const PRICE = { prompt: 100, cached: 10, completion: 1_000 } as const
+
+/** Of one answer of the scripted model, computed by hand from what it reports. */
+export const COST_MICRO = BigInt(
+  (REPORTED.input - REPORTED.cached) * PRICE.prompt +
+    REPORTED.cached * PRICE.cached +
+    REPORTED.output * PRICE.completion,
+)
+
+/** A model of each protocol, all of one scripted provider. */
+export function catalogOf(url: string): string {
+  const price = `price: { currency: RUB, prompt: ${PRICE.prompt}, completion: ${PRICE.completion}, input_cache_read: ${PRICE.cached} }`
+  const model = (id: string, provider: string, more = ''): string => `
+  - id: ${id}
+    type: chat
+    context_length: 200000
+    max_completion_tokens: 8000
+    input_modalities: [text, image]
+    endpoints: [{ provider: ${provider}, model: scripted, ${price}${more} }]`
+  return `
+markup: 1
+providers:
+  openai-like: { name: OpenAI-like, adapter: openai, base_url: ${url}/v1, api_key: k }
+  anthropic-like: { name: Anthropic-like, adapter: anthropic, base_url: ${url}/v1, api_key: k }
+  gemini-like: { name: Gemini-like, adapter: gemini, base_url: ${url}/v1beta, api_key: k }
+models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}
+`
+}
+
+/** What an account has paid, micro-rubles. */
+export async function spentMicro(tollgate: ApiClient, accountId: string): Promise<bigint> {
+  const account = await tollgate.admin('GET', `/admin/v1/accounts/${accountId}`)
+  return BigInt(Math.round((100 - Number(account.body.balance)) * 1e6))
+}
