@@ -14,12 +14,15 @@ export interface Client {
   setUp(home: ClientHome, target: Target): void
   /** One turn; `turn` 0 begins a conversation. */
   ask(home: ClientHome, target: Target, text: string, turn: number): Promise<Ran>
+  /** What it tells its user of a model that is not there, and of a prompt that no context holds. */
+  readonly tells: { readonly unknown: RegExp; readonly tooLong: RegExp }
   /** The call of its tool that writes `EDITED`, of those that it offers. */
   edit(tools: readonly string[], work: string): Answered
 }
 
 const qwen: Client = {
   name: 'Qwen Code',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/messages'],
   setUp: () => undefined,
   ask: (home, { url, key, model }, text, turn) =>
@@ -37,6 +40,7 @@ const qwen: Client = {
 
 const opencode: Client = {
   name: 'OpenCode',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/gemini'],
   setUp: (home, { url, key, model }) => {
     home.file(
@@ -67,6 +71,7 @@ const opencode: Client = {
 
 const llm: Client = {
   name: 'llm',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/messages'],
   setUp: (home, { url, model }) => {
     home.file(
@@ -88,6 +93,7 @@ const WRITE_FILE = `def write_file(path: str, content: str) -> str:
 
 const codex: Client = {
   name: 'Codex',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/responses', 'acme/chat', 'acme/messages'],
   setUp: (home, { url, model }) => {
     home.file(
@@ -126,6 +132,7 @@ enabled = false
 
 const claude: Client = {
   name: 'Claude Code',
+  tells: { unknown: /issue with the selected model \(acme\/none\)/, tooLong: /prompt is too long/i },
   models: ['acme/messages', 'acme/chat', 'acme/gemini'],
   setUp: () => undefined,
   ask: (home, { url, key, model }, text, turn) =>
@@ -156,6 +163,7 @@ const claude: Client = {
 
 const geminiCli: Client = {
   name: 'Gemini CLI',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/gemini', 'acme/chat'],
   setUp: (home) => {
     home.file(
@@ -208,7 +216,7 @@ function pythonLibrary(name: string, models: readonly string[]): Library {
   }
 }
 
-export const LIBRARIES: readonly Library[] = [
+const LIBRARIES: readonly Library[] = [
   pythonLibrary('litellm openai', ['acme/chat', 'acme/messages']),
   pythonLibrary('litellm anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('langchain openai', ['acme/chat', 'acme/gemini']),
@@ -218,4 +226,17 @@ export const LIBRARIES: readonly Library[] = [
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
 ]
 
-export const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, geminiCli, opencode, qwen, llm]
+const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, geminiCli, opencode, qwen, llm]
+
+/** Those whose name has what the runner was told, all without. */
+export function commandLineClients(): readonly Client[] {
+  return COMMAND_LINE_CLIENTS.filter(isChosen)
+}
+
+export function libraries(): readonly Library[] {
+  return LIBRARIES.filter(isChosen)
+}
+
+function isChosen({ name }: { readonly name: string }): boolean {
+  return name.toLowerCase().includes(process.env['CLIENT'] ?? '')
+}

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { auditClean } from '../harness/audit.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { ClientHome, type Target } from './client-run.ts'
-import { COMMAND_LINE_CLIENTS, EDITED, LIBRARIES, type Client, type Library } from './clients.ts'
+import { commandLineClients, EDITED, libraries, type Client, type Library } from './clients.ts'
 import type { Answered, Asked } from './model-protocols.ts'
 import { catalogOf, COST_MICRO, spentMicro } from './money.ts'
 import { ScriptedModel } from './scripted-model.ts'
@@ -27,8 +27,7 @@ after(async () => {
   await model.close()
 })
 
-for (const client of COMMAND_LINE_CLIENTS) {
-  if (process.env['CLIENT'] !== undefined && !client.name.toLowerCase().includes(process.env['CLIENT'])) continue
+for (const client of commandLineClients()) {
   describe(client.name, () => {
     for (const name of client.models)
       test(`three turns with ${name}, an edit of a file among them, each charged to the micro-ruble`, () =>
@@ -36,8 +35,7 @@ for (const client of COMMAND_LINE_CLIENTS) {
   })
 }
 
-for (const library of LIBRARIES) {
-  if (process.env['CLIENT'] !== undefined && !library.name.toLowerCase().includes(process.env['CLIENT'])) continue
+for (const library of libraries()) {
   describe(library.name, () => {
     for (const name of library.models)
       test(`three turns with ${name}, a tool among them, each charged to the micro-ruble`, () =>

@@ -14,11 +14,11 @@ export const COST_MICRO = BigInt(
 /** A model of each protocol, all of one scripted provider. */
 export function catalogOf(url: string): string {
   const price = `price: { currency: RUB, prompt: ${PRICE.prompt}, completion: ${PRICE.completion}, input_cache_read: ${PRICE.cached} }`
-  const model = (id: string, provider: string, more = ''): string => `
+  const model = (id: string, provider: string, more = '', context = 200_000): string => `
   - id: ${id}
     type: chat
-    context_length: 200000
-    max_completion_tokens: 8000
+    context_length: ${context}
+    max_completion_tokens: 1000
     input_modalities: [text, image]
     endpoints: [{ provider: ${provider}, model: scripted, ${price}${more} }]`
   return `
@@ -27,7 +27,7 @@ providers:
   openai-like: { name: OpenAI-like, adapter: openai, base_url: ${url}/v1, api_key: k }
   anthropic-like: { name: Anthropic-like, adapter: anthropic, base_url: ${url}/v1, api_key: k }
   gemini-like: { name: Gemini-like, adapter: gemini, base_url: ${url}/v1beta, api_key: k }
-models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}
+models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}${model('acme/small', 'openai-like', '', 2_000)}
 `
 }
 

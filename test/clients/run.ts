@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { CLIENTS } from './client-run.ts'
+
+/**
+ * `npm run test:clients [-- part of a client's name]`: real clients against a running server and a scripted provider.
+ * They are installed into a folder of the cache, each once for its version.
+ */
+const PACKAGES: Readonly<Record<'npm' | 'python', readonly string[]>> = {
+  npm: [
+    '@anthropic-ai/claude-code@2.1.330',
+    '@openai/codex@0.169.0',
+    '@google/gemini-cli@0.61.0',
+    'opencode-ai@1.18.33',
+    '@qwen-code/qwen-code@0.24.4',
+  ],
+  python: [
+    'llm',
+    'litellm',
+    'langchain',
+    'langchain-openai',
+    'langchain-anthropic',
+    'anthropic',
+    'google-genai',
+    'cohere',
+  ],
+}
+const PYTHON = join(CLIENTS, 'python')
+
+install('npm', () => {
+  const folder = join(CLIENTS, 'npm')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
+  command('npm', ['install', '--no-audit', '--no-fund', ...PACKAGES.npm], folder)
+})
+install('python', () => {
+  command('python3', ['-m', 'venv', '--clear', PYTHON])
+  command(join(PYTHON, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...PACKAGES.python])
+})
+
+process.env['CLIENT'] = process.argv.slice(2).join(' ').toLowerCase()
+const count = { passed: 0, failed: 0 }
+const events = run({ files: globSync(join(import.meta.dirname, '*.client.ts')), concurrency: 1, timeout: 1_800_000 })
+events.on('test:summary', ({ file, counts }) => {
+  if (file === undefined) Object.assign(count, { passed: counts.passed, failed: counts.tests - counts.passed })
+})
+for await (const text of events.compose(spec())) process.stdout.write(text as string)
+process.stdout.write(`\n${count.passed} passed, ${count.failed} failed\n`)
+process.exitCode = count.failed > 0 || count.passed === 0 ? 1 : 0
+
+/** Installs where the list of packages is another than the one installed last. */
+function install(kind: keyof typeof PACKAGES, work: () => void): void {
+  const list = join(CLIENTS, `${kind}.json`)
+  const wanted = JSON.stringify(PACKAGES[kind])
+  if (existsSync(list) && readFileSync(list, 'utf8') === wanted) return
+  work()
+  writeFileSync(list, wanted)
+}
+
+function command(program: string, args: readonly string[], cwd = process.cwd()): void {
+  const { status } = spawnSync(program, args, { cwd, stdio: 'inherit' })
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status ?? 'a signal'}.`)
+}
