@@ -1,8 +1,10 @@
 import type { Principal } from '../access/principal.ts'
 import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
+import { protocolOfHeaders } from '../client-protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { servesType } from '../model-types.ts'
+import { anthropicModel, anthropicModelList } from './anthropic-models.ts'
 import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
 
@@ -37,9 +39,14 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     ),
   )
   return [
-    get('/v1/models', ({ query }) =>
-      ok(listBody(selectedModels(current().models.values(), query), '/v1/models', query, recordOf)),
-    ),
+    shared('/v1/models', ({ query, request }) => {
+      const models = current().models.values()
+      return ok(
+        protocolOfHeaders(request) === 'anthropic'
+          ? anthropicModelList(listedModels(models, 'chat'), query)
+          : listBody(selectedModels(models, query), '/v1/models', query, recordOf),
+      )
+    }),
     get('/v1/models/count', ({ query }) =>
       ok({ data: { count: selectedModels(current().models.values(), query).length } }),
     ),
@@ -47,7 +54,10 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     get('/v1/models/:author/:slug/endpoints', ({ params }) => endpoints(`${params['author']}/${params['slug']}`)),
     // Some SDKs treat the id as one segment and encode its slash.
     get('/v1/models/:author/endpoints', ({ params }) => endpoints(params['author'] ?? '')),
-    get('/v1/models/*id', ({ params }) => ok(recordOf(modelOf(current(), params['id'] ?? '')))),
+    shared('/v1/models/*id', ({ params, request }) => {
+      const model = modelOf(current(), params['id'] ?? '')
+      return ok(protocolOfHeaders(request) === 'anthropic' ? anthropicModel(model) : recordOf(model))
+    }),
     get('/v1/model/*id', ({ params }) => ok({ data: recordOf(modelOf(current(), params['id'] ?? '')) })),
     get('/v1/providers', () => ok(providersBody(current()))),
   ]
@@ -55,6 +65,11 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
 
 function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
   return { method: 'GET', path, plane: 'key', body: 'none', priority: 'low', handle }
+}
+
+/** A path of several protocols. */
+function shared(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
+  return { ...get(path, handle), protocol: protocolOfHeaders }
 }
 
 function ok(body: unknown): Reply {

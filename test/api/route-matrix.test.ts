@@ -107,6 +107,8 @@ after(() => server.stop())
 const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
   'POST /v1/responses': { model: 'sandbox/chat', input: 'x' },
+  'POST /v1/messages': { model: 'sandbox/chat', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] },
+  'POST /v1/messages/count_tokens': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
   'POST /v1/completions': { model: 'sandbox/chat', prompt: 'x' },
   'POST /v1/embeddings': { model: 'sandbox/embeddings', input: 'x' },
   'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
