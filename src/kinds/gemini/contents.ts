@@ -117,7 +117,8 @@ class ContentsReader {
     if (call === undefined && id === null)
       throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
     if (call !== undefined) this.#open = this.#open.toSpliced(place, 1)
-    const text = resultText(objectMember(raw, 'response', `${path}.response`) ?? {}, `${path}.response`)
+    const response = objectMember(raw, 'response', `${path}.response`) ?? {}
+    const text = resultText(response, `${path}.response`)
     const media = listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
       this.#said(partOf(part, `${path}.parts[${index}]`), `${path}.parts[${index}]`),
     )
@@ -125,6 +126,7 @@ class ContentsReader {
       role: 'tool',
       tool_call_id: call?.id ?? id ?? '',
       content: media.length === 0 ? text : [{ type: 'text', text }, ...media],
+      ...(Object.hasOwn(response, 'error') ? { is_error: true as const } : {}),
     }
   }
 
@@ -173,8 +175,9 @@ function assistantContent(content: readonly ChatPart[]): string | readonly ChatP
 /** The one text of a result, as functions of clients return it, or the JSON of the whole. */
 function resultText(response: RawObject, path: string): string {
   const keys = Object.keys(response)
-  const { output } = response
-  return keys.length === 1 && typeof output === 'string' ? output : JSON.stringify(copyObject(response, path))
+  const { output, error } = response
+  const only = output ?? error
+  return keys.length === 1 && typeof only === 'string' ? only : JSON.stringify(copyObject(response, path))
 }
 
 function fenced(text: string): ChatPart {

@@ -14,7 +14,11 @@ function snake(name: string): string {
 
 /** A member by its name in camelCase, or as Python's client writes it: `systemInstruction`, `system_instruction`. */
 export function member(object: RawObject, name: string): unknown {
-  return field(object, name) ?? field(object, snake(name))
+  const own = field(object, name)
+  const other = snake(name)
+  if (own !== undefined && other !== name && field(object, other) !== undefined)
+    throw invalidInput(name, `is given twice: send '${name}' or '${other}'`)
+  return own ?? field(object, other)
 }
 
 export function objectMember(object: RawObject, name: string, path: string): RawObject | undefined {

@@ -22,6 +22,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'sessionId',
 ])
 
+const WITHHELD = ['labels', 'store', 'serviceTier', 'webhookConfig']
+
 /** How the route was called. */
 export interface GenerateContentCall {
   /** Of the path. */
@@ -37,7 +39,8 @@ export function parseGenerateContent(json: unknown, call: GenerateContentCall): 
   const messages = messagesOf(body, dropped)
   const tools = toolsOf(body)
   const config = generationConfigOf(body, dropped)
-  noteOthers(body, tools, dropped)
+  const withheld = withheldOf(body, tools)
+  noteOthers(body, dropped)
   const { maxTokens, n, responseFormat, showsThoughts } = config
   const search = tools.search === null ? {} : { web_search_options: {} }
   return {
@@ -59,15 +62,18 @@ export function parseGenerateContent(json: unknown, call: GenerateContentCall): 
       sessionId: sessionIdOf(body),
       ...inputSize(messages, tools.tools, responseFormat),
     },
+    body,
     framing: call.framing,
     showsThoughts,
     search: tools.search,
     needsSearch: tools.search !== null && tools.tools === null,
-    dropped: [...dropped],
+    withheld,
+    untranslated: [...dropped].filter((name) => !withheld.includes(name)),
   }
 }
 
-function noteOthers(body: RawObject, { tools, search, hosted }: GeminiTools, dropped: Set<string>): void {
+/** What names an account of the operator's, or is billed without a price. */
+function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): readonly string[] {
   if (member(body, 'cachedContent') !== undefined)
     throw invalidInput('cachedContent', 'is not offered: send the whole contents, repeated ones are cached as they are')
   const [first] = hosted
@@ -76,7 +82,11 @@ function noteOthers(body: RawObject, { tools, search, hosted }: GeminiTools, dro
       'tools',
       `'${first.slice(0, 64)}' is not offered: it has no price here. Only functions of your own are`,
     )
-  for (const name of hosted) dropped.add(`tools.${name}`)
+  const named = WITHHELD.filter((name) => member(body, name) !== undefined)
+  return [...hosted.map((name) => `tools.${name}`), ...named]
+}
+
+function noteOthers(body: RawObject, dropped: Set<string>): void {
   if (listMember(body, 'safetySettings', 'safetySettings').length > 0) dropped.add('safetySettings')
   for (const name of unknownMembers(body, KNOWN)) dropped.add(name)
 }

@@ -4,7 +4,16 @@ import { listMember, member, objectMember, textMember } from './members.ts'
 import { jsonSchemaOf } from './schema-words.ts'
 
 /** Names of tools by which the provider searches the web. */
-const SEARCHES: ReadonlySet<string> = new Set(['googleSearch', 'googleSearchRetrieval'])
+const SEARCHES: ReadonlySet<string> = new Set([
+  'googleSearch',
+  'google_search',
+  'googleSearchRetrieval',
+  'google_search_retrieval',
+])
+
+export function isSearch(name: string): boolean {
+  return SEARCHES.has(name)
+}
 
 export interface GeminiTools {
   readonly tools: readonly ChatTool[] | null
@@ -32,8 +41,8 @@ export function toolsOf(body: RawObject): GeminiTools {
   return {
     tools: offered.length === 0 ? null : offered,
     choice: offered.length === 0 ? null : choice,
-    search: [...hosted].find((name) => SEARCHES.has(name)) ?? null,
-    hosted: [...hosted].filter((name) => !SEARCHES.has(name)),
+    search: [...hosted].find(isSearch) ?? null,
+    hosted: [...hosted].filter((name) => !isSearch(name)),
   }
 }
 

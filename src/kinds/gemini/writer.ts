@@ -7,7 +7,7 @@ import { CandidateParts, type Part } from './candidate-parts.ts'
 import { finishReasonName } from './finish.ts'
 import { ChunkFrames } from './frames.ts'
 import type { GenerateContentRequest } from './request.ts'
-import { costOf, usageMetadata } from './usage.ts'
+import { usageMetadata } from './usage.ts'
 
 interface Finish {
   readonly index: number
@@ -21,8 +21,6 @@ export class GeminiWriter implements AnswerWriter {
   readonly #showsThoughts: boolean
   readonly #frames: ChunkFrames
   readonly #candidates = new Map<number, CandidateParts>()
-  /** What a provider of this protocol has sent and waits for the charge; null = the events are written. */
-  #kept: Readonly<Record<string, unknown>>[] | null = null
 
   constructor(identity: ChunkIdentity, { framing, showsThoughts }: GenerateContentRequest) {
     this.#identity = identity
@@ -31,8 +29,6 @@ export class GeminiWriter implements AnswerWriter {
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
-    const wire = events.flatMap((event) => (event.type === 'wire' ? [event.sent] : []))
-    if (wire.length > 0 || this.#kept !== null) return this.#passOn(wire)
     for (const event of events) this.#add(event)
     const chunks: Buffer[] = []
     for (const [index, candidate] of this.#candidates) {
@@ -44,23 +40,16 @@ export class GeminiWriter implements AnswerWriter {
 
   /** The reason to finish stands in the last chunk, with the usage. */
   end({ finishes }: StreamEnd, usage: ChargedUsage): Buffer {
-    if (this.#kept !== null) return this.#frames.end(this.#charged(usage))
     const candidates = finishes.map((finish) => this.#finished(finish))
     return this.#frames.end([{ ...this.#body(candidates), usageMetadata: usageMetadata(usage) }])
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
-    const charged = usage === null ? {} : { usageMetadata: usageMetadata(usage) }
-    return this.#frames.end([{ ...errorBody(error, 'gemini', ''), ...charged }])
+    return this.#frames.end([errorChunk(error, usage)])
   }
 
   whole({ choices }: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
-    for (const event of events) {
-      if (event.type === 'wire' && !Buffer.isBuffer(event.sent)) this.#kept = [event.sent]
-      else this.#add(event)
-    }
-    const [kept] = this.#kept === null ? [] : this.#charged(usage)
-    if (kept !== undefined) return { ...kept }
+    for (const event of events) this.#add(event)
     const candidates = choices.map((choice) => this.#finished(choice))
     return { ...this.#body(candidates), usageMetadata: usageMetadata(usage) }
   }
@@ -97,25 +86,11 @@ export class GeminiWriter implements AnswerWriter {
   #body(candidates: readonly unknown[]): Record<string, unknown> {
     return { candidates, modelVersion: this.#identity.model, responseId: this.#identity.id }
   }
+}
 
-  #passOn(wire: readonly (Buffer | Readonly<Record<string, unknown>>)[]): Buffer {
-    this.#kept ??= []
-    const out: Buffer[] = []
-    for (const sent of wire) {
-      if (!Buffer.isBuffer(sent)) this.#kept.push(sent)
-      else out.push(this.#frames.raw(sent))
-    }
-    return Buffer.concat(out)
-  }
-
-  /** The provider's own last chunks; the last of them says what was charged. */
-  #charged(usage: ChargedUsage): readonly Record<string, unknown>[] {
-    const kept: readonly Readonly<Record<string, unknown>>[] = this.#kept ?? []
-    const last = kept.at(-1) ?? this.#body([])
-    const told = kept.findLast((chunk) => chunk['usageMetadata'] !== undefined)?.['usageMetadata']
-    const counts = typeof told === 'object' ? told : usageMetadata(usage)
-    return [...kept.slice(0, -1), { ...last, usageMetadata: { ...counts, ...costOf(usage) } }]
-  }
+/** The last chunk of a stream that failed. */
+export function errorChunk(error: ApiError, usage: ChargedUsage | null): Record<string, unknown> {
+  return { ...errorBody(error, 'gemini', ''), ...(usage === null ? {} : { usageMetadata: usageMetadata(usage) }) }
 }
 
 function content(parts: readonly Part[]): Record<string, unknown> {
