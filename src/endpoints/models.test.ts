@@ -87,7 +87,8 @@ function get(target: string): any {
   const match = router.match('GET', path)
   assert.ok(match.status === 'found', `${path} is a route`)
   // Handlers of this file read nothing else of a call.
-  const call = { params: match.params, query: new URLSearchParams(search) } as Call<Principal>
+  const request = { headers: {} } as Call<Principal>['request']
+  const call = { request, params: match.params, query: new URLSearchParams(search) } as Call<Principal>
   // They answer at once.
   const reply = match.route.handle(call) as Reply
   assert.equal(reply.status, 200)

@@ -37,6 +37,8 @@ export class ContentBlocks {
   }
 
   add(event: AnswerEvent): void {
+    // A message is one answer, whatever else a provider adds.
+    if ('choice' in event && event.choice !== 0) return
     switch (event.type) {
       case 'text':
       case 'refusal':

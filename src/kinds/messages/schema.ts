@@ -27,8 +27,16 @@ const Message = object({ role: oneOf(['user', 'assistant', 'system']), content: 
 const SYSTEM = maybe(either(text(), list(object({ type: only('text'), text: text() }))))
 const TOOLS = maybe(
   list(
-    object({ type: maybe(text('Absent or `custom`: a function.')), name: maybe(text()) }),
-    'A function has a `name` and an `input_schema`.',
+    either(
+      object({
+        type: maybe(only('custom')),
+        name: FILLED,
+        description: maybe(text()),
+        input_schema: map(anything(), 'A JSON Schema.'),
+        strict: maybe(flag()),
+      }),
+      object({ type: text('A tool that the provider knows.', { pattern: '^(?!custom$)' }) }),
+    ),
   ),
 )
 const TOOL_CHOICE = maybe(

@@ -38,6 +38,7 @@ function headersOf({ apiKey, headers: { version, betas } }: MessagesCall): Recor
 class NativeReader implements EventReader {
   readonly #reader: AnthropicReader
   readonly #startOf: MessagesCall['startOf']
+  #started = false
 
   constructor({ generationId, startOf }: MessagesCall, now: () => number) {
     this.#reader = new AnthropicReader({ generationId, answerTool: null, hidesReasoning: false }, now)
@@ -59,6 +60,9 @@ class NativeReader implements EventReader {
         // Our own tell of a silence; one of the provider is no progress.
         return read
       case 'message_start':
+        // Some proxies send it twice.
+        if (this.#started) return read
+        this.#started = true
         return [...read, { type: 'wire', sent: this.#startOf(event) }]
       case 'message_delta':
       case 'message_stop':
