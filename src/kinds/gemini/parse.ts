@@ -1,10 +1,11 @@
 import { fallbackModelsOf, inputSize } from '../chat/parse.ts'
+import type { ChatRequest } from '../chat/request.ts'
 import { bodyObject, sessionIdOf } from '../fields/body-fields.ts'
 import { invalidInput, type RawObject } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import { messagesOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
-import { listMember, member, unknownMembers } from './members.ts'
+import { listMember, member, objectMember, unknownMembers } from './members.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
 
@@ -70,6 +71,13 @@ export function parseGenerateContent(json: unknown, call: GenerateContentCall): 
     withheld,
     untranslated: [...dropped].filter((name) => !withheld.includes(name)),
   }
+}
+
+/** Reads the body of `countTokens`: that of a request, or one that holds it. */
+export function parseCountTokens(json: unknown, model: string): ChatRequest {
+  const body = bodyObject(json)
+  const inner = objectMember(body, 'generateContentRequest', 'generateContentRequest')
+  return parseGenerateContent(inner ?? body, { model, stream: false, framing: 'array' }).chat
 }
 
 /** What names an account of the operator's, or is billed without a price. */
