@@ -39,7 +39,7 @@ class ContentsReader {
   }
 
   system(raw: unknown): void {
-    const parts = typeof raw === 'string' ? [{ text: raw }] : partsOf(raw, 'systemInstruction')
+    const parts = partsOf(raw, 'systemInstruction')
     const content = parts.flatMap((part, index): readonly ChatPart[] => {
       const text = textMember(part, 'text', `systemInstruction.parts[${index}].text`)
       if (text === undefined) this.#dropped.add('systemInstruction.parts')
@@ -49,7 +49,7 @@ class ContentsReader {
   }
 
   turn(raw: unknown, path: string): void {
-    const parts = typeof raw === 'string' ? [{ text: raw }] : partsOf(raw, path)
+    const parts = partsOf(raw, path)
     const role = isObject(raw) ? (member(raw, 'role') ?? 'user') : 'user'
     if (role === 'model') this.#modelTurn(parts, path)
     else if (role === 'user' || role === 'function') this.#userTurn(parts, path)
@@ -63,13 +63,17 @@ class ContentsReader {
   /** Results of calls come before the user's own words. */
   #userTurn(parts: readonly RawObject[], path: string): void {
     const content: ChatPart[] = []
+    let results = 0
     for (const [index, part] of parts.entries()) {
       const at = `${path}.parts[${index}]`
       const result = objectMember(part, 'functionResponse', `${at}.functionResponse`)
       if (result === undefined) content.push(...this.#said(part, at))
-      else this.messages.push(this.#result(result, `${at}.functionResponse`))
+      else {
+        this.messages.push(this.#result(result, `${at}.functionResponse`))
+        results += 1
+      }
     }
-    if (content.length > 0) this.messages.push({ role: 'user', content: shortest(content) })
+    if (content.length > 0 || results === 0) this.messages.push({ role: 'user', content: shortest(content) })
   }
 
   #modelTurn(parts: readonly RawObject[], path: string): void {
@@ -156,7 +160,6 @@ function partsOf(raw: unknown, path: string): readonly RawObject[] {
 }
 
 function partOf(raw: unknown, path: string): RawObject {
-  if (typeof raw === 'string') return { text: raw }
   if (!isObject(raw)) throw badContent(path, 'must be an object')
   return raw
 }
@@ -164,6 +167,7 @@ function partOf(raw: unknown, path: string): RawObject {
 /** One text needs no list. */
 function shortest(content: readonly ChatPart[]): string | readonly ChatPart[] {
   const [only] = content
+  if (only === undefined) return ''
   return content.length === 1 && only?.type === 'text' ? only.text : content
 }
 
