@@ -11,13 +11,16 @@ export function protocolOfPath(path: string): ClientProtocol {
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
 }
 
-/** Of a route that several protocols share: its clients tell themselves apart by their headers. */
+/** Of a route that several protocols share: its clients tell themselves apart by their headers, and by their key. */
 export function protocolOfHeaders({
   headers,
+  url = '',
 }: {
   readonly headers: Readonly<Record<string, unknown>>
+  readonly url?: string | undefined
 }): ClientProtocol {
-  return headers['anthropic-version'] === undefined ? 'openai' : 'anthropic'
+  if (headers['anthropic-version'] !== undefined) return 'anthropic'
+  return headers['x-goog-api-key'] !== undefined || /[?&]key=/.test(url) ? 'gemini' : 'openai'
 }
 
 /**

@@ -158,6 +158,26 @@ const REQUEST_TYPE_ROWS = {
     apiType: 'completions',
     label: { en: 'Messages', ru: 'Messages' },
   },
+  generate_content: {
+    modelType: 'chat',
+    endpointName: 'generateContent',
+    paths: [
+      '/v1beta/models/*model:generateContent',
+      '/v1/models/*model:generateContent',
+      '/v1alpha/models/*model:generateContent',
+    ],
+    span: 'generate_content',
+    apiType: 'completions',
+    label: { en: 'generateContent', ru: 'generateContent' },
+  },
+  cohere_chat: {
+    modelType: 'chat',
+    endpointName: 'v2/chat',
+    paths: ['/v2/chat'],
+    span: 'chat',
+    apiType: 'completions',
+    label: { en: 'Cohere chat', ru: 'Чат Cohere' },
+  },
   completions: {
     modelType: 'chat',
     endpointName: 'completions',

@@ -110,6 +110,24 @@ export const AnthropicModelQuery = object({
   after_id: optional(text('With `anthropic-version`: what comes after this model.')),
   before_id: optional(text('With `anthropic-version`: what comes before this model.')),
 })
+/** A model as clients of Gemini's protocol read it: those that send `x-goog-api-key`. */
+export const GeminiModel = object({
+  name: text('`models/` and the id.'),
+  version: text(),
+  displayName: text(),
+  description: text(),
+  inputTokenLimit: optional(whole()),
+  outputTokenLimit: optional(whole()),
+  supportedGenerationMethods: list(text()),
+})
+export const GeminiModelList = object({
+  models: list(GeminiModel),
+  nextPageToken: optional(text('Absent on the last page.')),
+})
+export const GeminiModelQuery = object({
+  pageSize: optional(text('With `x-goog-api-key`: at most 1,000; 50 if absent.')),
+  pageToken: optional(text('With `x-goog-api-key`: `nextPageToken` of the page before.')),
+})
 export const ModelCount = object({ data: object({ count: whole() }) })
 export const OneModel = object({ data: ModelRecord })
 

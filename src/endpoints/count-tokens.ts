@@ -2,8 +2,9 @@ import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
+import { parseCountTokens } from '../kinds/gemini/parse.ts'
 import { parseCountedMessages } from '../kinds/messages/parse.ts'
-import type { RequestType } from '../model-types.ts'
+import { REQUEST_TYPE_TABLE, type RequestType } from '../model-types.ts'
 import { chooseModels } from '../plan/model-choice.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import { principalOf } from './account.ts'
@@ -13,20 +14,28 @@ export interface CountPorts {
   readonly tokens: Pick<TokenCounter, 'countChat'>
 }
 
-/** `POST /v1/messages/count_tokens`: our own count, which costs nothing (clients.md 2). */
+const PLANE = { method: 'POST', plane: 'key', body: 'json', priority: 'low' } as const
+
+/** Our own count of a request's input, which costs nothing (clients.md 2 and 4). */
 export function countTokensRoutes(ports: CountPorts): readonly Route<Principal>[] {
   return [
     {
-      method: 'POST',
+      ...PLANE,
       path: '/v1/messages/count_tokens',
-      plane: 'key',
-      body: 'json',
-      priority: 'low',
       handle: (call): Reply => ({
         status: 200,
         body: { input_tokens: inputTokens(ports, call, parseCountedMessages(call.json), 'messages') },
       }),
     },
+    ...REQUEST_TYPE_TABLE.generate_content.paths.map((path): Route<Principal> => ({
+      ...PLANE,
+      path: path.replace('generateContent', 'countTokens'),
+      protocol: 'gemini',
+      handle: (call): Reply => {
+        const request = parseCountTokens(call.json, call.params['model'] ?? '')
+        return { status: 200, body: { totalTokens: inputTokens(ports, call, request, 'generate_content') } }
+      },
+    })),
   ]
 }
 

@@ -5,8 +5,12 @@ import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { servesType } from '../model-types.ts'
 import { anthropicModel, anthropicModelList } from './anthropic-models.ts'
+import { geminiModel, geminiModelList, isGeminiModel } from './gemini-models.ts'
 import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
+
+/** Where Gemini's clients look for models, beside the path that all share. */
+const GEMINI_LISTS = ['/v1beta/models', '/v1alpha/models'] as const
 
 export interface ModelRoutePorts {
   readonly catalog: Catalog
@@ -41,12 +45,22 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
   return [
     shared('/v1/models', ({ query, request }) => {
       const models = current().models.values()
-      return ok(
-        protocolOfHeaders(request) === 'anthropic'
-          ? anthropicModelList(listedModels(models, 'chat'), query)
-          : listBody(selectedModels(models, query), '/v1/models', query, recordOf),
-      )
+      switch (protocolOfHeaders(request)) {
+        case 'anthropic':
+          return ok(anthropicModelList(listedModels(models, 'chat'), query))
+        case 'gemini':
+          return ok(geminiModelList(listedModels(models, 'all').filter(isGeminiModel), query))
+        case 'openai':
+        case 'cohere':
+          return ok(listBody(selectedModels(models, query), '/v1/models', query, recordOf))
+      }
     }),
+    ...GEMINI_LISTS.flatMap((path) => [
+      get(path, ({ query }) =>
+        ok(geminiModelList(listedModels(current().models.values(), 'all').filter(isGeminiModel), query)),
+      ),
+      get(`${path}/*id`, ({ params }) => ok(geminiModel(modelOf(current(), params['id'] ?? '')))),
+    ]),
     get('/v1/models/count', ({ query }) =>
       ok({ data: { count: selectedModels(current().models.values(), query).length } }),
     ),
@@ -56,7 +70,9 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     get('/v1/models/:author/endpoints', ({ params }) => endpoints(params['author'] ?? '')),
     shared('/v1/models/*id', ({ params, request }) => {
       const model = modelOf(current(), params['id'] ?? '')
-      return ok(protocolOfHeaders(request) === 'anthropic' ? anthropicModel(model) : recordOf(model))
+      const protocol = protocolOfHeaders(request)
+      if (protocol === 'gemini') return ok(geminiModel(model))
+      return ok(protocol === 'anthropic' ? anthropicModel(model) : recordOf(model))
     }),
     get('/v1/model/*id', ({ params }) => ok({ data: recordOf(modelOf(current(), params['id'] ?? '')) })),
     get('/v1/providers', () => ok(providersBody(current()))),

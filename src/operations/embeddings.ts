@@ -15,9 +15,15 @@ import type { UnitKind } from './unit-kind.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** The body of an answer in a client's protocol, in parts. */
+type WriteEmbeddings = typeof embeddingsBody
+
 /** Embeddings (wire.md D-2.1), billed by the tokens of the input. */
-export function embeddingsOperations(adapters: AdapterTable): (request: EmbeddingsRequest) => Operation {
-  return (request) => unitOperation(request, embeddingsKind(inputCountOf(request.input), adapters))
+export function embeddingsOperations(
+  adapters: AdapterTable,
+  write: WriteEmbeddings = embeddingsBody,
+): (request: EmbeddingsRequest) => Operation {
+  return (request) => unitOperation(request, embeddingsKind(inputCountOf(request.input), adapters, write))
 }
 
 function inputCountOf(input: EmbeddingsInput): InputCount {
@@ -28,7 +34,11 @@ function inputCountOf(input: EmbeddingsInput): InputCount {
   )
 }
 
-function embeddingsKind(input: InputCount, adapters: AdapterTable): UnitKind<EmbeddingsRequest, EmbeddingsAnswer> {
+function embeddingsKind(
+  input: InputCount,
+  adapters: AdapterTable,
+  write: WriteEmbeddings,
+): UnitKind<EmbeddingsRequest, EmbeddingsAnswer> {
   return {
     type: 'embeddings',
     sent: ({ dimensions, inputType }) => [
@@ -52,7 +62,7 @@ function embeddingsKind(input: InputCount, adapters: AdapterTable): UnitKind<Emb
     upstreamId: ({ upstreamId }) => upstreamId,
     measured: (_request, { usage }, start) => measured(usage, input, start),
     body: (_request, { vectors }, identity, usage) => ({
-      body: embeddingsBody(identity, vectors, usage),
+      body: write(identity, vectors, usage),
       contentType: JSON_TYPE,
     }),
   }

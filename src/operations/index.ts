@@ -5,7 +5,9 @@ import { parseRerank } from '../kinds/rerank/parse.ts'
 import { REQUEST_TYPE_TABLE, type AnsweredType } from '../model-types.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import { audioReaders } from './audio-kinds.ts'
+import { cohereDoors } from './cohere-doors.ts'
 import { embeddingsOperations } from './embeddings.ts'
+import { geminiDoors } from './gemini-doors.ts'
 import { imageKind, type KeepPictures } from './image-kind.ts'
 import { withSession, type PaidKind, type RequestReader } from './paid-kind.ts'
 import { rerankOperations } from './rerank.ts'
@@ -22,10 +24,11 @@ export interface KindPorts {
 export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly PaidKind[] {
   const readers = requestReaders(adapters, ports)
   // The keys of the readers are exactly these types.
-  return (Object.keys(readers) as AnsweredType[]).map((type) => ({
+  const kinds = (Object.keys(readers) as AnsweredType[]).map((type) => ({
     paths: REQUEST_TYPE_TABLE[type].paths,
     ...readers[type],
   }))
+  return [...kinds, ...geminiDoors(adapters), ...cohereDoors(adapters)]
 }
 
 function requestReaders(

@@ -14,11 +14,18 @@ import { unitOperation } from './unit.ts'
 import type { UnitKind } from './unit-kind.ts'
 
 /** Rerank (wire.md D-2.2), billed by search units or by tokens, as the endpoint is priced. */
-export function rerankOperations(adapters: AdapterTable): (request: RerankRequest) => Operation {
-  return (request) => unitOperation(request, rerankKind(new RerankInput(request), adapters))
+export function rerankOperations(
+  adapters: AdapterTable,
+  write: typeof rerankBody = rerankBody,
+): (request: RerankRequest) => Operation {
+  return (request) => unitOperation(request, rerankKind(new RerankInput(request), adapters, write))
 }
 
-function rerankKind(input: RerankInput, adapters: AdapterTable): UnitKind<RerankRequest, RerankAnswer> {
+function rerankKind(
+  input: RerankInput,
+  adapters: AdapterTable,
+  write: typeof rerankBody,
+): UnitKind<RerankRequest, RerankAnswer> {
   return {
     type: 'rerank',
     sent: ({ topN }) => (topN === null ? [] : ['top_n']),
@@ -36,7 +43,7 @@ function rerankKind(input: RerankInput, adapters: AdapterTable): UnitKind<Rerank
     body: (request, answer, identity, usage) => {
       const { input: tokens = answer.usage?.usage.input, search } = usage.report.usage
       return {
-        body: rerankBody(request, answer.results, identity, {
+        body: write(request, answer.results, identity, {
           chargedMicro: usage.chargedMicro,
           tokens: tokens ?? null,
           searches: search ?? null,

@@ -1,11 +1,14 @@
 import { parseChat } from '../kinds/chat/parse.ts'
 import { withRawMessages } from '../kinds/chat/raw-messages.ts'
+import { parseCohereChat } from '../kinds/cohere/parse.ts'
 import { parseCompletions } from '../kinds/completions/parse.ts'
 import { parseMessages } from '../kinds/messages/parse.ts'
 import { parseResponses } from '../kinds/responses/parse.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import { chatOperation } from './chat.ts'
+import { cohereChatOperation } from './cohere-chat.ts'
 import { completionsOperation } from './completions.ts'
+import { readGenerateContent } from './gemini-doors.ts'
 import { messagesOperation } from './messages.ts'
 import { sessionOf, withSession, type RequestReader } from './paid-kind.ts'
 import { responsesOperation } from './responses.ts'
@@ -13,7 +16,9 @@ import { responsesOperation } from './responses.ts'
 /** Requests of the types that chat models serve. */
 export function textReaders(
   adapters: AdapterTable,
-): Readonly<Record<'chat' | 'responses' | 'messages' | 'completions', RequestReader>> {
+): Readonly<
+  Record<'chat' | 'responses' | 'messages' | 'generate_content' | 'cohere_chat' | 'completions', RequestReader>
+> {
   return {
     chat: {
       body: 'json',
@@ -33,6 +38,18 @@ export function textReaders(
         const request = parseMessages(json, { headers, bytes: rawBody.length })
         const session = sessionId ?? sessionOf(headers['x-claude-code-session-id'])
         return messagesOperation({ ...request, chat: withSession(request.chat, session) }, requestId, adapters)
+      },
+    },
+    generate_content: {
+      body: 'json',
+      protocol: 'gemini',
+      read: (input) => readGenerateContent(input, false, adapters),
+    },
+    cohere_chat: {
+      body: 'json',
+      read: ({ json, sessionId }) => {
+        const request = parseCohereChat(json)
+        return cohereChatOperation({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
       },
     },
     completions: {

@@ -5,6 +5,9 @@ import {
   AnthropicModelQuery,
   Balance,
   Credits,
+  GeminiModel,
+  GeminiModelList,
+  GeminiModelQuery,
   Health,
   HistoryQuery,
   IdQuery,
@@ -43,6 +46,8 @@ import { TranscriptionAnswer, TranscriptionBody } from '../kinds/transcription/s
 import { VideoBody } from '../kinds/video/schema.ts'
 import { anything, either, flag, object, only, open, text } from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
+import { COHERE_ROUTES } from './cohere-routes.ts'
+import { GEMINI_ROUTES } from './gemini-routes.ts'
 
 const TEXT: readonly ErrorName[] = [
   'missing_model',
@@ -141,6 +146,8 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     errors: [...CHAT, 'model_not_found', 'model_not_supported'],
     example: { body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] } },
   },
+  ...GEMINI_ROUTES,
+  ...COHERE_ROUTES,
   'POST /v1/completions': {
     summary: 'Continues a text.',
     body: CompletionsBody,
@@ -281,8 +288,13 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'GET /v1/models': {
     summary: 'The models that can be asked.',
-    query: object({ ...ModelFilterQuery.fields, ...ModelQuery.fields, ...AnthropicModelQuery.fields }),
-    answer: either(ModelList, AnthropicModelList),
+    query: object({
+      ...ModelFilterQuery.fields,
+      ...ModelQuery.fields,
+      ...AnthropicModelQuery.fields,
+      ...GeminiModelQuery.fields,
+    }),
+    answer: either(ModelList, AnthropicModelList, GeminiModelList),
     errors: ['invalid_input', 'invalid_filter'],
     example: { query: { limit: '5' } },
   },
@@ -308,7 +320,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'GET /v1/models/*id': {
     summary: 'One model. The slashes of its id stay in the path.',
-    answer: either(ModelRecord, AnthropicModel),
+    answer: either(ModelRecord, AnthropicModel, GeminiModel),
     errors: ['model_record_not_found'],
     example: { path: { id: 'sandbox/chat' } },
   },

@@ -13,9 +13,11 @@ import * as summary from '../cabinet/summary-contract.ts'
 import * as endpoints from '../endpoints/contract.ts'
 import * as endpointLog from '../endpoints/log-contract.ts'
 import * as chat from '../kinds/chat/schema.ts'
+import * as cohere from '../kinds/cohere/schema.ts'
 import * as completions from '../kinds/completions/schema.ts'
 import * as embeddings from '../kinds/embeddings/schema.ts'
 import * as fields from '../kinds/fields/schema.ts'
+import * as gemini from '../kinds/gemini/schema.ts'
 import * as images from '../kinds/images/schema.ts'
 import * as messages from '../kinds/messages/schema.ts'
 import * as rerank from '../kinds/rerank/schema.ts'
@@ -35,8 +37,10 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       errors,
       fields,
       chat,
+      cohere,
       completions,
       embeddings,
+      gemini,
       images,
       messages,
       rerank,

@@ -36,6 +36,14 @@ const PAID: Readonly<Record<string, RouteRow>> = {
   videos: row('model', 'prompt', 'frame_images', 'input_references', 'size'),
 }
 
+const CONTENTS = row('contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'safetySettings')
+const GEMINI: Readonly<Record<string, RouteRow>> = {
+  generateContent: CONTENTS,
+  streamGenerateContent: CONTENTS,
+  countTokens: row('contents', 'generateContentRequest', 'tools'),
+  embedContent: row('content', 'taskType'),
+  batchEmbedContents: row('requests'),
+}
 const MESSAGES = row('model', 'messages', 'system', 'tools', 'tool_choice', 'stop_sequences', 'metadata', 'thinking')
 
 /**
@@ -51,6 +59,14 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
       ]),
     ),
     'POST /v1/messages': MESSAGES,
+    ...Object.fromEntries(
+      ['v1beta', 'v1', 'v1alpha'].flatMap((version) =>
+        Object.entries(GEMINI).map(([word, fields]) => [`POST /${version}/models/*model:${word}`, fields]),
+      ),
+    ),
+    'POST /v2/chat': row('model', 'messages', 'tools', 'stop_sequences', 'response_format', 'thinking', 'documents'),
+    'POST /v2/embed': row('model', 'texts', 'inputs', 'embedding_types'),
+    'POST /v2/rerank': row('model', 'query', 'documents'),
     'POST /v1/messages/count_tokens': MESSAGES,
     'POST /setup': row('token', 'email', 'password'),
     'POST /cabinet/v1/sign-up': row('email', 'password', 'name', 'language'),

@@ -1,11 +1,11 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { signatureDetail } from '../../kinds/answer/gemini-reasoning.ts'
 import type { FinishReason } from '../../kinds/chat/answer.ts'
 import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 import { logprobsOf } from './logprobs.ts'
 import { PartialArguments } from './partial-arguments.ts'
-import { signatureDetail } from './signatures.ts'
 
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const CALLS_MAX = 256

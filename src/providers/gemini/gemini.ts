@@ -7,6 +7,7 @@ import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { geminiEmbed } from './embed.ts'
 import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_LOGPROBS } from './logprobs.ts'
+import { geminiGenerateContent } from './native.ts'
 import { GeminiReader } from './reader.ts'
 import { geminiRequest } from './request.ts'
 import { geminiSpeech } from './speech.ts'
@@ -54,6 +55,7 @@ export function createGemini({ transport, files, jobs, now }: AdapterPorts): Ada
       video: VIDEO_PARAMETERS,
     },
     chat,
+    generateContent: geminiGenerateContent(transport, now),
     chatImages,
     embeddings: askEmbeddings(geminiEmbed(now), transport),
     images: geminiImages({ transport, files, now, chatImages }),

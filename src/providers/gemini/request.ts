@@ -9,11 +9,15 @@ import { toolFields } from './tools.ts'
 const ACCESS_TOKEN = 'ya29.'
 
 export function geminiRequest(call: ChatCall): JsonRequest {
-  return { path: pathOf(call), body: bodyOf(call), headers: geminiCredentials(call.apiKey) }
+  return {
+    path: generatePath(call.endpoint.upstreamModel, call.request.stream),
+    body: bodyOf(call),
+    headers: geminiCredentials(call.apiKey),
+  }
 }
 
-function pathOf({ endpoint: { upstreamModel }, request }: ChatCall): string {
-  return `${geminiPath(geminiResource(upstreamModel))}:${request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
+export function generatePath(upstreamModel: string, streaming: boolean): string {
+  return `${geminiPath(geminiResource(upstreamModel))}:${streaming ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
 
 /** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */

@@ -1,7 +1,6 @@
+import { GEMINI_REASONING } from '../../kinds/answer/gemini-reasoning.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 
-/** OpenRouter's name of these reasoning details, by which clients and we know whose they are. */
-export const REASONING_FORMAT = 'google-gemini-v1'
 /** Google's own word for a call that another provider made, or whose signature the client has lost. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
@@ -15,21 +14,6 @@ export interface Signatures {
   readonly ofText: string | null
 }
 
-/** A thought signature as a reasoning detail; `toolCallId` null = it belongs to the text. */
-export function signatureDetail(
-  data: string,
-  toolCallId: string | null,
-  index: number,
-): Readonly<Record<string, unknown>> {
-  return {
-    type: 'reasoning.encrypted',
-    data,
-    ...(toolCallId === null ? {} : { id: toolCallId }),
-    format: REASONING_FORMAT,
-    index,
-  }
-}
-
 /** The signatures among reasoning details; another provider's would be refused. */
 export function signaturesOf(details: readonly unknown[]): Signatures {
   const ofCalls = new Map<string, string>()
@@ -39,7 +23,7 @@ export function signaturesOf(details: readonly unknown[]): Signatures {
     const data = textOf(detail?.['data'])
     if (
       detail?.['type'] !== 'reasoning.encrypted' ||
-      detail['format'] !== REASONING_FORMAT ||
+      detail['format'] !== GEMINI_REASONING ||
       data === null ||
       !BASE64.test(data)
     )

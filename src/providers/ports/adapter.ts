@@ -13,6 +13,7 @@ import type {
   AnswerSink,
   ChatCall,
   CompletionsCall,
+  GenerateContentCall,
   ImageCall,
   MessagesCall,
   ResponsesCall,
@@ -62,6 +63,8 @@ export interface Adapter {
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   /** Anthropic's Messages, with the client's own body. */
   readonly messages?: (call: MessagesCall, sink: AnswerSink) => RunningCall
+  /** Gemini's `generateContent`, with the client's own body. */
+  readonly generateContent?: (call: GenerateContentCall, sink: AnswerSink) => RunningCall
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall

@@ -70,6 +70,17 @@ export interface MessagesCall {
   readonly startOf: (event: Readonly<Record<string, unknown>>) => Buffer
 }
 
+/** A request of `generateContent` in the client's own words, for a provider that speaks the protocol. */
+export interface GenerateContentCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly body: Readonly<Record<string, unknown>>
+  readonly streaming: boolean
+  readonly generationId: string
+  /** A chunk of the answer with what the client may see of its id and model. */
+  readonly owned: (chunk: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+}
+
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
 export interface UnitCall<Request> {
   readonly endpoint: Endpoint

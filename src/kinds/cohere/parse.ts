@@ -1,0 +1,128 @@
+import { parseChat } from '../chat/parse.ts'
+import { bodyObject } from '../fields/body-fields.ts'
+import {
+  field,
+  invalidInput,
+  isObject,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../fields/json-fields.ts'
+import type { CohereChatRequest } from './request.ts'
+
+/** Members that a chat has too, under the name that it has there. */
+const SAME: Readonly<Record<string, string>> = {
+  model: 'model',
+  models: 'models',
+  stream: 'stream',
+  tools: 'tools',
+  max_tokens: 'max_tokens',
+  temperature: 'temperature',
+  seed: 'seed',
+  frequency_penalty: 'frequency_penalty',
+  presence_penalty: 'presence_penalty',
+  provider: 'provider',
+  session_id: 'session_id',
+}
+const READ: ReadonlySet<string> = new Set([
+  ...Object.keys(SAME),
+  'messages',
+  'stop_sequences',
+  'k',
+  'p',
+  'tool_choice',
+  'response_format',
+  'thinking',
+  'documents',
+])
+
+/** Reads the body of `/v2/chat`: a chat in other words, which are checked as those of a chat are. */
+export function parseCohereChat(json: unknown): CohereChatRequest {
+  const body = bodyObject(json)
+  const documents = field(body, 'documents')
+  if (Array.isArray(documents) && documents.length > 0)
+    throw invalidInput('documents', 'is not offered: put the texts into a message')
+  const chat: Record<string, unknown> = {}
+  for (const [name, other] of Object.entries(SAME)) chat[other] = field(body, name)
+  const messages = field(body, 'messages')
+  chat['messages'] = Array.isArray(messages) ? messages.map(messageOf) : messages
+  chat['stop'] = stopOf(body)
+  const k = field(body, 'k')
+  chat['top_k'] = k === 0 ? undefined : k
+  chat['top_p'] = field(body, 'p')
+  chat['tool_choice'] = toolChoiceOf(body)
+  chat['response_format'] = responseFormatOf(body)
+  chat['reasoning'] = reasoningOf(body)
+  return {
+    chat: parseChat(chat),
+    dropped: Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined),
+  }
+}
+
+function stopOf(body: RawObject): unknown {
+  const stops = field(body, 'stop_sequences')
+  return Array.isArray(stops) && stops.length === 0 ? undefined : stops
+}
+
+function messageOf(raw: unknown): unknown {
+  if (!isObject(raw)) return raw
+  const role = field(raw, 'role')
+  const given = field(raw, 'content')
+  const items: readonly unknown[] | null = Array.isArray(given) ? given : null
+  const reasoning = (items ?? []).flatMap((item) =>
+    isObject(item) && item['type'] === 'thinking' && typeof item['thinking'] === 'string' ? [item['thinking']] : [],
+  )
+  const content = items === null ? given : contentOf(items)
+  const calls = field(raw, 'tool_calls')
+  const message: Record<string, unknown> = { role, content: content ?? plan(raw) }
+  if (role === 'tool') message['tool_call_id'] = field(raw, 'tool_call_id')
+  if (role === 'assistant' && calls !== undefined) message['tool_calls'] = calls
+  if (role === 'assistant' && reasoning.length > 0) message['reasoning'] = reasoning.join('')
+  return message
+}
+
+/** What the model says before it calls its tools. */
+function plan(message: RawObject): unknown {
+  return field(message, 'role') === 'assistant' ? field(message, 'tool_plan') : undefined
+}
+
+/** A document of a result is its text, or the JSON of what it holds. */
+function contentOf(items: readonly unknown[]): unknown {
+  const content = items.flatMap((item: unknown): readonly unknown[] => {
+    if (!isObject(item)) return [item]
+    if (item['type'] === 'thinking') return []
+    return item['type'] === 'document' ? [{ type: 'text', text: documentText(field(item, 'document')) }] : [item]
+  })
+  return content.length === 0 ? undefined : content
+}
+
+function documentText(document: unknown): string {
+  const data = isObject(document) ? (field(document, 'data') ?? document) : document
+  return typeof data === 'string' ? data : JSON.stringify(data ?? null)
+}
+
+function toolChoiceOf(body: RawObject): unknown {
+  const choice = stringField(body, 'tool_choice')
+  if (choice === undefined) return undefined
+  if (choice === 'REQUIRED' || choice === 'NONE') return choice.toLowerCase()
+  throw invalidInput('tool_choice', `'${quoted(choice)}' is not allowed. Allowed: REQUIRED, NONE`)
+}
+
+function responseFormatOf(body: RawObject): unknown {
+  const format = objectField(body, 'response_format')
+  const schema = format === undefined ? undefined : (field(format, 'json_schema') ?? field(format, 'schema'))
+  if (format === undefined || schema === undefined) return format
+  return { type: 'json_schema', json_schema: { name: 'response', schema } }
+}
+
+function reasoningOf(body: RawObject): unknown {
+  const thinking = objectField(body, 'thinking')
+  if (thinking === undefined) return undefined
+  const type = stringField(thinking, 'type', 'thinking.type')
+  if (type === 'disabled') return { enabled: false }
+  if (type !== 'enabled' && type !== undefined)
+    throw invalidInput('thinking.type', `'${quoted(type)}' is not allowed. Allowed: enabled, disabled`)
+  const budget = field(thinking, 'token_budget')
+  return budget === undefined ? { enabled: true } : { max_tokens: budget }
+}

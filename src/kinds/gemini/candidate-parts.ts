@@ -1,0 +1,179 @@
+import { isObject } from '../fields/json-fields.ts'
+import type { AnswerEvent } from '../answer/event.ts'
+import { areSigned, signatureOf, thoughtSignature } from './signed-parts.ts'
+
+export type Part = Readonly<Record<string, unknown>>
+type ChoiceEvent = Exclude<AnswerEvent, { readonly type: 'spliced' | 'usage' | 'origin' | 'wire' }>
+
+interface Call {
+  readonly id: string
+  readonly name: string
+  args: string
+}
+
+const DATA_URL = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s
+const PCM = 'audio/L16;codec=pcm;rate=24000'
+
+/** The parts of one candidate, from the events of an answer. A call is one part, so it waits until it is complete. */
+export class CandidateParts {
+  readonly #showsThoughts: boolean
+  #parts: Part[] = []
+  #calls: Call[] = []
+  readonly #signatures = new Map<string, string>()
+  /** Of another provider. */
+  #details: unknown[] = []
+  #citations: unknown[] = []
+  #audioType = PCM
+  #isBroken = false
+
+  constructor(showsThoughts: boolean) {
+    this.#showsThoughts = showsThoughts
+  }
+
+  /** A call came with arguments that are no JSON object: it is not shown, since it must not be run. */
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  /** Sources that the answer names. */
+  get citations(): readonly unknown[] {
+    return this.#citations
+  }
+
+  add(event: ChoiceEvent): void {
+    switch (event.type) {
+      case 'text':
+      case 'refusal':
+        return this.#text(event.text, {})
+      case 'reasoning':
+        if (this.#showsThoughts) this.#text(event.text, { thought: true })
+        return
+      case 'tool_call':
+        this.#calls[event.index] = { id: event.id, name: event.name, args: '' }
+        return
+      case 'tool_arguments': {
+        const call = this.#calls[event.index]
+        if (call !== undefined) call.args += event.text
+        return
+      }
+      case 'extra':
+        return this.#extra(event.field, event.value)
+      case 'finish':
+        return this.close()
+      case 'item':
+    }
+  }
+
+  /** The parts that are complete, each once. */
+  take(): readonly Part[] {
+    const parts = this.#parts
+    this.#parts = []
+    return parts
+  }
+
+  /** The answer is over: what waits is complete. */
+  close(): void {
+    const foreign = areSigned(this.#details) ? thoughtSignature(this.#details) : null
+    this.#details = []
+    const calls = this.#calls.filter((call) => call !== undefined)
+    this.#calls = []
+    if (foreign !== null && calls.length === 0) this.#parts.push({ text: '', thoughtSignature: foreign })
+    for (const [index, { id, name, args: text }] of calls.entries()) {
+      const args = argsOf(text)
+      if (args === null) {
+        this.#isBroken = true
+        continue
+      }
+      const signature = this.#signatures.get(id) ?? (index === 0 ? foreign : null)
+      this.#parts.push({
+        functionCall: { id, name, args },
+        ...(signature === null ? {} : { thoughtSignature: signature }),
+      })
+    }
+  }
+
+  #text(text: string, more: Part): void {
+    if (text === '') return
+    const last = this.#parts.at(-1)
+    const isSame =
+      last !== undefined &&
+      typeof last['text'] === 'string' &&
+      last['thought'] === more['thought'] &&
+      last['thoughtSignature'] === undefined
+    if (isSame) this.#parts.splice(-1, 1, { ...last, text: String(last['text']) + text })
+    else this.#parts.push({ text, ...more })
+  }
+
+  #extra(field: string, value: unknown): void {
+    if (field === 'audio' && isObject(value)) return this.#audio(value)
+    if (!Array.isArray(value)) return
+    if (field === 'images') this.#parts.push(...value.flatMap(imagePart))
+    else if (field === 'annotations') this.#citations.push(...value.flatMap(citation))
+    else if (field === 'reasoning_details') for (const detail of value) this.#detail(detail)
+  }
+
+  /** Of a stream, the signature of a text comes after the text has gone: it has an empty one of its own. */
+  #detail(detail: unknown): void {
+    const signature = signatureOf(detail)
+    if (signature === null) {
+      this.#details.push(detail)
+      return
+    }
+    if (signature.callId !== null) {
+      this.#signatures.set(signature.callId, signature.data)
+      return
+    }
+    const last = this.#parts.at(-1)
+    const isText =
+      last !== undefined &&
+      typeof last['text'] === 'string' &&
+      last['thought'] !== true &&
+      last['thoughtSignature'] === undefined
+    if (isText) this.#parts.splice(-1, 1, { ...last, thoughtSignature: signature.data })
+    else this.#parts.push({ text: '', thoughtSignature: signature.data })
+  }
+
+  /** Sound comes in pieces of whole groups of base64. */
+  #audio(value: Readonly<Record<string, unknown>>): void {
+    const { data, format, transcript } = value
+    if (typeof format === 'string' && format.includes('/')) this.#audioType = format
+    if (typeof transcript === 'string') this.#text(transcript, {})
+    if (typeof data !== 'string' || data === '') return
+    const last = this.#parts.at(-1)?.['inlineData']
+    const joins =
+      isObject(last) && last['mimeType'] === this.#audioType && typeof last['data'] === 'string'
+        ? String(last['data'])
+        : null
+    const part = { inlineData: { mimeType: this.#audioType, data: (joins ?? '') + data } }
+    if (joins === null) this.#parts.push(part)
+    else this.#parts.splice(-1, 1, part)
+  }
+}
+
+/** null = no JSON object. A function without parameters may be called without arguments. */
+function argsOf(text: string): Readonly<Record<string, unknown>> | null {
+  if (text.trim() === '') return {}
+  try {
+    const args: unknown = JSON.parse(text)
+    return isObject(args) ? args : null
+  } catch {
+    return null
+  }
+}
+
+function imagePart(image: unknown): readonly Part[] {
+  const address = isObject(image) ? image['image_url'] : null
+  const url = isObject(address) ? address['url'] : null
+  if (typeof url !== 'string') return []
+  const inline = DATA_URL.exec(url)
+  return inline === null
+    ? [{ fileData: { mimeType: 'image/png', fileUri: url } }]
+    : [{ inlineData: { mimeType: inline[1], data: inline[2] } }]
+}
+
+function citation(annotation: unknown): readonly unknown[] {
+  const cited = isObject(annotation) ? annotation['url_citation'] : null
+  return isObject(cited) && typeof cited['url'] === 'string'
+    ? [{ web: { uri: cited['url'], ...(typeof cited['title'] === 'string' ? { title: cited['title'] } : {}) } }]
+    : []
+}

@@ -1,0 +1,189 @@
+import { ApiError } from '../../errors.ts'
+import type { ChatMessage, ChatPart, ChatToolCall } from '../chat/request.ts'
+import { copyObject, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
+import { filePart, inlinePart } from './media-parts.ts'
+import { badContent, listMember, member, objectMember, textMember } from './members.ts'
+import { detailsOf } from './signed-parts.ts'
+
+const NO_CONTENTS = "Parameter 'contents' is required"
+
+/** What a turn of the model says. */
+interface ModelTurn {
+  readonly content: ChatPart[]
+  reasoning: string
+  readonly details: unknown[]
+  readonly calls: ChatToolCall[]
+}
+
+/** `systemInstruction` and `contents` as messages; names of parts that no message can hold are added to `dropped`. */
+export function messagesOf(body: RawObject, dropped: Set<string>): readonly ChatMessage[] {
+  const reader = new ContentsReader(dropped)
+  const system = member(body, 'systemInstruction')
+  if (system !== undefined) reader.system(system)
+  const given = member(body, 'contents')
+  const contents: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
+  for (const [index, content] of contents.entries()) reader.turn(content, `contents[${index}]`)
+  if (!reader.messages.some(({ role }) => role !== 'system')) throw new ApiError('missing_messages', NO_CONTENTS)
+  return reader.messages
+}
+
+class ContentsReader {
+  readonly messages: ChatMessage[] = []
+  readonly #dropped: Set<string>
+  /** Calls that have no result yet, oldest first: results of older clients name only the function. */
+  #open: { readonly id: string; readonly name: string }[] = []
+  #calls = 0
+
+  constructor(dropped: Set<string>) {
+    this.#dropped = dropped
+  }
+
+  system(raw: unknown): void {
+    const parts = partsOf(raw, 'systemInstruction')
+    const content = parts.flatMap((part, index): readonly ChatPart[] => {
+      const text = textMember(part, 'text', `systemInstruction.parts[${index}].text`)
+      if (text === undefined) this.#dropped.add('systemInstruction.parts')
+      return text === undefined || text === '' ? [] : [{ type: 'text', text }]
+    })
+    if (content.length > 0) this.messages.push({ role: 'system', content: shortest(content) })
+  }
+
+  turn(raw: unknown, path: string): void {
+    const parts = partsOf(raw, path)
+    const role = isObject(raw) ? (member(raw, 'role') ?? 'user') : 'user'
+    if (role === 'model') this.#modelTurn(parts, path)
+    else if (role === 'user' || role === 'function') this.#userTurn(parts, path)
+    else
+      throw new ApiError(
+        'invalid_message_role',
+        `${path}.role '${quoted(String(role))}' is not allowed. Allowed: user, model`,
+      )
+  }
+
+  /** Results of calls come before the user's own words. */
+  #userTurn(parts: readonly RawObject[], path: string): void {
+    const content: ChatPart[] = []
+    let results = 0
+    for (const [index, part] of parts.entries()) {
+      const at = `${path}.parts[${index}]`
+      const result = objectMember(part, 'functionResponse', `${at}.functionResponse`)
+      if (result === undefined) content.push(...this.#said(part, at))
+      else {
+        this.messages.push(this.#result(result, `${at}.functionResponse`))
+        results += 1
+      }
+    }
+    if (content.length > 0 || results === 0) this.messages.push({ role: 'user', content: shortest(content) })
+  }
+
+  #modelTurn(parts: readonly RawObject[], path: string): void {
+    const turn: ModelTurn = { content: [], reasoning: '', details: [], calls: [] }
+    for (const [index, part] of parts.entries()) this.#modelPart(turn, part, `${path}.parts[${index}]`)
+    const { content, reasoning, details, calls } = turn
+    if (content.length === 0 && calls.length === 0 && details.length === 0) return
+    this.messages.push({
+      role: 'assistant',
+      content: content.length === 0 ? null : assistantContent(content),
+      ...(reasoning === '' ? {} : { reasoning }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    })
+  }
+
+  #modelPart(turn: ModelTurn, part: RawObject, path: string): void {
+    const called = objectMember(part, 'functionCall', `${path}.functionCall`)
+    const signature = textMember(part, 'thoughtSignature', `${path}.thoughtSignature`) ?? ''
+    let callId: string | null = null
+    if (called !== undefined) {
+      const call = this.#call(called, `${path}.functionCall`)
+      callId = call.id
+      turn.calls.push(call)
+    } else if (member(part, 'thought') === true) turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
+    else turn.content.push(...this.#said(part, path))
+    if (signature !== '') turn.details.push(...detailsOf(signature, callId, turn.details.length))
+  }
+
+  #call(raw: RawObject, path: string): ChatToolCall {
+    const name = textMember(raw, 'name', `${path}.name`) ?? ''
+    if (name === '') throw badContent(path, 'name is required')
+    this.#calls += 1
+    const id = textMember(raw, 'id', `${path}.id`) || `call_${this.#calls}`
+    const args = objectMember(raw, 'args', `${path}.args`) ?? {}
+    this.#open.push({ id, name })
+    return { id, type: 'function', function: { name, arguments: JSON.stringify(copyObject(args, `${path}.args`)) } }
+  }
+
+  #result(raw: RawObject, path: string): ChatMessage {
+    const name = textMember(raw, 'name', `${path}.name`) ?? ''
+    const id = textMember(raw, 'id', `${path}.id`) || null
+    const place = this.#open.findIndex((call) => (id === null ? call.name === name : call.id === id))
+    const call = this.#open[place]
+    if (call === undefined && id === null)
+      throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
+    if (call !== undefined) this.#open = this.#open.toSpliced(place, 1)
+    const response = objectMember(raw, 'response', `${path}.response`) ?? {}
+    const text = resultText(response, `${path}.response`)
+    const media = listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
+      this.#said(partOf(part, `${path}.parts[${index}]`), `${path}.parts[${index}]`),
+    )
+    return {
+      role: 'tool',
+      tool_call_id: call?.id ?? id ?? '',
+      content: media.length === 0 ? text : [{ type: 'text', text }, ...media],
+      ...(Object.hasOwn(response, 'error') ? { is_error: true as const } : {}),
+    }
+  }
+
+  /** What a part says by itself: text, a file, or code that the provider has run. */
+  #said(part: RawObject, path: string): readonly ChatPart[] {
+    const text = textMember(part, 'text', `${path}.text`)
+    if (text !== undefined) return text === '' ? [] : [{ type: 'text', text }]
+    const inline = objectMember(part, 'inlineData', `${path}.inlineData`)
+    if (inline !== undefined) return [inlinePart(inline, `${path}.inlineData`)]
+    const file = objectMember(part, 'fileData', `${path}.fileData`)
+    if (file !== undefined) return [filePart(file, `${path}.fileData`)]
+    const code = objectMember(part, 'executableCode', path)
+    if (code !== undefined) return [fenced(textMember(code, 'code', path) ?? '')]
+    const output = objectMember(part, 'codeExecutionResult', path)
+    if (output !== undefined) return [fenced(textMember(output, 'output', path) ?? '')]
+    for (const name of Object.keys(part)) this.#dropped.add(`contents.parts.${name}`)
+    return []
+  }
+}
+
+function partsOf(raw: unknown, path: string): readonly RawObject[] {
+  if (!isObject(raw)) throw badContent(path, 'must be an object with parts')
+  const parts = member(raw, 'parts')
+  if (isObject(parts)) return [parts]
+  if (parts !== undefined && !Array.isArray(parts)) throw badContent(path, 'parts must be an array')
+  return (parts ?? []).map((part: unknown, index: number) => partOf(part, `${path}.parts[${index}]`))
+}
+
+function partOf(raw: unknown, path: string): RawObject {
+  if (!isObject(raw)) throw badContent(path, 'must be an object')
+  return raw
+}
+
+/** One text needs no list. */
+function shortest(content: readonly ChatPart[]): string | readonly ChatPart[] {
+  const [only] = content
+  if (only === undefined) return ''
+  return content.length === 1 && only?.type === 'text' ? only.text : content
+}
+
+/** Pieces of one answer, as a stream has brought them. */
+function assistantContent(content: readonly ChatPart[]): string | readonly ChatPart[] {
+  return content.every((part) => part.type === 'text') ? content.map(({ text }) => text).join('') : content
+}
+
+/** The one text of a result, as functions of clients return it, or the JSON of the whole. */
+function resultText(response: RawObject, path: string): string {
+  const keys = Object.keys(response)
+  const { output, error } = response
+  const only = output ?? error
+  return keys.length === 1 && typeof only === 'string' ? only : JSON.stringify(copyObject(response, path))
+}
+
+function fenced(text: string): ChatPart {
+  return { type: 'text', text: `\n\`\`\`\n${text.trimEnd()}\n\`\`\`\n` }
+}

@@ -1,0 +1,100 @@
+import { fallbackModelsOf, inputSize } from '../chat/parse.ts'
+import type { ChatRequest } from '../chat/request.ts'
+import { bodyObject, sessionIdOf } from '../fields/body-fields.ts'
+import { invalidInput, type RawObject } from '../fields/json-fields.ts'
+import { parseProviderPreferences } from '../fields/provider-preferences.ts'
+import { messagesOf } from './contents.ts'
+import { generationConfigOf } from './generation-config.ts'
+import { listMember, member, objectMember, unknownMembers } from './members.ts'
+import type { GenerateContentRequest } from './request.ts'
+import { toolsOf, type GeminiTools } from './tools.ts'
+
+/** Members that are read, and those of ours that every paid body takes. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'safetySettings',
+  'provider',
+  'models',
+  'sessionId',
+])
+
+const WITHHELD = ['labels', 'store', 'serviceTier', 'webhookConfig']
+
+/** How the route was called. */
+export interface GenerateContentCall {
+  /** Of the path. */
+  readonly model: string
+  readonly stream: boolean
+  readonly framing: 'sse' | 'array'
+}
+
+/** Reads the body of `generateContent` (clients.md 4) as a chat. */
+export function parseGenerateContent(json: unknown, call: GenerateContentCall): GenerateContentRequest {
+  const body = bodyObject(json)
+  const dropped = new Set<string>()
+  const messages = messagesOf(body, dropped)
+  const tools = toolsOf(body)
+  const config = generationConfigOf(body, dropped)
+  const withheld = withheldOf(body, tools)
+  noteOthers(body, dropped)
+  const { maxTokens, n, responseFormat, showsThoughts } = config
+  const search = tools.search === null ? {} : { web_search_options: {} }
+  return {
+    chat: {
+      model: call.model,
+      fallbackModels: fallbackModelsOf(body),
+      messages,
+      stream: call.stream,
+      includeUsage: false,
+      maxTokens,
+      n,
+      tools: tools.tools,
+      toolChoice: tools.choice,
+      responseFormat,
+      parameters: { ...config.parameters, ...search },
+      // The writer hides thoughts, and keeps their signatures.
+      hidesReasoning: false,
+      provider: parseProviderPreferences(body),
+      sessionId: sessionIdOf(body),
+      ...inputSize(messages, tools.tools, responseFormat),
+    },
+    body,
+    framing: call.framing,
+    showsThoughts,
+    search: tools.search,
+    needsSearch: tools.search !== null && tools.tools === null,
+    withheld,
+    untranslated: [...dropped].filter((name) => !withheld.includes(name)),
+  }
+}
+
+/** Reads the body of `countTokens`: that of a request, or one that holds it. */
+export function parseCountTokens(json: unknown, model: string): ChatRequest {
+  const body = bodyObject(json)
+  const inner = objectMember(body, 'generateContentRequest', 'generateContentRequest')
+  return parseGenerateContent(inner ?? body, { model, stream: false, framing: 'array' }).chat
+}
+
+/** What names an account of the operator's, or is billed without a price. */
+function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): readonly string[] {
+  if (member(body, 'cachedContent') !== undefined)
+    throw invalidInput('cachedContent', 'is not offered: send the whole contents, repeated ones are cached as they are')
+  const [first] = hosted
+  if (first !== undefined && tools === null && search === null)
+    throw invalidInput(
+      'tools',
+      `'${first.slice(0, 64)}' is not offered: it has no price here. Only functions of your own are`,
+    )
+  const named = WITHHELD.filter((name) => member(body, name) !== undefined)
+  return [...hosted.map((name) => `tools.${name}`), ...named]
+}
+
+function noteOthers(body: RawObject, dropped: Set<string>): void {
+  if (listMember(body, 'safetySettings', 'safetySettings').length > 0) dropped.add('safetySettings')
+  for (const name of unknownMembers(body, KNOWN)) dropped.add(name)
+}

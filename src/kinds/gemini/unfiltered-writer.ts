@@ -1,0 +1,73 @@
+import type { ApiError } from '../../errors.ts'
+import type { AnswerEvent } from '../answer/event.ts'
+import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
+import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../chat/answer.ts'
+import { isObject } from '../fields/json-fields.ts'
+import { ChunkFrames } from './frames.ts'
+import type { GenerateContentRequest } from './request.ts'
+import { usageMetadata } from './usage.ts'
+import { errorChunk, GeminiWriter } from './writer.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Passes on what a provider of the protocol sent (clients.md D-14.2). The id and the model are ours, and its last
+ * chunks wait for the charge.
+ */
+export class UnfilteredGemini implements AnswerWriter {
+  readonly #identity: ChunkIdentity
+  readonly #request: GenerateContentRequest
+  readonly #frames: ChunkFrames
+  #held: Fields[] = []
+
+  constructor(identity: ChunkIdentity, request: GenerateContentRequest) {
+    this.#identity = identity
+    this.#request = request
+    this.#frames = new ChunkFrames(request.framing)
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    const out: Buffer[] = []
+    for (const event of events) {
+      if (event.type !== 'wire') continue
+      const { sent } = event
+      if (!Buffer.isBuffer(sent)) this.#held.push(sent)
+      else {
+        // More came after what seemed the end.
+        for (const held of this.#held.splice(0)) out.push(this.#frames.chunk(held))
+        out.push(this.#frames.raw(sent))
+      }
+    }
+    return Buffer.concat(out)
+  }
+
+  end(_end: StreamEnd, usage: ChargedUsage): Buffer {
+    const last = this.#held.pop() ?? { candidates: [] }
+    return this.#frames.end([...this.#held, this.#charged(last, usage)])
+  }
+
+  fail(error: ApiError, usage: ChargedUsage | null): Buffer {
+    return this.#frames.end([errorChunk(error, usage)])
+  }
+
+  whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
+    const sent = events.findLast((event) => event.type === 'wire')?.sent
+    return sent === undefined || Buffer.isBuffer(sent)
+      ? new GeminiWriter(this.#identity, this.#request).whole(answer, usage, events)
+      : this.#charged(sent, usage)
+  }
+
+  /** What is charged is what is told, beside what only the provider knows. */
+  #charged(chunk: Fields, usage: ChargedUsage): Record<string, unknown> {
+    const told = isObject(chunk['usageMetadata']) ? chunk['usageMetadata'] : {}
+    return { ...ownedChunk(chunk, this.#identity), usageMetadata: { ...told, ...usageMetadata(usage) } }
+  }
+}
+
+/** A chunk with our id and model. */
+export function ownedChunk(
+  chunk: Fields,
+  { id, model }: Pick<ChunkIdentity, 'id' | 'model'>,
+): Readonly<Record<string, unknown>> {
+  return { ...chunk, modelVersion: model, responseId: id }
+}

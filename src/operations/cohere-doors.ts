@@ -1,0 +1,26 @@
+import { cohereEmbedBody, parseCohereEmbed } from '../kinds/cohere/embed.ts'
+import { cohereRerankBody } from '../kinds/cohere/rerank.ts'
+import { parseRerank } from '../kinds/rerank/parse.ts'
+import type { AdapterTable } from '../providers/ports/adapter.ts'
+import { embeddingsOperations } from './embeddings.ts'
+import { withSession, type PaidKind } from './paid-kind.ts'
+import { rerankOperations } from './rerank.ts'
+
+/** The other calls of Cohere's second version (clients.md 6): each is a request of a type that is there. */
+export function cohereDoors(adapters: AdapterTable): readonly PaidKind[] {
+  const embed = embeddingsOperations(adapters, cohereEmbedBody)
+  const rerank = rerankOperations(adapters, cohereRerankBody)
+  return [
+    {
+      body: 'json',
+      paths: ['/v2/embed'],
+      read: ({ json, sessionId }) => embed(withSession(parseCohereEmbed(json), sessionId)),
+    },
+    {
+      body: 'json',
+      paths: ['/v2/rerank'],
+      // Its clients have the documents, and ask by their places.
+      read: ({ json, sessionId }) => rerank(withSession({ ...parseRerank(json), returnDocuments: false }, sessionId)),
+    },
+  ]
+}

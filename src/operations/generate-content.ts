@@ -1,0 +1,111 @@
+import type { Endpoint } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import { nativeBody } from '../kinds/gemini/native-body.ts'
+import type { GenerateContentRequest } from '../kinds/gemini/request.ts'
+import { ownedChunk, UnfilteredGemini } from '../kinds/gemini/unfiltered-writer.ts'
+import { GeminiWriter } from '../kinds/gemini/writer.ts'
+import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { pricedRequest, searches } from '../plan/parameter-costs.ts'
+import type { Plan, PlanInput } from '../plan/plan.ts'
+import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
+import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
+import type { AttemptStart, Operation } from '../relay/operation.ts'
+import { ChatAttempt } from './chat-attempt.ts'
+
+/** Not numbered, since not every client of the protocol passes over the fields of an event stream. */
+const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
+/** Some of these clients take a comment of an event stream for an answer; none minds an empty line. */
+const EMPTY_LINE = Buffer.from('\r\n')
+
+/**
+ * `generateContent` (clients.md 4): unfiltered where the endpoint speaks it, else as the chat that the request means.
+ */
+export function generateContentOperation(request: GenerateContentRequest, adapters: AdapterTable): Operation {
+  const { chat, framing, search, withheld, untranslated } = request
+  return {
+    type: 'generate_content',
+    delivery: chat.stream ? 'events' : 'whole',
+    contentType: chat.stream ? TYPES[framing] : null,
+    keepAlive: EMPTY_LINE,
+    sessionId: chat.sessionId,
+    fitsFunds: chat.maxTokens === null,
+    ...(search === null ? {} : { mayExceed: true as const }),
+    plan: (input) => planContent(request, input, adapters),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
+    begin: (start, sink) => {
+      const isNative = speaks(start.adapter)
+      const unsearched = search === null || searches(chat, start.candidate.endpoint) ? [] : [`tools.${search}`]
+      return new ChatAttempt(
+        {
+          request: chat,
+          writer: isNative ? new UnfilteredGemini(start.identity, request) : new GeminiWriter(start.identity, request),
+          inputs: 1,
+          start,
+          sink,
+          dropped: [...withheld, ...unsearched, ...(isNative ? [] : untranslated)],
+        },
+        (answers) => (isNative ? askNatively(request, start, answers) : askChat(request, start, answers)),
+      )
+    },
+  }
+}
+
+function speaks(adapter: Adapter | undefined): boolean {
+  return adapter?.generateContent !== undefined
+}
+
+function planContent(
+  { chat, search, needsSearch }: GenerateContentRequest,
+  input: PlanInput,
+  adapters: AdapterTable,
+): Plan {
+  const any = ({ provider }: Endpoint): boolean => adapters.get(provider.adapter)?.chat !== undefined
+  const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
+    planChat({ ...input, request: chat, type: 'generate_content', able })
+  if (!needsSearch) return plan(any)
+  try {
+    return plan((endpoint) => any(endpoint) && searches(chat, endpoint))
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
+    // The model may not be there at all, which this then says.
+    const id = plan(any).candidates[0]?.model.id ?? ''
+    throw new ApiError(
+      'invalid_input',
+      `tools: '${search ?? ''}' is not offered with model '${id}': it has no price there. Only functions of your own are`,
+    )
+  }
+}
+
+function askNatively(request: GenerateContentRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
+  const { adapter, candidate, apiKey, generationId, identity } = start
+  const { endpoint, sendMaxTokens } = candidate
+  if (adapter.generateContent === undefined)
+    throw new Error(`Adapter '${adapter.name}' has no generateContent: only those that have are asked so.`)
+  const { modalities } = pricedRequest(request.chat, endpoint).parameters
+  return adapter.generateContent(
+    {
+      endpoint,
+      apiKey,
+      body: nativeBody(request, {
+        maxTokens: sendMaxTokens,
+        searches: searches(request.chat, endpoint),
+        modalities: Array.isArray(modalities) ? modalities.map(String) : ['text'],
+      }),
+      streaming: request.chat.stream,
+      generationId,
+      owned: (chunk) => ownedChunk(chunk, identity),
+    },
+    sink,
+  )
+}
+
+function askChat({ chat }: GenerateContentRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
+  const { adapter, candidate, apiKey, generationId } = start
+  const { endpoint, sendMaxTokens } = candidate
+  if (adapter.chat === undefined)
+    throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
+  return adapter.chat(
+    { endpoint, apiKey, request: pricedRequest(chat, endpoint), sendMaxTokens, generationId, splice: null },
+    sink,
+  )
+}

@@ -1,0 +1,75 @@
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { GenerateContentCall } from '../ports/call.ts'
+import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { listOf, objectOf, parseJson, type RawJson } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { GeminiReader } from './reader.ts'
+import { generatePath, geminiCredentials } from './request.ts'
+
+/** The client's own request, and the answer as it came, read on the way (clients.md D-14.2). */
+export function geminiGenerateContent(
+  transport: Transport,
+  now: () => number,
+): NonNullable<Adapter['generateContent']> {
+  return (call, sink) =>
+    askEvents(
+      transport,
+      call,
+      {
+        request: () => ({
+          path: generatePath(call.endpoint.upstreamModel, call.streaming),
+          body: call.body,
+          headers: geminiCredentials(call.apiKey),
+        }),
+        reader: () => new NativeReader(call, now),
+        decoder: sseMessages,
+      },
+      sink,
+    )
+}
+
+/** The ordinary events, and beside them what the provider sent. */
+class NativeReader implements EventReader {
+  readonly #reader: GeminiReader
+  readonly #owned: GenerateContentCall['owned']
+
+  constructor({ generationId, owned }: GenerateContentCall, now: () => number) {
+    this.#reader = new GeminiReader({ generationId, hidesReasoning: false }, now)
+    this.#owned = owned
+  }
+
+  get done(): boolean {
+    return this.#reader.done
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const read = this.#reader.message(data)
+    if ('reason' in read) return read
+    const chunk = objectOf(parseJson(data))
+    if (chunk === null) return read.length > 0 ? garbage('not a JSON object', data) : read
+    const owned = this.#owned(chunk)
+    return [...read, { type: 'wire', sent: isLast(chunk) ? owned : Buffer.from(JSON.stringify(owned)) }]
+  }
+
+  ended(): AttemptFailure | null {
+    return this.#reader.ended()
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const read = this.#reader.whole(body)
+    const answer = objectOf(body)
+    return 'reason' in read || answer === null ? read : [...read, { type: 'wire', sent: this.#owned(answer) }]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return this.#reader.error(status, body, headers)
+  }
+}
+
+/** A chunk that ends a candidate, or that says nothing, as usage after the end does. */
+function isLast(chunk: RawJson): boolean {
+  const candidates = listOf(chunk['candidates']).map(objectOf)
+  return candidates.every((candidate) => typeof candidate?.['finishReason'] === 'string')
+}
