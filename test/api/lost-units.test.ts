@@ -12,7 +12,10 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
  * loss, of every kind that is charged by units (guarantees.md 5).
  */
 
-type UnitKindName = Exclude<GenerationRecord['type'], 'chat' | 'completions' | 'responses' | 'messages' | 'generate_content' | 'cohere_chat' | 'video'>
+type UnitKindName = Exclude<
+  GenerationRecord['type'],
+  'chat' | 'completions' | 'responses' | 'messages' | 'generate_content' | 'cohere_chat' | 'video'
+>
 
 interface Case {
   readonly path: string
