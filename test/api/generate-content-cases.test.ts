@@ -122,6 +122,7 @@ function checkAnswer({ choices, usage }: FoldedAnswer, got: FoldedContent, adapt
   if (adapter !== 'gemini') assert.equal(got.finishes.length, 1)
   const expected = FINISHES[finish]
   if (calls.length < choice.toolCalls.length) assert.match(finish, /MALFORMED_FUNCTION_CALL|MAX_TOKENS/)
+  else if (finish === '') assert.match(got.raw, /"blockReason/)
   else if (expected === undefined) assert.ok(adapter === 'gemini' && choice.native === finish)
   else assert.ok(expected.includes(choice.finish), `${finish} of ${choice.finish}`)
   assert.equal(got.usage.promptTokenCount, usage['prompt_tokens'])
