@@ -7,8 +7,13 @@ export type ClientProtocol = 'openai' | 'anthropic' | 'gemini' | 'cohere'
 /** Of a path without a route, or whose route names no protocol. */
 export function protocolOfPath(path: string): ClientProtocol {
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'anthropic'
-  if (path.startsWith('/v1beta/') || path.startsWith('/v1alpha/')) return 'gemini'
+  if (path.startsWith('/v1beta/') || path.startsWith('/v1alpha/') || isGeminiCall(path)) return 'gemini'
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
+}
+
+/** Its calls are verbs of a model, also beside OpenAI's routes. */
+function isGeminiCall(path: string): boolean {
+  return path.startsWith('/v1/models/') && /:[a-z]+(?:Content|Contents|Tokens)$/.test(path)
 }
 
 /** Of a route that several protocols share: its clients tell themselves apart by their headers, and by their key. */

@@ -19,6 +19,9 @@ test('no value of `filter`, list or route leads to two types', () => {
 test('every route of a request type begins with its name', () => {
   for (const type of REQUEST_TYPES) {
     const { paths, endpointName } = REQUEST_TYPE_TABLE[type]
-    assert.equal(paths[0], `/v1/${endpointName}`)
+    assert.ok(
+      [`/v1/${endpointName}`, `/${endpointName}`, `/v1beta/models/*model:${endpointName}`].includes(paths[0]),
+      paths[0],
+    )
   }
 })

@@ -4,6 +4,7 @@ import type { Route } from '../../src/http/edge.ts'
 import { generateKey } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/lib/ids.ts'
 import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
+import { calledModel, PROTOCOL_BODIES } from '../harness/protocol-bodies.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
@@ -109,6 +110,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/responses': { model: 'sandbox/chat', input: 'x' },
   'POST /v1/messages': { model: 'sandbox/chat', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] },
   'POST /v1/messages/count_tokens': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+  ...PROTOCOL_BODIES,
   'POST /v1/completions': { model: 'sandbox/chat', prompt: 'x' },
   'POST /v1/embeddings': { model: 'sandbox/embeddings', input: 'x' },
   'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
@@ -139,6 +141,8 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1/models/:author/:slug': () => 'chat',
   '/v1/models/*id': () => 'sandbox/chat',
   '/v1/model/*id': () => 'sandbox/chat',
+  '/v1beta/models/*id': () => 'sandbox/chat',
+  '/v1alpha/models/*id': () => 'sandbox/chat',
   '/admin/v1/accounts/:id': () => people.A.id,
   '/admin/v1/keys/:id': () => people.A.keyId,
   '/admin/v1/providers/:slug': () => 'sandbox',
@@ -188,6 +192,8 @@ function targetOf({ path: given }: Route<unknown>, stranger = false): string {
   const parts = path.split('/').slice(1)
   const filled = parts.map((part, index) => {
     if (!/^[:*]/.test(part)) return part
+    const called = calledModel(part)
+    if (called !== null) return called
     const value = PARAMETERS[`${path} ${part}`] ?? PARAMETERS[`/${parts.slice(0, index + 1).join('/')}`]
     assert.ok(value !== undefined, `${path}: PARAMETERS names no object for '${part}'`)
     return stranger ? absent(value()) : value()
@@ -241,7 +247,9 @@ function errorOf(answer: Answer, what: string): { readonly status: number; reado
   assert.equal(answer.headers['content-type'], JSON_TYPE, what)
   assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._:-]+$/, what)
   if (answer.body.type === 'error') return messagesErrorOf(answer, what)
+  if (typeof answer.body.message === 'string') return plainErrorOf(answer, answer.body.message, what)
   assert.deepEqual(Object.keys(answer.body), ['error'], what)
+  if (Array.isArray(answer.body.error.details)) return plainErrorOf(answer, answer.body.error.message, what)
   const { code, message, metadata } = answer.body.error
   assert.equal(code, answer.status, what)
   assert.ok(typeof message === 'string' && message.length > 0, what)
@@ -254,6 +262,12 @@ function messagesErrorOf({ status, body, headers }: Answer, what: string): Retur
   assert.equal(body.error.type, status === 401 ? 'authentication_error' : 'not_found_error', what)
   assert.ok(status === 401 || status === 404, what)
   return { status, type: body.error.message.startsWith('Missing') ? 'missing_api_key' : 'invalid_api_key' }
+}
+
+/** Other protocols have only words for it. */
+function plainErrorOf({ status }: Answer, message: string, what: string): ReturnType<typeof errorOf> {
+  assert.ok(status === 401 || status === 404, what)
+  return { status, type: message.startsWith('Missing') ? 'missing_api_key' : 'invalid_api_key' }
 }
 
 const KEYS: ReadonlySet<Principal> = new Set(['A', 'B'])

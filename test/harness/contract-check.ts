@@ -33,7 +33,9 @@ const ROUTER = new Router<ServedRoute>(
         : {}),
     }
     const playground = path.replace(/^\/v1\//, '/cabinet/v1/playground/')
-    return route.plane === 'key' ? [route, { ...route, path: playground, plane: 'playground' }] : [route]
+    return route.plane === 'key' && playground !== path
+      ? [route, { ...route, path: playground, plane: 'playground' }]
+      : [route]
   }),
 )
 

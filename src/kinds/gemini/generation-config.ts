@@ -99,7 +99,7 @@ function modalities(config: RawObject): Readonly<Record<string, unknown>> {
   const picture = given({ aspect_ratio: aspect, image_size: size })
   return {
     // Text alone is what every answer is.
-    modalities: names.length === 0 || names.every((name) => name === 'text') ? undefined : names,
+    modalities: names.every((name) => name === 'text') ? undefined : names,
     audio: names.includes('audio') ? voiceOf(config) : undefined,
     image_config: Object.keys(picture).length === 0 ? undefined : picture,
   }

@@ -22,7 +22,7 @@ const BASE64 = text('', { minLength: 1, pattern: '^[A-Za-z0-9+/_-]*={0,2}$', con
 const SCHEMA = map(anything())
 
 /** A part of a turn: one of these. Every name is also taken in snake_case. */
-export const GeminiPart = object({
+const Part = object({
   text: maybe(text()),
   inlineData: maybe(object({ mimeType: MEDIA_TYPE, data: BASE64 })),
   fileData: maybe(object({ mimeType: maybe(MEDIA_TYPE), fileUri: FILLED })),
@@ -39,7 +39,7 @@ export const GeminiPart = object({
   thoughtSignature: maybe(text('Comes back on the part that it came with.')),
 })
 
-const PARTS = either(GeminiPart, list(GeminiPart))
+const PARTS = either(Part, list(Part))
 const Content = object({ role: maybe(oneOf(['user', 'model', 'function'])), parts: maybe(PARTS) })
 
 const FunctionDeclaration = object({
@@ -116,7 +116,12 @@ export const GenerateContentAnswer = object({
 })
 /** A stream without `alt=sse`: such answers, each with a piece. The last has the reason to finish and the usage. */
 export const GenerateContentChunks = list(
-  object({ candidates: list(anything()), modelVersion: text(), responseId: text() }),
+  object({
+    candidates: list(anything()),
+    usageMetadata: optional(GeminiUsage),
+    modelVersion: text(),
+    responseId: text(),
+  }),
 )
 
 /** `countTokens`: the body of a request, or one that holds it. */

@@ -1,0 +1,30 @@
+const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
+const CONTENT = { parts: [{ text: 'x' }] }
+
+/** Small right bodies of the calls of Gemini's protocol. */
+const GEMINI: Readonly<Record<string, unknown>> = {
+  generateContent: CONTENTS,
+  streamGenerateContent: CONTENTS,
+  countTokens: CONTENTS,
+  embedContent: { content: CONTENT },
+  batchEmbedContents: { requests: [{ content: CONTENT }] },
+}
+
+/** The same by route, and those of Cohere's. */
+export const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
+  ...Object.fromEntries(
+    ['v1beta', 'v1', 'v1alpha'].flatMap((version) =>
+      Object.entries(GEMINI).map(([word, body]) => [`POST /${version}/models/*model:${word}`, body]),
+    ),
+  ),
+  'POST /v2/chat': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+  'POST /v2/embed': { model: 'sandbox/embeddings', texts: ['x'] },
+  'POST /v2/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
+}
+
+/** The end of a path that calls a model by a word; null = it has none. */
+export function calledModel(segment: string): string | null {
+  const [, word = ''] = segment.slice(1).split(':')
+  if (word === '') return null
+  return `${/embed/i.test(word) ? 'sandbox/embeddings' : 'sandbox/chat'}:${word}`
+}
