@@ -25,6 +25,8 @@ const OUTLAST_MS = 1_900
 const LEASE_MS = 60_000
 const CANCEL_MS = 1_000
 const DRAIN_MS = 120_010
+/** What an account may lose us in an hour before its free answers are charged (guarantees.md rule 20). */
+const FREE_HOUR_MICRO = 20_000_000n
 
 /** The product's own audit, I1 to I21, on the universe's books. */
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
@@ -85,6 +87,15 @@ function isToldFree({ end, outcome }: Intent): boolean {
   )
 }
 
+/** Whether the account had lost us the free amount of an hour before the universe, or may have since. */
+function mayBeUsedUp(world: World, accountId: string): boolean {
+  if (world.guarded.has(accountId)) return true
+  const lost = world.disk
+    .all("SELECT amount FROM entry WHERE account_id = ? AND kind IN ('insured', 'shortfall')", [accountId])
+    .reduce((sum, row) => sum + big(row, 'amount'), 0n)
+  return lost > FREE_HOUR_MICRO
+}
+
 function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): void {
   const say = (text: string): void => world.violation(`r${facts.number}: ${text}`)
   const { sight } = facts
@@ -100,7 +111,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
   const [asked] = intents
   const journaled = isJournaled(asked)
   if (journaled && world.lost.has(facts.node)) return
-  const due = dueOf(facts, world.tokens, world.guarded.has(facts.accountId))
+  const due = dueOf(facts, world.tokens, mayBeUsedUp(world, facts.accountId))
   const chargedMicro = hold?.chargedMicro ?? 0n
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
   if (sight.kind === 'end') {
@@ -170,7 +181,7 @@ function checkEnded(
     world.tokens,
   )
   if (due.kind === 'exact') checkProviderCost(world, say, facts, due.billedMicro)
-  if (paid > 0n && !world.guarded.has(facts.accountId))
+  if (paid > 0n && !mayBeUsedUp(world, facts.accountId))
     say('a free answer is charged, and its account has used up nothing')
   if (booked + paid !== insured) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
 }
