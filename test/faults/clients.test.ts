@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
+import { paced } from '../harness/paced.ts'
 import { patient, until as untilIn, untilStill } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -114,9 +115,10 @@ for (const how of ['FIN', 'RST'] as const) {
 
 test('F40: an answer whose provider bills cancelled answers is read until its usage, which is charged', async () => {
   const account = await tollgate.createAccount({ balance: 100 })
+  let finish = (): void => assert.fail('not asked yet')
   upstream.answer((response) => {
     response.writeHead(200, SSE).write(event('Hello '))
-    setTimeout(() => response.end(event('world', 'stop') + USAGE), 300)
+    finish = () => void response.end(event('world', 'stop') + USAGE)
   })
   const { socket, text } = client(
     requestBytes(account.key, {
@@ -128,6 +130,10 @@ test('F40: an answer whose provider bills cancelled answers is read until its us
   )
   await until(() => text().includes('Hello'))
   socket.destroy()
+  await untilIn(60_000, 'it is drained', async () =>
+    /tollgate_drains 1\b/.test((await tollgate.request('GET', '/metrics')).text),
+  )
+  finish()
   const { rows } = await checkBooks(tollgate, account, 100)
   assert.deepEqual(
     rows.map((row) => [row['billing_basis'], row['output_tokens']]),
@@ -212,7 +218,7 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
   upstream.answer((response) => {
     running += 1
     most = Math.max(most, running)
-    setTimeout(() => {
+    void paced(5, 'answers would overlap if two were asked for').then(() => {
       running -= 1
       response.writeHead(200, { 'content-type': 'application/json' }).end(
         JSON.stringify({
@@ -221,7 +227,7 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
           usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
         }),
       )
-    }, 5)
+    })
   })
   const account = await tollgate.createAccount({ balance: 100 })
   const paid = requestBytes(account.key, {

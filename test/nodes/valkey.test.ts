@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { auditClean } from '../harness/audit.ts'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
+import { paced } from '../harness/paced.ts'
 import { patient } from '../harness/patience.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
@@ -265,7 +265,7 @@ class Load {
         const startedMs = performance.now()
         this.answers.push(await ask(nodes[index % 2] ?? nodes[0], key, 'words=3'))
         this.times.push(performance.now() - startedMs)
-        await delay(PAUSE_MS)
+        await paced(PAUSE_MS, 'the pace of a client')
       }
     })
   }

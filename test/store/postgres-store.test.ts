@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import type { Sql } from '../../src/store/database.ts'
@@ -249,8 +248,16 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     await client.query('SELECT pg_advisory_lock(7465617204)')
-    const opening = open(url)
-    assert.equal(await Promise.race([opening.then(() => 'opened'), delay(800, 'waits')]), 'waits')
+    let opened = false
+    const opening = open(url).finally(() => (opened = true))
+    await until(20_000, 'it has been refused the lock', async () => {
+      const refused = await direct(
+        url,
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'ROLLBACK%'",
+      )
+      return refused.length > 0
+    })
+    assert.equal(opened, false)
     await client.end()
     await (await opening).close()
   })
@@ -262,8 +269,14 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
     await client.connect()
     await client.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
     const opening = open(url)
-    // Longer than its own wait for a lock.
-    await delay(2_500)
+    await until(20_000, 'it waits for the table', async () => {
+      const waiting = await direct(
+        url,
+        "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'schema_version'::regclass",
+      )
+      return waiting.length > 0
+    })
+    // It stands behind the one that waits, and gets through when that one gives up.
     await direct(url, 'SELECT * FROM schema_version')
     await client.end()
     await (await opening).close()
