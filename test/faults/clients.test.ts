@@ -7,7 +7,6 @@ import { after, before, test } from 'node:test'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
-import { paced } from '../harness/paced.ts'
 import { patient, until as untilIn, untilStill } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -47,6 +46,17 @@ function event(text: string, finish: string | null = null): string {
 }
 
 const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })}\n\ndata: [DONE]\n\n`
+
+/** A whole answer, at once. */
+function greets(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(
+    JSON.stringify({
+      id: 'c',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+    }),
+  )
+}
 
 function requestBytes(key: string, body: unknown, path = '/v1/chat/completions'): string {
   const text = JSON.stringify(body)
@@ -147,7 +157,7 @@ function residentBytes(): number {
 
 test('F41, R10: readers that stop reading stop their providers: no more than a window of each is in memory, and each is charged once', async (context) => {
   const account = await tollgate.createAccount({ balance: 1_000 })
-  const [readers, megabytes] = isChaos ? [100, 200] : [5, 40]
+  const [readers, megabytes] = isChaos ? [100, 200] : [5, 24]
   const chunk = event('x'.repeat(64 * 1_024))
   let sent = 0
   let answered = 0
@@ -197,7 +207,7 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
   assert.ok(answered > readers * 0.8, `${answered} of ${readers} were let in`)
 })
 
-test('F44: a thousand pipelined requests are answered in order; paid ones one after another, each charged once', async () => {
+test('F44: a thousand pipelined requests are answered in order; fifty paid ones are each charged once', async () => {
   const port = Number(new URL(tollgate.url).port)
   const health = Array.from(
     { length: 1_000 },
@@ -213,22 +223,7 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
     Array.from({ length: ids.length }, (_value, index) => index),
   )
   assert.equal(ids.length, 1_000)
-  let running = 0
-  let most = 0
-  upstream.answer((response) => {
-    running += 1
-    most = Math.max(most, running)
-    void paced(5, 'answers would overlap if two were asked for').then(() => {
-      running -= 1
-      response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-        }),
-      )
-    })
-  })
+  upstream.answer(greets)
   const account = await tollgate.createAccount({ balance: 100 })
   const paid = requestBytes(account.key, {
     model: 'test/stops',
@@ -242,7 +237,6 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
   assert.equal((answers.match(/HTTP\/1\.1 200/g) ?? []).length, 50)
   const { rows } = await checkBooks(tollgate, account, 100)
   assert.equal(rows.length, 50)
-  assert.ok(most <= 50)
 })
 
 test('F47: a client that sends 60 MB sees 413, with a length and without; nothing is held, and the next request is served', async () => {
@@ -274,16 +268,7 @@ test('F47: a client that sends 60 MB sees 413, with a length and without; nothin
 test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies beyond the share of their origin get 429, the others are served, memory stays bounded', async () => {
   const uploads = isChaos ? 100 : 40
   const account = await tollgate.createAccount({ balance: 1_000 })
-  upstream.answer(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-        }),
-      ),
-  )
+  upstream.answer(greets)
   // A body of 10 MB that a chat may have: its text is long, its tokens few.
   const body = JSON.stringify({
     model: 'test/stops',
@@ -327,16 +312,7 @@ test('sockets that wait for ever, at the sign-in or before it, keep no client ou
     silent.push(socket)
     await once(socket, 'connect')
   }
-  upstream.answer(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-        }),
-      ),
-  )
+  upstream.answer(greets)
   for (let count = 0; count < 5; count += 1) {
     assert.equal(
       (
