@@ -89,7 +89,8 @@ export async function visitor(browser: Browser, origin: string, options: Visitor
   if (before !== undefined) return before
   const made = await newVisitor(browser, origin, options)
   const close = async (): Promise<void> => {
-    if (await forgets(made, origin)) left.push(visited)
+    // A page that is just on its way somewhere, as where a test has failed, is not kept.
+    if (await forgets(made, origin).catch(() => false)) left.push(visited)
     else await made.context.close()
   }
   const visited: Visitor = { ...made, close }
