@@ -93,8 +93,8 @@ const routes: Route<string>[] = [
     plane: 'open',
     body: 'none',
     handle: async (call) => {
-      call.response.writeHead(200, call.baseHeaders).write('half')
-      await new Promise((resolve) => setTimeout(resolve, 30))
+      const { response, baseHeaders } = call
+      await new Promise((resolve) => response.writeHead(200, baseHeaders).write('half', resolve))
       throw new Error('after the head')
     },
   },

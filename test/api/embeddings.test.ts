@@ -15,6 +15,7 @@ import {
   serveEmbeddings,
 } from '../harness/embeddings-world.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
+import { paced } from '../harness/paced.ts'
 
 serveEmbeddings()
 
@@ -294,7 +295,8 @@ test('a batch that fails after the others were answered: free, and what those co
   upstream.answer((response) => {
     count += 1
     const { texts } = Object(upstream.requests.at(-1))
-    if (count === 5) setTimeout(() => answers({ message: 'down' }, 500)(response), 300)
+    if (count === 5)
+      void paced(300, 'a batch whose failure comes last').then(() => answers({ message: 'down' }, 500)(response))
     else
       answers({ embeddings: { float: texts.map(() => [1]) }, meta: { billed_units: { input_tokens: 10 } } })(response)
   })

@@ -135,7 +135,9 @@ test('500 run at a provider: the next wait up to two seconds for a place, and go
   assert.equal((await fallen).status, 200)
   assert.equal(upstream.received.filter(({ path }) => path.startsWith('/other')).length, 1)
   const last = chat(keys[2] ?? '')
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await untilIn(2_000, 'the last waits for a place', async () =>
+    (await tollgate.request('GET', '/metrics')).text.includes('tollgate_provider_waiting{provider="held"} 1\n'),
+  )
   provider.letGo()
   for (const answer of await Promise.all([...running, last])) assert.equal(answer.status, 200, answer.text)
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)

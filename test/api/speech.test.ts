@@ -242,19 +242,27 @@ test('a sound that begins like a text is one: what follows is not printable', as
   assert.deepEqual((await speak({ model: 'test/one' })).bytes, bytes)
 })
 
+/** An answer that begins and never ends by itself; `cut` resets its connection. */
+function beginning(): { readonly cut: () => void } {
+  let begun: ServerResponse | null = null
+  first.answer((response) => {
+    begun = response
+    response.writeHead(200, { 'content-type': 'audio/mpeg' })
+    response.write('beginning')
+  })
+  return { cut: () => void begun?.socket?.resetAndDestroy() }
+}
+
 test('a failure after the first byte breaks the connection and costs nothing', async () => {
   for (const fault of ['cut', 'stall'] as const) {
-    first.answer((response) => {
-      response.writeHead(200, { 'content-type': 'audio/mpeg' })
-      response.write('beginning')
-      if (fault === 'cut') setTimeout(() => response.socket?.resetAndDestroy(), 20)
-    })
+    const { cut } = beginning()
     const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'test/one', input: 'Hello there' }),
     })
     assert.equal(response.statusCode, 200)
+    if (fault === 'cut') cut()
     await assert.rejects(response.body.arrayBuffer(), fault)
     const log = await logOf(String(response.headers['x-generation-id']))
     assert.deepEqual([log['status'], log['total_cost']], ['error', 0], fault)
@@ -262,16 +270,13 @@ test('a failure after the first byte breaks the connection and costs nothing', a
 })
 
 test('the broken connection is a reset, which no client takes for an end', async () => {
-  first.answer((response) => {
-    response.writeHead(200, { 'content-type': 'audio/mpeg' })
-    response.write('beginning')
-    setTimeout(() => response.socket?.resetAndDestroy(), 20)
-  })
+  const { cut } = beginning()
   const body = JSON.stringify({ model: 'test/one', input: 'Hello there' })
   const socket = connect(Number(new URL(tollgate.url).port), '127.0.0.1')
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1')
+    if (text.includes('beginning')) cut()
   })
   socket.write(
     `POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { foldStream } from '../harness/chat-fold.ts'
 import { freePort } from '../harness/free-port.ts'
+import { paced } from '../harness/paced.ts'
 import { until as untilIn } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { MAIN, startTollgate } from '../harness/server.ts'
@@ -211,8 +211,7 @@ test('a second Ctrl-C names the running answers, a third cuts them: the stream e
       () => line.test(tollgate.logs().join('\n')),
       () => process.kill(tollgate.pid, 0),
     )
-    // What comes within 300 ms is the same Ctrl-C, told by npm as well.
-    await delay(350)
+    await paced(350, 'what comes within 300 ms is the same Ctrl-C, told by npm as well')
   }
   const { error } = foldStream(response.status, await response.text(), {})
   assert.ok(error !== null, 'the client is told')

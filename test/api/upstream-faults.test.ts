@@ -6,6 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { paced } from '../harness/paced.ts'
 import { patient } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
@@ -215,7 +216,7 @@ describe('F24: the connection ends too early', () => {
       ),
     'RST mid-stream': (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${said('begun')}`)
-      setTimeout(() => socket.resetAndDestroy(), 100)
+      void paced(100, 'a reset would overtake bytes that are not read yet').then(() => socket.resetAndDestroy())
     },
   }
   for (const [name, script] of Object.entries(cuts)) {

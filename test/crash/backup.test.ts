@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { answersSeen, crashAccount, crashClient, CRASH_BALANCE_MICRO, type Observed } from '../harness/crash-clients.ts'
 import { form, isLong } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { paced } from '../harness/paced.ts'
 import { until } from '../harness/patience.ts'
 
 const ROUNDS = form({ short: 1, long: 6 })
@@ -132,7 +133,8 @@ test('kill -9 during a backup leaves no directory of that name and the server as
     const ended = once(child, 'exit')
     // Most of the time goes into starting; the copy itself takes some tens of milliseconds.
     const watch = setInterval(() => {
-      if (existsSync(join(world.root, 'copy.part'))) setTimeout(() => child.kill('SIGKILL'), round * 3)
+      if (existsSync(join(world.root, 'copy.part')))
+        void paced(round * 3, 'a death at another moment').then(() => child.kill('SIGKILL'))
     }, 1)
     const [, signal] = await ended
     clearInterval(watch)

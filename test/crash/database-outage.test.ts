@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { answersSeen, checkMoney, type Observed } from '../harness/crash-clients.ts'
 import { form } from '../harness/form.ts'
 import {
@@ -14,6 +13,7 @@ import {
   untilServed,
   type World,
 } from '../harness/outage-world.ts'
+import { paced } from '../harness/paced.ts'
 import { patient, until } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk, type SmallDisk } from '../harness/small-disk.ts'
@@ -104,7 +104,6 @@ test('F2: the database hangs (SIGSTOP): refused within a second, answers end aft
       await answersSeen(record, 8)
       const resume = await world.postgres.stall()
       try {
-        await delay(400)
         for (let turn = 0; turn < TURNS; turn += 1) {
           const startedMs = performance.now()
           const refused = await ask(world, 'words=1')
@@ -113,7 +112,7 @@ test('F2: the database hangs (SIGSTOP): refused within a second, answers end aft
             performance.now() - startedMs < patient(REFUSED_MS + SLACK_MS),
             `refused after ${performance.now() - startedMs} ms`,
           )
-          await delay(500)
+          await paced(500, 'a client asks again and again while it hangs')
         }
       } finally {
         resume()
@@ -142,7 +141,7 @@ test('kill -9 while the database is down, again and again: every end that a clie
         await world.postgres.halt()
         // Every other round the process dies before the first of them has its answer.
         if (round % 2 === 0) await Promise.any(late.map(async (answer) => assert.equal((await answer)?.status, 200)))
-        else await delay(1_500)
+        else await paced(1_500, 'a death at this moment of the outage')
         await world.tollgate.kill('SIGKILL')
         for (const answer of await Promise.all(late)) {
           if (answer?.status !== 200) continue
@@ -164,7 +163,7 @@ test('the server stops during an outage without waiting for it, and the next one
     const answer = ask(world, 'delay_ms=1500 words=3')
     await held(world, 1)
     await world.postgres.halt()
-    await delay(400)
+    assert.equal((await ask(world, 'words=1')).status, 503, 'the server knows of the outage')
     const startedMs = performance.now()
     await world.tollgate.kill('SIGTERM')
     assert.ok(performance.now() - startedMs < patient(10_000))

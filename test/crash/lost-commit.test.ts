@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { checkMoney, type Observed } from '../harness/crash-clients.ts'
@@ -15,6 +14,7 @@ import {
   untilServed,
   type World,
 } from '../harness/outage-world.ts'
+import { paced } from '../harness/paced.ts'
 import { until } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 
@@ -62,7 +62,7 @@ test('F3: answers to COMMIT are lost on the way, again and again: nothing is hel
         proxy.every(every)
         const before = cuts()
         await until(60_000, 'three answers are lost', () => cuts() >= before + LOST)
-        await delay(LOAD_MS / STAGES.length)
+        await paced(LOAD_MS / STAGES.length, 'a load that lasts')
       }
       proxy.every(0)
     })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
 import { auditClean } from '../harness/audit.ts'
 import { spread } from '../harness/figures.ts'
 import { form } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
+import { paced } from '../harness/paced.ts'
 import { admitted } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 
@@ -75,7 +75,7 @@ function crashTests(shared: NodeBench): void {
           for (const index of dying) {
             await nodes[index]?.kill('SIGKILL')
             kills += 1
-            await delay(LOAD_MS / 4)
+            await paced(LOAD_MS / 4, 'one node dies soon after the other')
           }
           const startedMs = performance.now()
           await Promise.all(dying.map(async (index) => void (nodes[index] = await start())))

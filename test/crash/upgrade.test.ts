@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before as beforeAll, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { FIRST_UNRELEASED_MIGRATION } from '../../src/store/migrations.ts'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
@@ -11,6 +10,7 @@ import { form } from '../harness/form.ts'
 import { NodeBench, until } from '../harness/node-bench.ts'
 import { programBefore, type OlderProgram } from '../harness/older-program.ts'
 import type { Tollgate } from '../harness/server.ts'
+import { paced } from '../harness/paced.ts'
 
 const STAGE_MS = form({ short: 0, long: 1_500, chaos: 20_000 })
 /** Nodes of the program before. */
@@ -54,7 +54,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
         const stage = async (): Promise<void> => {
           const from = record.whole.length
           await answersSeen(record, 2 * CLIENTS)
-          await delay(STAGE_MS)
+          await paced(STAGE_MS, 'a load that lasts')
           served.push(record.whole.length - from)
         }
         await stage()

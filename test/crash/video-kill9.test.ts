@@ -15,6 +15,7 @@ import {
   type VideoProviderRequest,
 } from '../harness/video-provider.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { paced } from '../harness/paced.ts'
 import { found } from '../harness/patience.ts'
 
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
@@ -137,7 +138,7 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
       if (answer.status === 202) ids.push(answer.body.id)
     }
     // The steps of a job take some milliseconds at its start, and again a second later.
-    await new Promise((resolve) => setTimeout(resolve, round % 2 === 0 ? round * 4 : 900 + round * 30))
+    await paced(round % 2 === 0 ? round * 4 : 900 + round * 30, 'a death at another moment')
     await killed()
     tollgate = await start()
   }

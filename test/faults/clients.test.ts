@@ -47,6 +47,17 @@ function event(text: string, finish: string | null = null): string {
 
 const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })}\n\ndata: [DONE]\n\n`
 
+/** A whole answer, at once. */
+function greets(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(
+    JSON.stringify({
+      id: 'c',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+    }),
+  )
+}
+
 function requestBytes(key: string, body: unknown, path = '/v1/chat/completions'): string {
   const text = JSON.stringify(body)
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
@@ -114,9 +125,10 @@ for (const how of ['FIN', 'RST'] as const) {
 
 test('F40: an answer whose provider bills cancelled answers is read until its usage, which is charged', async () => {
   const account = await tollgate.createAccount({ balance: 100 })
+  let finish = (): void => assert.fail('not asked yet')
   upstream.answer((response) => {
     response.writeHead(200, SSE).write(event('Hello '))
-    setTimeout(() => response.end(event('world', 'stop') + USAGE), 300)
+    finish = () => void response.end(event('world', 'stop') + USAGE)
   })
   const { socket, text } = client(
     requestBytes(account.key, {
@@ -128,6 +140,10 @@ test('F40: an answer whose provider bills cancelled answers is read until its us
   )
   await until(() => text().includes('Hello'))
   socket.destroy()
+  await untilIn(60_000, 'it is drained', async () =>
+    /tollgate_drains 1\b/.test((await tollgate.request('GET', '/metrics')).text),
+  )
+  finish()
   const { rows } = await checkBooks(tollgate, account, 100)
   assert.deepEqual(
     rows.map((row) => [row['billing_basis'], row['output_tokens']]),
@@ -141,7 +157,7 @@ function residentBytes(): number {
 
 test('F41, R10: readers that stop reading stop their providers: no more than a window of each is in memory, and each is charged once', async (context) => {
   const account = await tollgate.createAccount({ balance: 1_000 })
-  const [readers, megabytes] = isChaos ? [100, 200] : [5, 40]
+  const [readers, megabytes] = isChaos ? [100, 200] : [5, 24]
   const chunk = event('x'.repeat(64 * 1_024))
   let sent = 0
   let answered = 0
@@ -191,7 +207,7 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
   assert.ok(answered > readers * 0.8, `${answered} of ${readers} were let in`)
 })
 
-test('F44: a thousand pipelined requests are answered in order; paid ones one after another, each charged once', async () => {
+test('F44: a thousand pipelined requests are answered in order; fifty paid ones are each charged once', async () => {
   const port = Number(new URL(tollgate.url).port)
   const health = Array.from(
     { length: 1_000 },
@@ -207,22 +223,7 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
     Array.from({ length: ids.length }, (_value, index) => index),
   )
   assert.equal(ids.length, 1_000)
-  let running = 0
-  let most = 0
-  upstream.answer((response) => {
-    running += 1
-    most = Math.max(most, running)
-    setTimeout(() => {
-      running -= 1
-      response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-        }),
-      )
-    }, 5)
-  })
+  upstream.answer(greets)
   const account = await tollgate.createAccount({ balance: 100 })
   const paid = requestBytes(account.key, {
     model: 'test/stops',
@@ -236,7 +237,6 @@ test('F44: a thousand pipelined requests are answered in order; paid ones one af
   assert.equal((answers.match(/HTTP\/1\.1 200/g) ?? []).length, 50)
   const { rows } = await checkBooks(tollgate, account, 100)
   assert.equal(rows.length, 50)
-  assert.ok(most <= 50)
 })
 
 test('F47: a client that sends 60 MB sees 413, with a length and without; nothing is held, and the next request is served', async () => {
@@ -268,16 +268,7 @@ test('F47: a client that sends 60 MB sees 413, with a length and without; nothin
 test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies beyond the share of their origin get 429, the others are served, memory stays bounded', async () => {
   const uploads = isChaos ? 100 : 40
   const account = await tollgate.createAccount({ balance: 1_000 })
-  upstream.answer(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-        }),
-      ),
-  )
+  upstream.answer(greets)
   // A body of 10 MB that a chat may have: its text is long, its tokens few.
   const body = JSON.stringify({
     model: 'test/stops',
@@ -321,16 +312,7 @@ test('sockets that wait for ever, at the sign-in or before it, keep no client ou
     silent.push(socket)
     await once(socket, 'connect')
   }
-  upstream.answer(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-        }),
-      ),
-  )
+  upstream.answer(greets)
   for (let count = 0; count < 5; count += 1) {
     assert.equal(
       (

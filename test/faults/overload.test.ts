@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { form } from '../harness/form.ts'
+import { paced } from '../harness/paced.ts'
+import { until } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const PEAK_MS = form({ short: 800, long: 5_000, chaos: 20_000 })
@@ -104,18 +105,24 @@ async function offer(pool: Pool, perSecond: number): Promise<readonly Outcome[]>
         .finally(() => running.delete(one))
       running.add(one)
     }
-    await delay(5)
+    await paced(5, 'so many a second')
   }
   await Promise.all(running)
   return outcomes
 }
 
+async function openStreams(): Promise<number> {
+  return Number(/^tollgate_open_streams (\d+)$/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1])
+}
+
 /** Answers the goodput at twice the peak, as a share of the peak. */
 async function round(pool: Pool, tell: (message: string) => void): Promise<number> {
+  let ended = 0
   const streams = Array.from({ length: STREAMS }, (_value, number) =>
-    ask(pool, number, `words=100 gap_ms=${(2 * PEAK_MS + OVERLOAD_MS) / 100}`, true),
+    ask(pool, number, `words=100 gap_ms=${(2 * PEAK_MS + OVERLOAD_MS) / 100}`, true).finally(() => (ended += 1)),
   )
-  await delay(500)
+  // A slow machine refuses some, or ends the first before the last begins.
+  await until(20_000, 'the streams run', async () => (await openStreams()) + ended >= STREAMS)
   await peak(pool)
   const before = await peak(pool)
   const outcomes = await offer(pool, 2 * before.perSecond)

@@ -4,13 +4,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { startMovingServer } from '../harness/moving-server.ts'
+import { paced } from '../harness/paced.ts'
 import { askedAgain, patient, until } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { startTollgate } from '../harness/server.ts'
@@ -288,7 +288,7 @@ if (isChaos)
           )?.[1],
         )
       await until(30_000, 'the answer runs', async () => (await running()) > 0)
-      await delay(1_000)
+      await paced(1_000, 'the client reads some tokens')
       wire.pull()
       const pulledMs = performance.now()
       await until(90_000, 'the client is given up', async () => (await running()) === 0)

@@ -4,6 +4,8 @@ import { chromium, type Browser, type BrowserContext, type Page, type Request } 
 /** Runs in the page before anything of it; a text, since the project's own types know no document. */
 const REPORT_VIOLATIONS =
   "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+/** All that a page may keep, but for cookies and what the browser has compiled. */
+const STORAGE = 'local_storage,indexeddb,file_systems,service_workers,cache_storage'
 const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))'
 /** Whether an outline stands for data that is not there yet. */
 const LOOK = "document.querySelector('main .mantine-Skeleton-root, main .mantine-Loader-root') !== null"
@@ -70,12 +72,55 @@ export interface VisitorOptions {
   readonly height?: number
 }
 
-/** A separate browser without cookies, which records every error. `origin` is the only host that it may ask. */
-export async function visitor(
+/** By browser and look, those that nobody has now: a new one takes three times the work, since it loads the console. */
+const LEFT_VISITORS = new WeakMap<Browser, Map<string, Visitor[]>>()
+
+/**
+ * A browser without cookies or anything else of those before it, which records every error. `origin` is the only host
+ * that it may ask.
+ */
+export async function visitor(browser: Browser, origin: string, options: VisitorOptions = {}): Promise<Visitor> {
+  const looks = LEFT_VISITORS.get(browser) ?? new Map<string, Visitor[]>()
+  LEFT_VISITORS.set(browser, looks)
+  const look = JSON.stringify([origin, options])
+  const left = looks.get(look) ?? []
+  looks.set(look, left)
+  const before = left.pop()
+  if (before !== undefined) return before
+  const made = await newVisitor(browser, origin, options)
+  const close = async (): Promise<void> => {
+    // A page that is just on its way somewhere, as where a test has failed, is not kept.
+    if (await forgets(made, origin).catch(() => false)) left.push(visited)
+    else await made.context.close()
+  }
+  const visited: Visitor = { ...made, close }
+  return visited
+}
+
+/** Whether nothing is left of a visit but what the browser has compiled. */
+async function forgets({ page, context, troubles }: Visited, origin: string): Promise<boolean> {
+  // What may ask several hosts is not cleared by one.
+  if (!URL.canParse(origin) || page.isClosed() || context.pages().length > 1) return false
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  page.removeAllListeners('response')
+  await page.emulateMedia({ media: null })
+  if (page.url().startsWith(origin)) await page.evaluate('sessionStorage.clear()')
+  await page.goto('about:blank')
+  const session = await context.newCDPSession(page)
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: STORAGE })
+  await session.detach()
+  await context.clearCookies()
+  troubles.splice(0)
+  return true
+}
+
+type Visited = Omit<Visitor, 'close'>
+
+async function newVisitor(
   browser: Browser,
   origin: string,
-  { language = 'en', dark = false, width = 1280, height = 860 }: VisitorOptions = {},
-): Promise<Visitor> {
+  { language = 'en', dark = false, width = 1280, height = 860 }: VisitorOptions,
+): Promise<Visited> {
   const context = await browser.newContext({
     locale: language === 'ru' ? 'ru-RU' : 'en-GB',
     colorScheme: dark ? 'dark' : 'light',
@@ -114,5 +159,5 @@ export async function visitor(
     await page.evaluate(`history.pushState({}, '', '${path}')`)
     await page.evaluate(LEFT)
   }
-  return { page, context, troubles, settled, follow, close: () => context.close() }
+  return { page, context, troubles, settled, follow }
 }

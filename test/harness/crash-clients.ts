@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { foldStream } from './chat-fold.ts'
 import { form } from './form.ts'
+import { paced } from './paced.ts'
 import { until } from './patience.ts'
 import type { Tollgate } from './server.ts'
 
@@ -60,10 +60,10 @@ export async function crashClient(
     // The connection dies with the server: the part that has arrived by then is still checked.
     const tollgate = target()
     const answer = tollgate === undefined ? null : await ask(tollgate, key, body).catch(() => null)
-    if (answer === null || answer.status !== 200) await delay(1)
+    if (answer === null || answer.status !== 200) await paced(1, 'a server that is gone is asked again')
     else if (stream) recordStream(record, answer, words)
     else if (answer.ended) recordPlain(record, answer.text)
-    if (PAUSE_MS > 0) await delay(PAUSE_MS)
+    await paced(PAUSE_MS, 'the pace of a client')
   }
 }
 

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createApp, type App } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { ApiClient } from './api-client.ts'
 import { auditClean } from './audit.ts'
 import { movingClock, type MovingClock } from './moving-clock.ts'
+import { paced } from './paced.ts'
 
 /** The clock goes on by itself, so that what the server only puts off for a moment happens. */
 const STEP_MS = 5
@@ -45,7 +45,7 @@ export class MovingServer extends ApiClient {
   async pass(seconds: number, momentMs = 2): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.clock.advance(1_000)
-      await delay(momentMs)
+      await paced(momentMs, 'sockets and the disk know real time only')
     }
   }
 

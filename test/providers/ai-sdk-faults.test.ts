@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
 import { request } from 'undici'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
+import { paced } from '../harness/paced.ts'
 import { patient } from '../harness/patience.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
@@ -191,7 +192,7 @@ test('an answer that said [DONE] is complete although its connection stays open'
     response.write(
       `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 } })}\n\ndata: [DO`,
     )
-    setTimeout(() => response.write('NE]\n\n'), 20)
+    void paced(20, 'the rest comes in another packet').then(() => response.write('NE]\n\n'))
   }
   const started = performance.now()
   const answer = await ask('test/raw', { stream: true })

@@ -102,7 +102,7 @@ describe('embedded store', () => {
   }
   appendOnlyContract(openBelow)
   plantedViolations(openBelow, 1)
-  coveredColumns(openBelow)
+  coveredColumns(openBelow, 4)
   booksContract(openBelow)
   statementsContract(openBelow)
 

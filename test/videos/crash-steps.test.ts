@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { form } from '../harness/form.ts'
 import { TestClock } from '../store/ledger-fixture.ts'
 import { drive, job, newWorld, runnerOf, VIDEO } from './video-world.ts'
@@ -17,6 +16,8 @@ after(() => rmSync(directory, { recursive: true, force: true }))
  */
 class Death {
   reached = false
+  /** Calls that began before it. */
+  #running = 0
   readonly #name: string
   readonly #moment: 'before' | 'after'
   #left: number
@@ -25,6 +26,11 @@ class Death {
     this.#name = name
     this.#left = at
     this.#moment = moment
+  }
+
+  /** Nothing more comes of the process. */
+  get isOver(): boolean {
+    return this.reached && this.#running === 0
   }
 
   wrap<T extends object>(target: T, name: string): T {
@@ -42,10 +48,19 @@ class Death {
     const never = new Promise(() => undefined)
     if (this.reached) return never
     if (name === this.#name) this.#left -= 1
-    if (name !== this.#name || this.#left > 0) return work()
+    if (name !== this.#name || this.#left > 0) return this.#counted(work)
     this.reached = true
-    if (this.#moment === 'after') await work()
+    if (this.#moment === 'after') await this.#counted(work)
     return never
+  }
+
+  async #counted(work: () => unknown): Promise<unknown> {
+    this.#running += 1
+    try {
+      return await work()
+    } finally {
+      this.#running -= 1
+    }
   }
 }
 
@@ -64,8 +79,7 @@ async function liveTwice(
   const first = runnerOf(world, bench.clock, (target, part) => death.wrap(target, part))
   // A dead process also never answers its own start.
   void first.start()
-  await drive(bench.clock, async () => death.reached || (await job(world)).status === 'completed')
-  await delay(5)
+  await drive(bench.clock, async () => death.isOver || (await job(world)).status === 'completed')
   await bench.auditClean()
   const submittedBefore = provider.submissions
   const phase = (await job(world)).phase

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { VideoHandle, VideoState } from '../../src/providers/ports/video-upstream.ts'
 import { endFree } from '../../src/videos/job-end.ts'
 import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
@@ -30,6 +29,21 @@ async function inWorld(body: (world: World) => Promise<void>): Promise<void> {
 /** Lets the real disk and the microtasks do what is due. */
 async function settle(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await until(20_000, `it comes: ${isSo.toString()}`, isSo, 10)
+}
+
+/** The same thing, which tells of each time that it has done `method`. */
+function told<T extends object>(target: T, method: string, tell: () => void): T {
+  return new Proxy(target, {
+    get: (object, property) => {
+      const value: unknown = Reflect.get(object, property)
+      if (typeof value !== 'function') return value
+      return async (...values: unknown[]): Promise<unknown> => {
+        const result: unknown = await Reflect.apply(value, object, values)
+        if (property === method) tell()
+        return result
+      }
+    },
+  })
 }
 
 /** A provider's call that a test holds. */
@@ -175,7 +189,10 @@ test('two nodes that both store the video charge it once, and its file stays', (
       return open()
     }
     const clock = new TestClock(NOON_MS)
-    const paused = runnerOf(world, clock)
+    let settles = 0
+    const paused = runnerOf(world, clock, (target, name) =>
+      name === 'ledger' ? told(target, 'settle', () => (settles += 1)) : target,
+    )
     await paused.start()
     await drive(clock, async () => held.reached(), 500)
     const later = new TestClock(clock.now() + 61_000)
@@ -183,7 +200,7 @@ test('two nodes that both store the video charge it once, and its file stays', (
     await other.start()
     await drive(later, async () => (await job(world)).status === 'completed')
     held.open()
-    await delay(50)
+    await settle(() => settles === 1)
     await Promise.all([paused.stop(), other.stop()])
     assert.equal(opened, 2)
     assert.deepEqual(await bench.money(customer.accountId), { available: 700n, held: 0n })

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Snapshot } from '../../src/catalog/catalog.ts'
 import type { VideoOperation } from '../../src/kinds/video/request.ts'
 import { endpoint, model } from '../harness/plan-fixture.ts'
@@ -15,6 +14,7 @@ import { openStore } from '../../src/store/open.ts'
 import { VideoRunner, type RunnerPorts } from '../../src/videos/video-runner.ts'
 import { JOB_TTL_MS } from '../../src/videos/video-job.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from '../store/ledger-fixture.ts'
+import { paced } from '../harness/paced.ts'
 
 export const COST = 300n
 const OPERATION: VideoOperation = {
@@ -166,7 +166,7 @@ export async function drive(
   for (let step = 0; step < stepsMax; step += 1) {
     for (let turn = 0; turn < 4; turn += 1) {
       if (await over()) return
-      await delay(1)
+      await paced(1, 'the disk knows real time only')
     }
     clock.advance(stepMs)
   }

@@ -1,0 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * A pause that is part of what a test gives to the program: a client that asks at a pace, a provider that answers late,
+ * a death at a chosen moment. `what` says which. What a test waits for is never told by time: see `patience.ts`.
+ */
+export async function paced(ms: number, what: string): Promise<void> {
+  if (what === '') throw new TypeError('paced: say what the pause is a part of')
+  if (ms > 0) await delay(ms)
+}
