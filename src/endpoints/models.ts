@@ -3,6 +3,7 @@ import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { servesType } from '../model-types.ts'
+import { codexModels, type CodexModels } from './codex-models.ts'
 import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
 
@@ -22,6 +23,7 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
   const facts = factsOf(ports)
   const recordOf = recordCache(ports.catalog, facts)
   const current = (): Snapshot => ports.catalog.current()
+  const told = codexModels(ports.catalog, (model) => supportedParameters(recordOf(model)))
   const endpoints = (id: string): Reply =>
     ok({ data: endpointsRecord(modelOf(current(), id), facts, (endpointId) => ports.health.report(endpointId)) })
   const kindLists = KIND_LISTS.map(({ path, filter }) =>
@@ -37,9 +39,11 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     ),
   )
   return [
-    get('/v1/models', ({ query }) =>
-      ok(listBody(selectedModels(current().models.values(), query), '/v1/models', query, recordOf)),
-    ),
+    get('/v1/models', (call) => {
+      const { query } = call
+      const body = listBody(selectedModels(current().models.values(), query), '/v1/models', query, recordOf)
+      return query.has('client_version') ? forCodex(call, body, told()) : ok(body)
+    }),
     get('/v1/models/count', ({ query }) =>
       ok({ data: { count: selectedModels(current().models.values(), query).length } }),
     ),
@@ -59,6 +63,21 @@ function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Prin
 
 function ok(body: unknown): Reply {
   return { status: 200, body }
+}
+
+/** Codex reads `models`, and keeps them by their tag (clients.md 3). */
+function forCodex(
+  { request }: Call<Principal>,
+  body: Readonly<Record<string, unknown>>,
+  { models, etag }: CodexModels,
+): Reply {
+  const headers = { etag }
+  if (request.headers['if-none-match'] === etag) return { status: 304, body: undefined, headers }
+  return { status: 200, body: { ...body, models }, headers }
+}
+
+function supportedParameters({ supported_parameters: names }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Array.isArray(names) ? names : []
 }
 
 function factsOf(ports: ModelRoutePorts): RecordFacts {

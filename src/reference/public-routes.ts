@@ -37,7 +37,7 @@ import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
 import { SpeechBody } from '../kinds/speech/schema.ts'
 import { TranscriptionAnswer, TranscriptionBody } from '../kinds/transcription/schema.ts'
 import { VideoBody } from '../kinds/video/schema.ts'
-import { anything, flag, object, only, open, text } from '../schema.ts'
+import { anything, flag, object, only, open, optional, text } from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
 
 const TEXT: readonly ErrorName[] = [
@@ -261,7 +261,11 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'GET /v1/models': {
     summary: 'The models that can be asked.',
-    query: object({ ...ModelFilterQuery.fields, ...ModelQuery.fields }),
+    query: object({
+      ...ModelFilterQuery.fields,
+      ...ModelQuery.fields,
+      client_version: optional(text('Of Codex: adds `models` and an `ETag` (clients.md 3).')),
+    }),
     answer: ModelList,
     errors: ['invalid_input', 'invalid_filter'],
     example: { query: { limit: '5' } },
