@@ -12,6 +12,15 @@ export function protocolOfPath(path: string): ClientProtocol {
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
 }
 
+/** Of a route that several protocols share: its clients tell themselves apart by their headers. */
+export function protocolOfHeaders({
+  headers,
+}: {
+  readonly headers: Readonly<Record<string, unknown>>
+}): ClientProtocol {
+  return headers['anthropic-version'] === undefined ? 'openai' : 'anthropic'
+}
+
 /**
  * The status of an error. Other protocols than OpenAI's tell a model that is not there by 404, which their clients
  * read.

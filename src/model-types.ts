@@ -150,6 +150,14 @@ const REQUEST_TYPE_ROWS = {
     apiType: 'completions',
     label: { en: 'Responses', ru: 'Responses' },
   },
+  messages: {
+    modelType: 'chat',
+    endpointName: 'messages',
+    paths: ['/v1/messages'],
+    span: 'chat',
+    apiType: 'completions',
+    label: { en: 'Messages', ru: 'Messages' },
+  },
   completions: {
     modelType: 'chat',
     endpointName: 'completions',

@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import type { Config } from '../config.ts'
 import { accountRoutes } from '../endpoints/account.ts'
+import { countTokensRoutes } from '../endpoints/count-tokens.ts'
 import { generationRoutes } from '../endpoints/generation.ts'
 import { healthRoutes } from '../endpoints/health.ts'
 import { modelRoutes } from '../endpoints/models.ts'
@@ -23,7 +24,7 @@ export function allRoutes(
   version: string,
   unready: () => string | null,
 ): readonly Route<Principal>[] {
-  const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency } = services
+  const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency, tokens } = services
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
@@ -45,6 +46,7 @@ export function allRoutes(
       parametersOf: (name, type) => parametersOf(adapters, name, type),
       speechFormatsOf: (model) => speechFormats(model, adapters),
     }),
+    ...countTokensRoutes({ catalog, tokens }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...generationRoutes({ store }),
     ...web,

@@ -20,7 +20,7 @@ import { randomIds, type IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
 import { openValkey } from '../nodes/valkey.ts'
-import { createTokenCounter } from '../plan/token-count.ts'
+import { createTokenCounter, type TokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerBudget } from '../providers/answer-budget.ts'
 import { createAdapters } from '../providers/index.ts'
@@ -55,6 +55,7 @@ export interface Services {
   readonly nodes: Nodes
   readonly ledger: Ledger
   readonly health: EndpointHealthBook
+  readonly tokens: TokenCounter
   readonly relay: Relay
   readonly drains: DrainCount
   readonly watch: UsageWatch
@@ -172,7 +173,10 @@ function ledgerOf({ core, clock, nodes, singleProcess, notice }: Base, journal: 
 function paidServices(
   { core, clock, ids, nodes, singleProcess, notice }: Base,
   { ledger, adapters, answers }: Pick<Services, 'ledger' | 'adapters' | 'answers'>,
-): Pick<Services, 'health' | 'relay' | 'drains' | 'watch' | 'slots' | 'videos' | 'pictures' | 'idempotency' | 'sse'> {
+): Pick<
+  Services,
+  'health' | 'tokens' | 'relay' | 'drains' | 'watch' | 'slots' | 'videos' | 'pictures' | 'idempotency' | 'sse'
+> {
   const { store, catalog, keyWrap } = core
   const health = new EndpointHealthBook(clock)
   const tokens = createTokenCounter()
@@ -217,7 +221,7 @@ function paidServices(
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   const idempotency = new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids })
-  return { health, relay, drains, watch, slots, videos, pictures, idempotency, sse: new SseStreams(clock) }
+  return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, sse: new SseStreams(clock) }
 }
 
 /** The background work: exchange rates, expired rows, the retention of the usage log. */

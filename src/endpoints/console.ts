@@ -5,7 +5,7 @@ import type { ConsoleFile } from './console-files.ts'
 
 const INDEX = '/index.html'
 /** An unknown path below these comes from a program, so it gets an error for programs. */
-const API_PREFIXES = ['/v1', '/cabinet', '/admin', '/assets'] as const
+const API_PREFIXES = ['/v1', '/v1beta', '/v1alpha', '/v2', '/api', '/cabinet', '/admin', '/assets'] as const
 const HEADERS = Object.freeze({
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -14,6 +14,7 @@ import {
   optional,
   rub,
   text,
+  time,
   whole,
 } from '../schema.ts'
 import { LogRecord, SearchNotes } from './log-contract.ts'
@@ -89,6 +90,26 @@ export const ModelList = object({
   models: optional(list(map(anything()), 'What Codex reads, where the query has `client_version`.')),
   total_count: whole(),
   links: object({ next: nullable(text()) }),
+})
+/** The same as clients of Anthropic's protocol read it: those that send `anthropic-version`. */
+export const AnthropicModel = object({
+  type: only('model'),
+  id: text(),
+  display_name: text(),
+  created_at: time(),
+  max_input_tokens: nullable(whole()),
+  max_tokens: nullable(whole()),
+})
+export const AnthropicModelList = object({
+  data: list(AnthropicModel),
+  has_more: flag(),
+  first_id: nullable(text()),
+  last_id: nullable(text()),
+})
+/** Places in such a list. */
+export const AnthropicModelQuery = object({
+  after_id: optional(text('With `anthropic-version`: what comes after this model.')),
+  before_id: optional(text('With `anthropic-version`: what comes before this model.')),
 })
 export const ModelCount = object({ data: object({ count: whole() }) })
 export const OneModel = object({ data: ModelRecord })

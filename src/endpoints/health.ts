@@ -31,6 +31,8 @@ export function healthRoutes({ version, routes, catalog, unready }: HealthRouteP
       status: 200,
       body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints },
     })),
+    // Claude Code looks whether anybody is there.
+    open('/api/hello', () => ({ status: 200, body: { status: 'ok' } })),
     open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
     open('/readyz', () => {
       const reason = unready()

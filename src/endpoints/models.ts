@@ -1,8 +1,10 @@
 import type { Principal } from '../access/principal.ts'
 import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
+import { protocolOfHeaders } from '../client-protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { servesType } from '../model-types.ts'
+import { anthropicModel, anthropicModelList } from './anthropic-models.ts'
 import { codexModels, type CodexModels } from './codex-models.ts'
 import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
@@ -39,9 +41,11 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     ),
   )
   return [
-    get('/v1/models', (call) => {
-      const { query } = call
-      const body = listBody(selectedModels(current().models.values(), query), '/v1/models', query, recordOf)
+    shared('/v1/models', (call) => {
+      const { query, request } = call
+      const models = current().models.values()
+      if (protocolOfHeaders(request) === 'anthropic') return ok(anthropicModelList(listedModels(models, 'chat'), query))
+      const body = listBody(selectedModels(models, query), '/v1/models', query, recordOf)
       return query.has('client_version') ? forCodex(call, body, told()) : ok(body)
     }),
     get('/v1/models/count', ({ query }) =>
@@ -51,7 +55,10 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     get('/v1/models/:author/:slug/endpoints', ({ params }) => endpoints(`${params['author']}/${params['slug']}`)),
     // Some SDKs treat the id as one segment and encode its slash.
     get('/v1/models/:author/endpoints', ({ params }) => endpoints(params['author'] ?? '')),
-    get('/v1/models/*id', ({ params }) => ok(recordOf(modelOf(current(), params['id'] ?? '')))),
+    shared('/v1/models/*id', ({ params, request }) => {
+      const model = modelOf(current(), params['id'] ?? '')
+      return ok(protocolOfHeaders(request) === 'anthropic' ? anthropicModel(model) : recordOf(model))
+    }),
     get('/v1/model/*id', ({ params }) => ok({ data: recordOf(modelOf(current(), params['id'] ?? '')) })),
     get('/v1/providers', () => ok(providersBody(current()))),
   ]
@@ -59,6 +66,11 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
 
 function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
   return { method: 'GET', path, plane: 'key', body: 'none', priority: 'low', handle }
+}
+
+/** A path of several protocols. */
+function shared(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
+  return { ...get(path, handle), protocol: protocolOfHeaders }
 }
 
 function ok(body: unknown): Reply {

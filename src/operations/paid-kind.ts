@@ -18,6 +18,8 @@ export interface OperationInput {
   readonly form: UploadedForm | null
   /** Of the `X-Session-Id` header; the body's own wins. */
   readonly sessionId: string | null
+  /** As in `X-Request-Id`. */
+  readonly requestId: string
   /** Where the client reaches this service, for addresses in an answer; without a trailing slash. */
   readonly publicUrl: string
 }
@@ -34,6 +36,11 @@ export interface RequestReader {
 /** One paid kind: its routes, and how its requests are read. */
 export interface PaidKind extends RequestReader {
   readonly paths: readonly string[]
+}
+
+/** A header that names the session; null where it is absent or no honest name. */
+export function sessionOf(header: string | readonly string[] | undefined): string | null {
+  return typeof header === 'string' && /^[\x21-\x7e]{1,256}$/.test(header) ? header : null
 }
 
 /** The header says the session where the body does not: it is logged and keeps a conversation at one provider. */

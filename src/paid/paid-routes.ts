@@ -6,7 +6,7 @@ import { isLong } from '../http/json-body.ts'
 import { parseMultipart } from '../http/multipart.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import type { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
-import type { PaidKind } from '../operations/paid-kind.ts'
+import { sessionOf, type PaidKind } from '../operations/paid-kind.ts'
 import type { Operation } from '../relay/operation.ts'
 import { answerPaid, type AnswerPorts } from './paid-answer.ts'
 
@@ -55,8 +55,7 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
 
 function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Operation {
   const { json, rawBody = EMPTY, request, isSecure, params } = call
-  const session = request.headers['x-session-id']
-  const sessionId = typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session) ? session : null
+  const sessionId = sessionOf(request.headers['x-session-id'])
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody) : null
   return kind.read({
@@ -69,6 +68,7 @@ function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<P
       return call.query
     },
     headers: request.headers,
+    requestId: call.requestId,
     sessionId,
     publicUrl: publicUrlOf(publicUrl, { request, isSecure }),
   })

@@ -1,5 +1,8 @@
 import {
   Alive,
+  AnthropicModel,
+  AnthropicModelList,
+  AnthropicModelQuery,
   Balance,
   Credits,
   Health,
@@ -32,12 +35,13 @@ import { ChatAnswer, ChatBody } from '../kinds/chat/schema.ts'
 import { CompletionsAnswer, CompletionsBody } from '../kinds/completions/schema.ts'
 import { EmbeddingsAnswer, EmbeddingsBody } from '../kinds/embeddings/schema.ts'
 import { ImagesAnswer, ImagesBody } from '../kinds/images/schema.ts'
+import { CountedMessages, CountedMessagesBody, MessagesAnswer, MessagesBody } from '../kinds/messages/schema.ts'
 import { RerankAnswer, RerankBody } from '../kinds/rerank/schema.ts'
 import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
 import { SpeechBody } from '../kinds/speech/schema.ts'
 import { TranscriptionAnswer, TranscriptionBody } from '../kinds/transcription/schema.ts'
 import { VideoBody } from '../kinds/video/schema.ts'
-import { anything, flag, object, only, open, optional, text } from '../schema.ts'
+import { anything, either, flag, object, only, open, optional, text } from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
 
 const TEXT: readonly ErrorName[] = [
@@ -120,6 +124,22 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     answer: ResponsesAnswer,
     errors: [...CHAT, 'missing_input'],
     example: { body: { model: 'sandbox/chat', input: 'Hello' } },
+  },
+  'POST /v1/messages': {
+    summary: 'The same models, in the form of Anthropic’s Messages.',
+    body: MessagesBody,
+    answer: MessagesAnswer,
+    errors: CHAT,
+    example: {
+      body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+    },
+  },
+  'POST /v1/messages/count_tokens': {
+    summary: 'The tokens of a message’s input. Costs nothing.',
+    body: CountedMessagesBody,
+    answer: CountedMessages,
+    errors: [...CHAT, 'model_not_found', 'model_not_supported'],
+    example: { body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] } },
   },
   'POST /v1/completions': {
     summary: 'Continues a text.',
@@ -264,9 +284,10 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     query: object({
       ...ModelFilterQuery.fields,
       ...ModelQuery.fields,
+      ...AnthropicModelQuery.fields,
       client_version: optional(text('Of Codex: adds `models` and an `ETag` (clients.md 3).')),
     }),
-    answer: ModelList,
+    answer: either(ModelList, AnthropicModelList),
     errors: ['invalid_input', 'invalid_filter'],
     example: { query: { limit: '5' } },
   },
@@ -292,7 +313,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'GET /v1/models/*id': {
     summary: 'One model. The slashes of its id stay in the path.',
-    answer: ModelRecord,
+    answer: either(ModelRecord, AnthropicModel),
     errors: ['model_record_not_found'],
     example: { path: { id: 'sandbox/chat' } },
   },
@@ -320,6 +341,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     answer: Health,
     example: {},
   },
+  'GET /api/hello': { summary: 'Somebody is there.', answer: Alive, example: {} },
   'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
   'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
   'GET /metrics': {

@@ -17,6 +17,7 @@ import * as completions from '../kinds/completions/schema.ts'
 import * as embeddings from '../kinds/embeddings/schema.ts'
 import * as fields from '../kinds/fields/schema.ts'
 import * as images from '../kinds/images/schema.ts'
+import * as messages from '../kinds/messages/schema.ts'
 import * as rerank from '../kinds/rerank/schema.ts'
 import * as responses from '../kinds/responses/schema.ts'
 import * as speech from '../kinds/speech/schema.ts'
@@ -37,6 +38,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       completions,
       embeddings,
       images,
+      messages,
       rerank,
       responses,
       speech,

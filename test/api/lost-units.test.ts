@@ -12,7 +12,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
  * loss, of every kind that is charged by units (guarantees.md 5).
  */
 
-type UnitKindName = Exclude<GenerationRecord['type'], 'chat' | 'completions' | 'responses' | 'video'>
+type UnitKindName = Exclude<GenerationRecord['type'], 'chat' | 'completions' | 'responses' | 'messages' | 'video'>
 
 interface Case {
   readonly path: string

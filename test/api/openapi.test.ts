@@ -112,7 +112,7 @@ test('neither needs a key, neither holds a secret of the operator, and nothing o
     assert.ok(/^#|^\/openapi\.json$|^\/docs\.css$/.test(address), address)
   for (const [, id = ''] of page.text.matchAll(/href="#([^"]*)"/g)) assert.ok(page.text.includes(`id="${id}"`), id)
   assert.equal((await server.request('GET', '/docs.css')).status, 200)
-  for (const name of served().map(({ method, path }) => `${method} ${path.replaceAll(/[:*](\w+)/g, '{$1}')}`))
+  for (const name of served().map(({ method, path }) => `${method} ${path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')}`))
     assert.ok(page.text.includes(name), name)
 })
 
@@ -120,7 +120,7 @@ test('neither needs a key, neither holds a secret of the operator, and nothing o
 async function send(route: Route<unknown>, row: WireRoute, ids: Readonly<Record<string, string>>): Promise<Answer> {
   const { path = {}, query = {}, body }: RouteExample = row.example ?? {}
   const real = (text: string): string => ids[text] ?? text
-  const target = route.path.replaceAll(/([:*])(\w+)/g, (_all, sign: string, name: string) => {
+  const target = route.path.replaceAll(/(?<=\/)([:*])(\w+)/g, (_all, sign: string, name: string) => {
     const value = real(path[name] ?? '')
     return sign === '*' ? value : encodeURIComponent(value)
   })

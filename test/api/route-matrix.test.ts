@@ -107,6 +107,8 @@ after(() => server.stop())
 const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
   'POST /v1/responses': { model: 'sandbox/chat', input: 'x' },
+  'POST /v1/messages': { model: 'sandbox/chat', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] },
+  'POST /v1/messages/count_tokens': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
   'POST /v1/completions': { model: 'sandbox/chat', prompt: 'x' },
   'POST /v1/embeddings': { model: 'sandbox/embeddings', input: 'x' },
   'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
@@ -238,11 +240,20 @@ function ask(route: Route<unknown>, headers: Record<string, string>, target = ta
 function errorOf(answer: Answer, what: string): { readonly status: number; readonly type: string } {
   assert.equal(answer.headers['content-type'], JSON_TYPE, what)
   assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._:-]+$/, what)
+  if (answer.body.type === 'error') return messagesErrorOf(answer, what)
   assert.deepEqual(Object.keys(answer.body), ['error'], what)
   const { code, message, metadata } = answer.body.error
   assert.equal(code, answer.status, what)
   assert.ok(typeof message === 'string' && message.length > 0, what)
   return { status: answer.status, type: metadata.error_type }
+}
+
+/** Anthropic's shape has a type for each status, and no word of ours. */
+function messagesErrorOf({ status, body, headers }: Answer, what: string): ReturnType<typeof errorOf> {
+  assert.equal(body.request_id, headers['request-id'], what)
+  assert.equal(body.error.type, status === 401 ? 'authentication_error' : 'not_found_error', what)
+  assert.ok(status === 401 || status === 404, what)
+  return { status, type: body.error.message.startsWith('Missing') ? 'missing_api_key' : 'invalid_api_key' }
 }
 
 const KEYS: ReadonlySet<Principal> = new Set(['A', 'B'])

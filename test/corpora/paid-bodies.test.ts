@@ -9,6 +9,8 @@ import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
 import { EmbeddingsBody } from '../../src/kinds/embeddings/schema.ts'
 import { parseImages } from '../../src/kinds/images/parse.ts'
 import { ImagesBody } from '../../src/kinds/images/schema.ts'
+import { parseMessages } from '../../src/kinds/messages/parse.ts'
+import { MessagesBody } from '../../src/kinds/messages/schema.ts'
 import { parseRerank } from '../../src/kinds/rerank/parse.ts'
 import { RerankBody } from '../../src/kinds/rerank/schema.ts'
 import { parseResponses } from '../../src/kinds/responses/parse.ts'
@@ -71,6 +73,24 @@ const KINDS: Readonly<Record<string, Kind>> = {
     schema: ResponsesBody,
     read: parseResponses,
     right: [{ input: 'x' }, { input: [USER], model: 'a/b', metadata: { a: 'b' }, reasoning: { effort: 'low' } }],
+  },
+  messages: {
+    schema: MessagesBody,
+    read: (body) => parseMessages(body, { headers: {}, bytes: 0 }),
+    right: [
+      { max_tokens: 10, messages: [USER] },
+      {
+        model: 'a/b',
+        max_tokens: 10,
+        system: [{ type: 'text', text: 'x' }],
+        messages: [USER],
+        tools: [{ name: 'f', input_schema: {} }],
+        tool_choice: { type: 'tool', name: 'f' },
+        thinking: { type: 'enabled', budget_tokens: 1_024 },
+        output_config: { effort: 'low', format: { type: 'json_schema', schema: {} } },
+        metadata: { user_id: 'u' },
+      },
+    ],
   },
   completions: { schema: CompletionsBody, read: parseCompletions, right: [{ prompt: 'x' }, { prompt: ['x', 'y'] }] },
   embeddings: {

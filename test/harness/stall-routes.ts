@@ -36,6 +36,8 @@ const PAID: Readonly<Record<string, RouteRow>> = {
   videos: row('model', 'prompt', 'frame_images', 'input_references', 'size'),
 }
 
+const MESSAGES = row('model', 'messages', 'system', 'tools', 'tool_choice', 'stop_sequences', 'metadata', 'thinking')
+
 /**
  * The members of every body that a route of the server reads. A route without a row fails the table's test, and so does
  * a row without a route.
@@ -48,6 +50,8 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
         [`POST /cabinet/v1/playground/${path}`, fields],
       ]),
     ),
+    'POST /v1/messages': MESSAGES,
+    'POST /v1/messages/count_tokens': MESSAGES,
     'POST /setup': row('token', 'email', 'password'),
     'POST /cabinet/v1/sign-up': row('email', 'password', 'name', 'language'),
     'POST /cabinet/v1/sign-in': row('email', 'password', 'code'),

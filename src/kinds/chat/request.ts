@@ -28,6 +28,8 @@ export interface ChatMessage {
   readonly content: string | readonly ChatPart[] | null
   readonly name?: string
   readonly tool_call_id?: string
+  /** The tool has failed. Only some protocols have a word for it. */
+  readonly is_error?: true
   readonly tool_calls?: readonly ChatToolCall[]
   readonly reasoning?: string
   readonly reasoning_details?: readonly unknown[]

@@ -2,6 +2,7 @@ import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { anthropicCompletions } from './completions.ts'
+import { anthropicMessages } from './native.ts'
 import { AnthropicReader } from './reader.ts'
 import { anthropicRequest, askedFormat } from './request.ts'
 import { hidesReasoning } from './thinking.ts'
@@ -33,6 +34,7 @@ export function createAnthropic({ transport, files, now }: AdapterPorts): Adapte
     parameters: { ...NO_PARAMETERS, chat: PARAMETERS },
     chat,
     chatImages: imagesOverChat(chat, files),
+    messages: anthropicMessages(transport, now),
     completions: anthropicCompletions(transport, now),
   }
 }

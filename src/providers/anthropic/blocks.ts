@@ -1,7 +1,7 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
-import { REASONING_FORMAT } from './signed-thinking.ts'
+import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
 
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const BLOCKS_MAX = 4_096
@@ -130,7 +130,7 @@ export class ContentBlocks {
     this.#details += 1
     if (this.#view.hidesReasoning) return [silent()]
     return [
-      { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: REASONING_FORMAT, index }] },
+      { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: CLAUDE_REASONING, index }] },
     ]
   }
 

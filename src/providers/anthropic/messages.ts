@@ -94,7 +94,7 @@ function thinkingBlocks(details: readonly unknown[]): Block[] {
 }
 
 /** A mark for the cache on any part of a result marks the result. */
-function toolResult({ tool_call_id: id = '', content }: ChatMessage, path: string): Block {
+function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMessage, path: string): Block {
   const blocks = contentBlocks(content, path)
   const marks = blocks.flatMap(({ cache_control: mark }) => (mark === undefined ? [] : [mark]))
   const plain = blocks.map(({ cache_control: _mark, ...block }) => block)
@@ -102,6 +102,7 @@ function toolResult({ tool_call_id: id = '', content }: ChatMessage, path: strin
     type: 'tool_result',
     tool_use_id: toolUseId(id),
     ...(plain.length === 0 ? {} : { content: plain }),
+    ...(failed === true ? { is_error: true } : {}),
     ...(marks.length === 0 ? {} : { cache_control: marks.at(-1) }),
   }
 }

@@ -27,7 +27,11 @@ export class AnthropicReader implements EventReader {
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    if (event === null) return garbage('not a JSON object', data)
+    return event === null ? garbage('not a JSON object', data) : this.read(event)
+  }
+
+  /** The same, of a message that is parsed. */
+  read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
     switch (event['type']) {
       case 'message_start':
         return this.#start(objectOf(event['message']) ?? {}, true)

@@ -8,7 +8,7 @@ import { traitsOf, type ModelTraits } from './model-traits.ts'
 import { objectSchema, outputFormatOf, type OutputFormat } from './output-format.ts'
 import { thinkingOf } from './thinking.ts'
 
-const PATH = '/messages'
+export const MESSAGES_PATH = '/messages'
 export const ANTHROPIC_VERSION = '2023-06-01'
 /** For a model whose own maximum the catalogue does not know: every model of the protocol answers this much. */
 const MAX_TOKENS_DEFAULT = 4_096
@@ -23,7 +23,7 @@ export function anthropicRequest(call: ChatCall): JsonRequest {
     'anthropic-version': ANTHROPIC_VERSION,
     ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }),
   }
-  return { path: PATH, body: bodyOf(call), headers }
+  return { path: MESSAGES_PATH, body: bodyOf(call), headers }
 }
 
 /** What the answer of a call is asked for as; the reader needs it too. */

@@ -1,10 +1,5 @@
+import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-
-/**
- * OpenRouter's name of Claude's reasoning details, by which clients and we know whose they are. It is the same at
- * Bedrock, where the models and their signatures are the same.
- */
-export const REASONING_FORMAT = 'anthropic-claude-v1'
 
 /** A thought that the model takes back: with its signature, or encrypted. */
 export type SignedThought = { readonly text: string; readonly signature: string } | { readonly encrypted: string }
@@ -19,7 +14,7 @@ export function signedThoughts(details: readonly unknown[]): readonly SignedThou
   let index: unknown = null
   for (const raw of details) {
     const detail = objectOf(raw)
-    if (detail?.['format'] !== REASONING_FORMAT) continue
+    if (detail?.['format'] !== CLAUDE_REASONING) continue
     if (detail['type'] === 'reasoning.encrypted') {
       const encrypted = textOf(detail['data']) ?? ''
       if (encrypted !== '') thoughts.push({ encrypted })

@@ -113,13 +113,21 @@ function thinkingBlocks(details: readonly unknown[]): Block[] {
 }
 
 /** A mark for the cache on any part of a result marks the result. */
-function toolResult({ tool_call_id: id = '', content }: ChatMessage, path: string, context: ContentContext): Piece {
+function toolResult(
+  { tool_call_id: id = '', content, is_error: failed }: ChatMessage,
+  path: string,
+  context: ContentContext,
+): Piece {
   const pieces = contentPieces(content, path, context)
   const cachePoint = pieces.findLast((piece) => piece.cachePoint !== null)?.cachePoint ?? null
   const blocks = pieces.map(({ block }) => block)
   return {
     block: {
-      toolResult: { toolUseId: toolUseId(id), content: blocks.length === 0 ? [{ text: '(no output)' }] : blocks },
+      toolResult: {
+        toolUseId: toolUseId(id),
+        content: blocks.length === 0 ? [{ text: '(no output)' }] : blocks,
+        ...(failed === true ? { status: 'error' } : {}),
+      },
     },
     cachePoint,
   }

@@ -87,7 +87,7 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
 
 /** Media beside the text of a result follow it as parts of the same turn, which every model understands. */
 function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly Part[] {
-  const { tool_call_id: id = '', content } = message
+  const { tool_call_id: id = '', content, is_error: failed } = message
   const name = toolNames.get(id) ?? message.name
   if (name === undefined)
     throw new UnsendableError(
@@ -95,7 +95,8 @@ function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>
     )
   const parts = partsOf(content, path)
   const output = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n')
-  return [{ functionResponse: { id, name, response: { output } } }, ...parts.filter(({ text }) => text === undefined)]
+  const response = failed === true ? { error: output } : { output }
+  return [{ functionResponse: { id, name, response } }, ...parts.filter(({ text }) => text === undefined)]
 }
 
 /** Results come first in a turn, right after the calls they answer. */

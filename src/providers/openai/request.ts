@@ -1,6 +1,7 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
 import type { ChatCall } from '../ports/call.ts'
 import { openaiReasoning } from './reasoning.ts'
+import { plainResults } from './tool-results.ts'
 
 /** Parameters the OpenAI chat protocol and its dialects carry, by OpenRouter's names; an endpoint may list fewer. */
 export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([
@@ -64,7 +65,7 @@ export function openaiBody(call: ChatCall): Record<string, unknown> {
   const takes = (name: string): boolean => supported === null || supported.has(name)
   const body: Record<string, unknown> = {
     model: endpoint.upstreamModel,
-    messages: request.messages.map((message) => upstreamMessage(message, supported)),
+    messages: plainResults(request.messages).map((message) => upstreamMessage(message, supported)),
   }
   if (request.stream) {
     body['stream'] = true

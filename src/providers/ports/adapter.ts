@@ -14,6 +14,7 @@ import type {
   ChatCall,
   CompletionsCall,
   ImageCall,
+  MessagesCall,
   ResponsesCall,
   ResultSink,
   RunningCall,
@@ -59,6 +60,8 @@ export interface Adapter {
   }
   /** Responses, where an endpoint says `native_responses`. */
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
+  /** Anthropic's Messages, with the client's own body. */
+  readonly messages?: (call: MessagesCall, sink: AnswerSink) => RunningCall
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall

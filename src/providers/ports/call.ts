@@ -5,6 +5,7 @@ import type { TextAround } from '../../kinds/chat/chunk.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { CompletionsRequest } from '../../kinds/completions/request.ts'
 import type { ImageRequest } from '../../kinds/images/request.ts'
+import type { MessagesHeaders } from '../../kinds/messages/request.ts'
 import type { ResponsesRequest } from '../../kinds/responses/request.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 
@@ -54,6 +55,19 @@ export interface ResponsesCall {
   readonly request: ResponsesRequest
   readonly sendMaxTokens: number | null
   readonly generationId: string
+}
+
+/** A Messages request for a provider that speaks that protocol. */
+export interface MessagesCall {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  /** The client's own, with our limits. */
+  readonly body: Readonly<Record<string, unknown>>
+  readonly headers: MessagesHeaders
+  readonly streaming: boolean
+  readonly generationId: string
+  /** The first event of a stream as the client gets it. */
+  readonly startOf: (event: Readonly<Record<string, unknown>>) => Buffer
 }
 
 /** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */

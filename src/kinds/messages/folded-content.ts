@@ -1,0 +1,52 @@
+import type { AnswerEvent } from '../answer/event.ts'
+import { isObject } from '../fields/json-fields.ts'
+import { ContentBlocks, type BlockStep } from './content-blocks.ts'
+
+type Block = Record<string, unknown>
+
+/** The content of a whole answer: what the steps of its stream add up to. */
+export function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): readonly Block[] {
+  const content: Block[] = []
+  const inputs = new Map<number, string>()
+  const blocks = new ContentBlocks((step) => take(step, content, inputs), omitsThinking)
+  for (const event of events) blocks.add(event)
+  blocks.close()
+  for (const [index, text] of inputs) {
+    const block = content[index]
+    if (block !== undefined) block['input'] = inputOf(text)
+  }
+  return content
+}
+
+function take(step: BlockStep, content: Block[], inputs: Map<number, string>): void {
+  if (step.type === 'content_block_start') content[step.index] = { ...step.content_block }
+  const block = content[step.index]
+  if (step.type !== 'content_block_delta' || block === undefined) return
+  const { type, text, thinking, signature, citation, partial_json: json } = step.delta
+  switch (type) {
+    case 'text_delta':
+      block['text'] = `${block['text']}${text}`
+      return
+    case 'thinking_delta':
+      block['thinking'] = `${block['thinking']}${thinking}`
+      return
+    case 'signature_delta':
+      block['signature'] = signature
+      return
+    case 'citations_delta':
+      block['citations'] = [...(Array.isArray(block['citations']) ? block['citations'] : []), citation]
+      return
+    case 'input_json_delta':
+      inputs.set(step.index, (inputs.get(step.index) ?? '') + json)
+  }
+}
+
+/** Some models say null where a tool has no parameters; a broken text is kept as one value. */
+function inputOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const input: unknown = JSON.parse(text)
+    return isObject(input) ? input : {}
+  } catch {
+    return { arguments: text }
+  }
+}

@@ -1,0 +1,94 @@
+import { field, isObject, type RawObject } from '../fields/json-fields.ts'
+import { decodeDetails } from '../responses/encoded-details.ts'
+import { clearsOnly } from './parse.ts'
+import type { MessagesRequest } from './request.ts'
+import { usesMax } from './tools.ts'
+
+/** What an endpoint decides of a body. */
+export interface NativeTerms {
+  readonly model: string
+  readonly maxTokens: number | null
+  /** The marks for a cache that have a price there. */
+  readonly cacheMarks: 'all' | 'short' | 'none'
+}
+
+/** Ours, or of the operator's account. */
+const REMOVED = ['models', 'provider', 'session_id', 'container', 'user_profile_id', 'workspace_id', 'diagnostics']
+
+/**
+ * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, but for
+ * what costs money or names an account.
+ */
+export function nativeBody(
+  { body, chat: { maxTokens: asked, stream } }: MessagesRequest,
+  { model, maxTokens, cacheMarks }: NativeTerms,
+): Record<string, unknown> {
+  const native: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(body)) if (!REMOVED.includes(name)) native[name] = value
+  native['model'] = model
+  native['max_tokens'] = maxTokens ?? asked
+  native['stream'] = stream
+  // Priority is the provider's default, and may have a price of its own.
+  if (native['service_tier'] !== undefined) native['service_tier'] = 'standard_only'
+  if (native['speed'] !== 'standard') delete native['speed']
+  const management = clearingOnly(native['context_management'])
+  if (management === null) delete native['context_management']
+  else native['context_management'] = management
+  if (Array.isArray(native['tools'])) native['tools'] = native['tools'].map(boundedTool)
+  if (Array.isArray(native['messages'])) native['messages'] = native['messages'].flatMap(ownMessage)
+  return cacheMarks === 'all' ? native : markedBody(native, cacheMarks)
+}
+
+/** Edits that make the model write cost tokens that no answer counts. null = nothing is left. */
+function clearingOnly(management: unknown): RawObject | null {
+  const edits = isObject(management) ? field(management, 'edits') : undefined
+  if (!isObject(management) || !Array.isArray(edits)) return null
+  return edits.every(clearsOnly) ? management : { ...management, edits: edits.filter(clearsOnly) }
+}
+
+function boundedTool(tool: unknown): unknown {
+  const most = isObject(tool) ? usesMax(tool) : null
+  return most === null || !isObject(tool) ? tool : { ...tool, max_uses: most }
+}
+
+/** A signature that we made of another model's thoughts would be refused, as would a thought without any. */
+function ownMessage(message: unknown): readonly unknown[] {
+  if (!isObject(message) || message['role'] !== 'assistant' || !Array.isArray(message['content'])) return [message]
+  const content = message['content'].filter((block: unknown) => !isForeignThought(block))
+  if (content.length === message['content'].length) return [message]
+  return content.length === 0 ? [] : [{ ...message, content }]
+}
+
+function isForeignThought(block: unknown): boolean {
+  if (!isObject(block) || block['type'] !== 'thinking') return false
+  const { signature } = block
+  return typeof signature !== 'string' || signature === '' || decodeDetails(signature) !== null
+}
+
+/** Places that a mark for the cache may stand in: the body, tools, system, blocks, and blocks of results. */
+function markedBody(body: Record<string, unknown>, marks: 'short' | 'none'): Record<string, unknown> {
+  const marked = markedOf(body, marks)
+  for (const name of ['tools', 'system']) marked[name] = markedList(marked[name], marks)
+  for (const name of ['tools', 'system']) if (marked[name] === undefined) delete marked[name]
+  if (Array.isArray(marked['messages']))
+    marked['messages'] = marked['messages'].map((message: unknown) =>
+      isObject(message) ? { ...message, content: markedList(message['content'], marks) } : message,
+    )
+  return marked
+}
+
+function markedList(list: unknown, marks: 'short' | 'none'): unknown {
+  if (!Array.isArray(list)) return list
+  return list.map((item: unknown) => {
+    if (!isObject(item)) return item
+    const marked = markedOf(item, marks)
+    return Array.isArray(marked['content']) ? { ...marked, content: markedList(marked['content'], marks) } : marked
+  })
+}
+
+function markedOf(holder: RawObject, marks: 'short' | 'none'): Record<string, unknown> {
+  const { cache_control: mark, ...rest } = holder
+  if (mark === undefined || mark === null || marks === 'none') return rest
+  const isLong = isObject(mark) && mark['ttl'] === '1h'
+  return { ...rest, cache_control: isLong ? { type: 'ephemeral' } : mark }
+}

@@ -1,0 +1,278 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '../../errors.ts'
+import { fallbackModelsOf, inputSize } from '../chat/parse.ts'
+import { parseParameters } from '../chat/parameters.ts'
+import type { ChatMessage, ChatRequest } from '../chat/request.ts'
+import { bodyObject, sessionIdOf } from '../fields/body-fields.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../fields/json-fields.ts'
+import { parseProviderPreferences } from '../fields/provider-preferences.ts'
+import { assistantMessages, badMessage, systemMessage, userMessages } from './blocks.ts'
+import { newNotes, type ReadingNotes } from './notes.ts'
+import type { MessagesHeaders, MessagesRequest } from './request.ts'
+import { parseToolChoice, parseTools } from './tools.ts'
+
+const ROLES = ['user', 'assistant', 'system']
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
+const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools']
+/** Fields that are read, or mean nothing to another provider. */
+const READ: ReadonlySet<string> = new Set(
+  (
+    'model models provider session_id max_tokens messages system tools tool_choice stop_sequences stream ' +
+    'temperature top_p top_k thinking metadata output_config mcp_servers inference_geo'
+  ).split(' '),
+)
+/** What names the operator's account, or is told of answers by ids that are not ours. */
+const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnostics']
+const USER_CHARS_MAX = 64
+/** A version or a list of names; more is no honest header. */
+const HEADER = /^[\w.,; -]{1,2000}$/
+
+/** What stands beside a body. */
+export interface MessagesSource {
+  readonly headers: IncomingHttpHeaders
+  /** Bytes of the body. */
+  readonly bytes: number
+}
+
+/** Reads the body of a Messages request (clients.md 2): required fields first, then types and ranges. */
+export function parseMessages(json: unknown, { headers, bytes }: MessagesSource): MessagesRequest {
+  const body = bodyObject(json)
+  const notes = newNotes()
+  const conversation = conversationOf(body, notes)
+  const maxTokens = numberField(
+    body,
+    'max_tokens',
+    (value) => Number.isSafeInteger(value) && value >= 1,
+    'must be an integer of at least 1',
+  )
+  if (maxTokens === undefined) throw invalidInput('max_tokens', 'is required')
+  const read = readBody(body, notes, conversation)
+  return {
+    ...read,
+    chat: { ...read.chat, maxTokens, textBytes: textBytes(read.chat, bytes, notes) },
+    headers: headersOf(headers),
+  }
+}
+
+/** Reads a body whose tokens are to be counted: it has no `max_tokens`. */
+export function parseCountedMessages(json: unknown): ChatRequest {
+  const body = bodyObject(json)
+  const notes = newNotes()
+  return readBody(body, notes, conversationOf(body, notes)).chat
+}
+
+function readBody(
+  body: RawObject,
+  notes: ReadingNotes,
+  messages: readonly ChatMessage[],
+): Omit<MessagesRequest, 'headers'> {
+  const model = stringField(body, 'model')
+  const stream = booleanField(body, 'stream') ?? false
+  const tools = parseTools(body, notes)
+  const { choice, parallel } = parseToolChoice(body)
+  const thinking = thinkingOf(body)
+  const output = outputOf(body)
+  const parameters = {
+    ...parametersOf(body, notes),
+    ...reasoningOf(thinking, output),
+    ...(parallel === null ? {} : { parallel_tool_calls: parallel }),
+  }
+  withhold(body, notes)
+  const chat: ChatRequest = {
+    model: model === undefined || model === '' ? null : model,
+    fallbackModels: fallbackModelsOf(body),
+    messages,
+    stream,
+    includeUsage: false,
+    maxTokens: null,
+    n: 1,
+    tools: tools.functions,
+    toolChoice: tools.functions === null ? null : choice,
+    responseFormat: output.format,
+    parameters,
+    hidesReasoning: false,
+    provider: parseProviderPreferences(body),
+    sessionId: sessionIdOf(body),
+    ...inputSize(messages, tools.functions, output.format),
+  }
+  return {
+    chat,
+    body,
+    serverTools: tools.server,
+    nativeOnly: notes.nativeOnly,
+    untranslated: [...notes.untranslated, ...unreadFields(body)],
+    withheld: [...notes.withheld],
+    omitsThinking: thinking.isOmitted,
+  }
+}
+
+function conversationOf(body: RawObject, notes: ReadingNotes): readonly ChatMessage[] {
+  const list = field(body, 'messages')
+  if (list === undefined || (Array.isArray(list) && list.length === 0))
+    throw new ApiError('missing_messages', "Parameter 'messages' is required")
+  if (!Array.isArray(list)) throw badMessage('messages', 'must be an array')
+  const system = field(body, 'system')
+  const messages = [
+    ...(system === undefined ? [] : systemMessage(system, 'system', notes)),
+    ...list.flatMap((raw: unknown, index) => messageOf(raw, `messages[${index}]`, notes)),
+  ]
+  if (messages.length === 0) throw new ApiError('missing_messages', 'messages: none of them has any content')
+  return messages
+}
+
+function messageOf(raw: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
+  const role = field(raw, 'role')
+  if (typeof role !== 'string') throw badMessage(path, 'role must be a string')
+  const content = field(raw, 'content')
+  switch (role) {
+    case 'user':
+      return userMessages(content, `${path}.content`, notes)
+    case 'assistant':
+      return assistantMessages(content, `${path}.content`, notes)
+    case 'system':
+      return systemMessage(content, `${path}.content`, notes)
+    default:
+      throw new ApiError(
+        'invalid_message_role',
+        `${path}.role '${quoted(role)}' is not allowed. Allowed: ${ROLES.join(', ')}`,
+      )
+  }
+}
+
+function parametersOf(body: RawObject, notes: ReadingNotes): Record<string, unknown> {
+  const shared: Record<string, unknown> = {}
+  for (const name of ['temperature', 'top_p', 'top_k']) shared[name] = field(body, name)
+  const metadata = objectField(body, 'metadata')
+  const user = metadata === undefined ? undefined : stringField(metadata, 'user_id', 'metadata.user_id')
+  const stop = stopOf(body)
+  // A longer one is refused by some, and it is only a label.
+  if (user !== undefined && user.length > USER_CHARS_MAX) notes.untranslated.add('metadata.user_id')
+  return {
+    ...parseParameters(shared),
+    ...(stop.length === 0 ? {} : { stop }),
+    ...(user === undefined || user.length > USER_CHARS_MAX ? {} : { user }),
+  }
+}
+
+function stopOf(body: RawObject): readonly string[] {
+  const list = field(body, 'stop_sequences') ?? []
+  if (!Array.isArray(list)) throw invalidInput('stop_sequences', 'must be an array of non-empty strings')
+  return list.map((text: unknown) => {
+    if (typeof text !== 'string' || text === '')
+      throw invalidInput('stop_sequences', 'must be an array of non-empty strings')
+    return text
+  })
+}
+
+interface ReadThinking {
+  readonly reasoning: Readonly<Record<string, unknown>> | null
+  readonly isOmitted: boolean
+}
+
+function thinkingOf(body: RawObject): ReadThinking {
+  const raw = objectField(body, 'thinking')
+  if (raw === undefined) return { reasoning: null, isOmitted: false }
+  const type = field(raw, 'type')
+  if (typeof type !== 'string' || !THINKING.includes(type))
+    throw invalidInput('thinking.type', `must be one of ${THINKING.join(', ')}`)
+  const budget = numberField(
+    raw,
+    'budget_tokens',
+    (value) => Number.isSafeInteger(value) && value >= 1,
+    'must be an integer of at least 1',
+    'thinking.budget_tokens',
+  )
+  const display = stringField(raw, 'display', 'thinking.display')
+  if (type === 'disabled') return { reasoning: { enabled: false }, isOmitted: true }
+  return {
+    reasoning: { enabled: true, ...(budget === undefined ? {} : { max_tokens: budget }) },
+    isOmitted: display === 'omitted',
+  }
+}
+
+function reasoningOf({ reasoning }: ReadThinking, { effort }: ReadOutput): { reasoning?: RawObject } {
+  if (reasoning === null && effort === null) return {}
+  return { reasoning: { ...reasoning, ...(effort === null || reasoning?.['enabled'] === false ? {} : { effort }) } }
+}
+
+interface ReadOutput {
+  readonly effort: string | null
+  readonly format: ChatRequest['responseFormat']
+}
+
+function outputOf(body: RawObject): ReadOutput {
+  const raw = objectField(body, 'output_config')
+  if (raw === undefined) return { effort: null, format: null }
+  const effort = stringField(raw, 'effort', 'output_config.effort')
+  if (effort !== undefined && !EFFORTS.includes(effort))
+    throw invalidInput('output_config.effort', `must be one of ${EFFORTS.join(', ')}`)
+  const format = objectField(raw, 'format', 'output_config.format')
+  return { effort: effort ?? null, format: format === undefined ? null : formatOf(format) }
+}
+
+function formatOf(format: RawObject): Readonly<Record<string, unknown>> {
+  if (field(format, 'type') !== 'json_schema') throw invalidInput('output_config.format.type', "must be 'json_schema'")
+  const schema = objectField(format, 'schema', 'output_config.format.schema')
+  if (schema === undefined) throw invalidInput('output_config.format.schema', 'is required')
+  return {
+    type: 'json_schema',
+    json_schema: { name: 'answer', schema: copyObject(schema, 'output_config.format.schema'), strict: true },
+  }
+}
+
+/** What costs money without a price, or names an account, goes to nobody: dropped where the answer stays right. */
+function withhold(body: RawObject, notes: ReadingNotes): void {
+  const geo = field(body, 'inference_geo')
+  if (geo !== undefined && geo !== 'global')
+    throw invalidInput('inference_geo', "only 'global' is offered: other places have a price of their own")
+  const servers = field(body, 'mcp_servers')
+  if (servers !== undefined && !(Array.isArray(servers) && servers.length === 0))
+    throw invalidInput('mcp_servers', 'is not offered: call such tools from the client')
+  const tier = field(body, 'service_tier')
+  if (tier !== undefined && tier !== 'auto' && tier !== 'standard_only') notes.withheld.add('service_tier')
+  const speed = field(body, 'speed')
+  if (speed !== undefined && speed !== 'standard') notes.withheld.add('speed')
+  for (const name of OF_THE_ACCOUNT) if (field(body, name) !== undefined) notes.withheld.add(name)
+  const management = field(body, 'context_management')
+  if (management !== undefined && pricedEdits(management)) notes.withheld.add('context_management')
+}
+
+/** Only edits that clear parts of a prompt cost nothing: others make the model write. */
+function pricedEdits(management: unknown): boolean {
+  const edits = isObject(management) ? field(management, 'edits') : undefined
+  return !Array.isArray(edits) || !edits.every(clearsOnly)
+}
+
+export function clearsOnly(edit: unknown): boolean {
+  return isObject(edit) && String(field(edit, 'type')).startsWith('clear_')
+}
+
+/** Fields that a translated request goes without. */
+function unreadFields(body: RawObject): readonly string[] {
+  return Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined)
+}
+
+/** No byte makes more than one token, so the body bounds what a provider of the protocol reads of it. */
+function textBytes(chat: ChatRequest, bytes: number, notes: ReadingNotes): number {
+  return Math.max(chat.textBytes, bytes - notes.mediaBytes) + notes.toolTokens
+}
+
+function headersOf(headers: IncomingHttpHeaders): MessagesHeaders {
+  const header = (name: string): string | null => {
+    const value = headers[name]
+    return typeof value === 'string' && HEADER.test(value) ? value : null
+  }
+  return { version: header('anthropic-version'), betas: header('anthropic-beta') }
+}

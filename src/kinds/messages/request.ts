@@ -1,0 +1,35 @@
+import type { ChatRequest } from '../chat/request.ts'
+import type { RawObject } from '../fields/json-fields.ts'
+
+/** A request of Anthropic's Messages (clients.md 2). */
+export interface MessagesRequest {
+  /** The equivalent chat request. */
+  readonly chat: ChatRequest
+  /** The client's own body, for a provider that speaks the protocol. */
+  readonly body: RawObject
+  readonly headers: MessagesHeaders
+  /** What the provider runs; null = nothing. */
+  readonly serverTools: ServerTools | null
+  /** Why only a provider that speaks the protocol can serve it. */
+  readonly nativeOnly: { readonly path: string; readonly type: string } | null
+  /** Parts that have no form in a chat. */
+  readonly untranslated: readonly string[]
+  /** Parts that no provider is sent, because they cost money or name an account. */
+  readonly withheld: readonly string[]
+  /** Thinking comes back as its signature alone. */
+  readonly omitsThinking: boolean
+}
+
+/** Headers that go with the body to a provider that speaks the protocol; null = not sent. */
+export interface MessagesHeaders {
+  readonly version: string | null
+  readonly betas: string | null
+}
+
+/** Tools that the provider runs. */
+export interface ServerTools {
+  /** The most calls, which are held for. */
+  readonly callsMax: number
+  /** Their types, as the client spells them. */
+  readonly types: readonly string[]
+}

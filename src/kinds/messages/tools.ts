@@ -1,0 +1,160 @@
+import type { ChatRequest, ChatTool } from '../chat/request.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../fields/json-fields.ts'
+import type { ReadingNotes } from './notes.ts'
+import type { ServerTools } from './request.ts'
+
+/** Tools that the client runs and Anthropic describes: to others they are functions with these parameters. */
+const KNOWN: readonly { readonly prefix: string; readonly description: string; readonly parameters: RawObject }[] = [
+  {
+    prefix: 'bash_',
+    description: 'Runs a command in a shell that stays open.',
+    parameters: {
+      type: 'object',
+      properties: { command: { type: 'string' }, restart: { type: 'boolean', description: 'Starts a new shell.' } },
+    },
+  },
+  {
+    prefix: 'text_editor_',
+    description: 'Views, creates and edits files.',
+    parameters: {
+      type: 'object',
+      properties: {
+        command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert'] },
+        path: { type: 'string' },
+        file_text: { type: 'string', description: 'For create.' },
+        old_str: { type: 'string', description: 'For str_replace: occurs once in the file.' },
+        new_str: { type: 'string', description: 'For str_replace.' },
+        insert_line: { type: 'integer', description: 'For insert: the line after which the text goes.' },
+        insert_text: { type: 'string', description: 'For insert.' },
+        view_range: { type: 'array', items: { type: 'integer' }, description: 'For view: first and last line.' },
+      },
+      required: ['command', 'path'],
+    },
+  },
+]
+/** Other tools of this kind have no form for another provider. */
+const CLIENT_RUN = /^(?:memory|computer|browser)_/
+/** A provider describes each of them to the model in up to about so many tokens. */
+const DESCRIPTION_TOKENS_MAX = 8_192
+/** Calls of a tool that the provider runs, where the request names no number. */
+const CALLS_MAX_DEFAULT = 8
+const CALLS_MAX = 128
+const CHOICES = "must be {type: 'auto' | 'any' | 'none'} or {type: 'tool', name}"
+
+export interface ReadTools {
+  readonly functions: readonly ChatTool[] | null
+  readonly server: ServerTools | null
+}
+
+/** Reads `tools`: functions, tools that Anthropic describes, and those that it runs. */
+export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
+  const list = field(body, 'tools') ?? []
+  if (!Array.isArray(list)) throw invalidInput('tools', 'must be an array')
+  const functions: ChatTool[] = []
+  const types: string[] = []
+  let callsMax = 0
+  for (const [index, tool] of list.entries()) {
+    const path = `tools[${index}]`
+    if (!isObject(tool)) throw invalidInput(path, 'must be an object')
+    const type = stringField(tool, 'type', `${path}.type`) ?? 'custom'
+    if (type === 'custom') functions.push(functionOf(tool, path, notes))
+    else {
+      const known = KNOWN.find(({ prefix }) => type.startsWith(prefix))
+      notes.toolTokens += DESCRIPTION_TOKENS_MAX
+      if (known !== undefined) functions.push(knownFunction(tool, path, known))
+      else {
+        notes.nativeOnly ??= { path, type: quoted(type) }
+        if (CLIENT_RUN.test(type)) continue
+        types.push(type)
+        callsMax += Math.min(wholeOf(field(tool, 'max_uses')) ?? CALLS_MAX_DEFAULT, CALLS_MAX)
+      }
+    }
+  }
+  return {
+    functions: functions.length === 0 ? null : functions,
+    server: types.length === 0 ? null : { callsMax: Math.min(callsMax, CALLS_MAX), types: [...new Set(types)] },
+  }
+}
+
+/** The most calls of a tool that the provider runs, as it is sent; null = the tool has no such field. */
+export function usesMax(tool: RawObject): number | null {
+  const type = String(field(tool, 'type') ?? '')
+  if (!/^web_(?:search|fetch)_/.test(type)) return null
+  return Math.min(wholeOf(field(tool, 'max_uses')) ?? CALLS_MAX_DEFAULT, CALLS_MAX)
+}
+
+function functionOf(tool: RawObject, path: string, notes: ReadingNotes): ChatTool {
+  const name = nameOf(tool, path)
+  const description = stringField(tool, 'description', `${path}.description`)
+  const schema = objectField(tool, 'input_schema', `${path}.input_schema`)
+  if (schema === undefined) throw invalidInput(`${path}.input_schema`, 'is required')
+  const strict = booleanField(tool, 'strict', `${path}.strict`)
+  for (const hint of ['defer_loading', 'input_examples', 'allowed_callers', 'cache_control'])
+    if (field(tool, hint) !== undefined) notes.untranslated.add(`tools.${hint}`)
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      parameters: copyObject(schema, `${path}.input_schema`),
+      ...(strict === undefined ? {} : { strict }),
+    },
+  }
+}
+
+function knownFunction(
+  tool: RawObject,
+  path: string,
+  { description, parameters }: { readonly description: string; readonly parameters: RawObject },
+): ChatTool {
+  return { type: 'function', function: { name: nameOf(tool, path), description, parameters } }
+}
+
+function nameOf(tool: RawObject, path: string): string {
+  const name = stringField(tool, 'name', `${path}.name`)
+  if (name === undefined || name === '') throw invalidInput(`${path}.name`, 'is required')
+  return name
+}
+
+function wholeOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 ? value : null
+}
+
+export interface ReadChoice {
+  readonly choice: ChatRequest['toolChoice']
+  /** false = one call at a time; null = not said. */
+  readonly parallel: false | null
+}
+
+/** Reads `tool_choice`. */
+export function parseToolChoice(body: RawObject): ReadChoice {
+  const raw = objectField(body, 'tool_choice')
+  if (raw === undefined) return { choice: null, parallel: null }
+  const single = booleanField(raw, 'disable_parallel_tool_use', 'tool_choice.disable_parallel_tool_use')
+  const parallel = single === true ? false : null
+  switch (field(raw, 'type')) {
+    case 'auto':
+      return { choice: 'auto', parallel }
+    case 'none':
+      return { choice: 'none', parallel }
+    case 'any':
+      return { choice: 'required', parallel }
+    case 'tool': {
+      const name = field(raw, 'name')
+      if (typeof name !== 'string' || name === '') throw invalidInput('tool_choice.name', 'is required')
+      return { choice: { type: 'function', function: { name } }, parallel }
+    }
+    default:
+      throw invalidInput('tool_choice', CHOICES)
+  }
+}

@@ -1,0 +1,79 @@
+import type { ApiError } from '../../errors.ts'
+import type { AnswerEvent } from '../answer/event.ts'
+import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
+import type { ChatAnswer, StreamEnd } from '../chat/answer.ts'
+import { isObject } from '../fields/json-fields.ts'
+import { messageUsage } from './usage.ts'
+import { errorEvent, messageId, MessagesWriter, type MessageIdentity } from './writer.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * Passes on what a provider of the protocol sent (clients.md D-14.2). The id and the model are ours, and its last
+ * events wait for the charge.
+ */
+export class UnfilteredMessages implements AnswerWriter {
+  readonly #identity: MessageIdentity
+  /** The last events, which come together. */
+  #held: Fields[] = []
+
+  constructor(identity: MessageIdentity) {
+    this.#identity = identity
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    const out: Buffer[] = []
+    for (const event of events) {
+      if (event.type !== 'wire') continue
+      const { sent } = event
+      if (!Buffer.isBuffer(sent)) this.#held.push(sent)
+      else {
+        // More came after what seemed the end.
+        out.push(...this.#held.splice(0).map(eventBytes), sent)
+      }
+    }
+    return Buffer.concat(out)
+  }
+
+  end(end: StreamEnd, usage: ChargedUsage): Buffer {
+    const last = this.#held.findLastIndex(({ type }) => type === 'message_delta')
+    // A provider that leaves out its last events has ended all the same.
+    if (last === -1) return this.#translated(end, usage)
+    const stop = this.#held.some(({ type }) => type === 'message_stop') ? [] : [{ type: 'message_stop' }]
+    const events = this.#held.map((event, index) => (index === last ? charged(event, usage) : event))
+    return Buffer.concat([...events, ...stop].map(eventBytes))
+  }
+
+  fail(error: ApiError): Buffer {
+    return errorEvent(error, this.#identity.requestId)
+  }
+
+  whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
+    const sent = events.findLast((event) => event.type === 'wire')?.sent
+    if (sent === undefined || Buffer.isBuffer(sent))
+      return new MessagesWriter(this.#identity, false, () => 0).whole(answer, usage, events)
+    return charged({ ...sent, id: messageId(this.#identity.id), model: this.#identity.model }, usage)
+  }
+
+  #translated(end: StreamEnd, usage: ChargedUsage): Buffer {
+    const text = new MessagesWriter(this.#identity, false, () => 0).end(end, usage).toString('utf8')
+    // Its start was sent.
+    return Buffer.from(text.slice(text.indexOf('event: message_delta')))
+  }
+}
+
+/** The head of a streamed message with our id and model. */
+export function ownedStart(event: Fields, { id, model }: Pick<MessageIdentity, 'id' | 'model'>): Buffer {
+  const message = isObject(event['message']) ? event['message'] : {}
+  return eventBytes({ ...event, message: { ...message, id: messageId(id), model } })
+}
+
+/** What is charged is what is told, beside what only the provider knows. */
+function charged(event: Fields, usage: ChargedUsage): Record<string, unknown> {
+  const told = isObject(event['usage']) ? event['usage'] : {}
+  return { ...event, usage: { ...told, ...messageUsage(usage) } }
+}
+
+export function eventBytes(event: Fields): Buffer {
+  return Buffer.from(`event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`)
+}

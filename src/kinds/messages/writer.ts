@@ -1,0 +1,120 @@
+import { errorBody } from '../../client-protocol.ts'
+import type { ApiError } from '../../errors.ts'
+import type { AnswerEvent } from '../answer/event.ts'
+import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
+import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../chat/answer.ts'
+import { ContentBlocks } from './content-blocks.ts'
+import { foldedContent } from './folded-content.ts'
+import { messageUsage } from './usage.ts'
+
+export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
+  readonly requestId: string
+}
+
+/** What a silent stream sends. */
+export const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
+
+/** The id of an answer, of the generation that made it. */
+export function messageId(generationId: string): string {
+  return `msg_${generationId.replace(/^gen-/, '')}`
+}
+
+/** Writes the answer of any provider as a message, or as the events of its stream (clients.md 2). */
+export class MessagesWriter implements AnswerWriter {
+  readonly #identity: MessageIdentity
+  readonly #omitsThinking: boolean
+  /** Tokens of the input as we count them: its provider tells them at the end. */
+  readonly #inputTokens: () => number
+  readonly #blocks: ContentBlocks
+  #out = ''
+  #started = false
+
+  constructor(identity: MessageIdentity, omitsThinking: boolean, inputTokens: () => number) {
+    this.#identity = identity
+    this.#omitsThinking = omitsThinking
+    this.#inputTokens = inputTokens
+    this.#blocks = new ContentBlocks((step) => this.#event(step), omitsThinking)
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    this.#start()
+    for (const event of events) this.#blocks.add(event)
+    return this.#taken()
+  }
+
+  end({ finishes: [finish] }: StreamEnd, usage: ChargedUsage): Buffer {
+    this.#start()
+    this.#blocks.close()
+    this.#event({
+      type: 'message_delta',
+      delta: { stop_reason: stopReason(finish?.finish ?? null, finish?.native ?? null), stop_sequence: null },
+      usage: messageUsage(usage),
+    })
+    this.#event({ type: 'message_stop' })
+    return this.#taken()
+  }
+
+  fail(error: ApiError): Buffer {
+    return errorEvent(error, this.#identity.requestId)
+  }
+
+  whole(
+    { choices: [choice] }: ChatAnswer,
+    usage: ChargedUsage,
+    events: readonly AnswerEvent[],
+  ): Record<string, unknown> {
+    return {
+      ...this.#head(foldedContent(events, this.#omitsThinking)),
+      stop_reason: stopReason(choice?.finish ?? null, choice?.native ?? null),
+      stop_sequence: null,
+      usage: messageUsage(usage),
+    }
+  }
+
+  #head(content: readonly unknown[]): Record<string, unknown> {
+    const { id, model } = this.#identity
+    return { id: messageId(id), type: 'message', role: 'assistant', model, content }
+  }
+
+  #start(): void {
+    if (this.#started) return
+    this.#started = true
+    const usage = { input_tokens: this.#inputTokens(), output_tokens: 0 }
+    const message = { ...this.#head([]), stop_reason: null, stop_sequence: null, usage }
+    this.#event({ type: 'message_start', message })
+  }
+
+  #event(event: { readonly type: string } & Readonly<Record<string, unknown>>): void {
+    this.#out += `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  }
+
+  #taken(): Buffer {
+    const out = this.#out
+    this.#out = ''
+    return Buffer.from(out)
+  }
+}
+
+/** The last event of a stream that failed. */
+export function errorEvent(error: ApiError, requestId: string): Buffer {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, 'anthropic', requestId))}\n\n`)
+}
+
+/** Words of the protocol that say more than the reason that all protocols share. */
+const OWN_WORDS: Readonly<Record<string, FinishReason>> = {
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  model_context_window_exceeded: 'length',
+}
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+  error: 'end_turn',
+}
+
+function stopReason(finish: FinishReason | null, native: string | null): string {
+  if (native !== null && Object.hasOwn(OWN_WORDS, native) && OWN_WORDS[native] === finish) return native
+  return WORDS[finish ?? 'stop']
+}

@@ -1,0 +1,130 @@
+import type { Endpoint } from '../catalog/catalog.ts'
+import { ApiError } from '../errors.ts'
+import { nativeBody } from '../kinds/messages/native-body.ts'
+import type { MessagesRequest, ServerTools } from '../kinds/messages/request.ts'
+import { ownedStart, UnfilteredMessages } from '../kinds/messages/unfiltered-writer.ts'
+import { MessagesWriter, PING } from '../kinds/messages/writer.ts'
+import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { isPriced, pricedRequest } from '../plan/parameter-costs.ts'
+import type { Plan, PlanInput } from '../plan/plan.ts'
+import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
+import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
+import type { AttemptStart, Operation } from '../relay/operation.ts'
+import { ChatAttempt } from './chat-attempt.ts'
+
+/** Tools that a provider runs and bills by nothing but the tokens that they bring. */
+const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
+const WEB_SEARCH = /^web_search_/
+
+/** Messages (clients.md 2): unfiltered where the endpoint speaks them, else as the chat that the request means. */
+export function messagesOperation(request: MessagesRequest, requestId: string, adapters: AdapterTable): Operation {
+  const { chat, serverTools, withheld, untranslated } = request
+  return {
+    type: 'messages',
+    delivery: chat.stream ? 'events' : 'whole',
+    contentType: null,
+    keepAlive: PING,
+    sessionId: chat.sessionId,
+    fitsFunds: false,
+    ...(serverTools === null ? {} : { mayExceed: true as const }),
+    plan: (input) => planMessages(request, input, adapters),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted: serverTools }),
+    begin: (start, sink) => {
+      const { candidate, identity, tokens } = start
+      const isNative = speaks(start.adapter)
+      const message = { ...identity, requestId }
+      const count = (): number => tokens.countChat(chat, candidate.model.tokenizer)
+      return new ChatAttempt(
+        {
+          request: chat,
+          writer: isNative
+            ? new UnfilteredMessages(message)
+            : new MessagesWriter(message, request.omitsThinking, count),
+          inputs: 1,
+          ...(serverTools === null ? {} : { readings: 1 + serverTools.callsMax }),
+          start,
+          sink,
+          dropped: isNative ? withheld : [...withheld, ...untranslated],
+        },
+        (answers) => (isNative ? askNatively(request, start, answers) : askChat(request, start, answers)),
+      )
+    },
+  }
+}
+
+function speaks(adapter: Adapter | undefined): boolean {
+  return adapter?.messages !== undefined
+}
+
+function planMessages(request: MessagesRequest, input: PlanInput, adapters: AdapterTable): Plan {
+  const { chat, nativeOnly, serverTools } = request
+  const native = ({ provider }: Endpoint): boolean => speaks(adapters.get(provider.adapter))
+  const any = (endpoint: Endpoint): boolean =>
+    native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
+  const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
+    planChat({ ...input, request: chat, type: 'messages', able, hosted: serverTools })
+  if (nativeOnly === null) return plan(any)
+  try {
+    return plan((endpoint) => native(endpoint) && unpricedTool(serverTools, endpoint) === null)
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
+    // The model may not be there at all, which this then says.
+    const [candidate] = plan(any).candidates
+    const unpriced = candidate === undefined ? null : unpricedTool(serverTools, candidate.endpoint)
+    const isSpoken = candidate?.model.endpoints.some(native) === true
+    const id = candidate?.model.id ?? ''
+    if (isSpoken && unpriced !== null)
+      throw new ApiError(
+        'invalid_input',
+        `tools: '${unpriced}' is not offered with model '${id}': it has no price there. Leave it out, or run such a tool yourself`,
+      )
+    throw new ApiError(
+      'invalid_input',
+      `${nativeOnly.path}: '${nativeOnly.type}' is not offered with model '${id}'. Only functions of your own are`,
+    )
+  }
+}
+
+/** The type of a tool that the provider bills and that has no price at the endpoint; null = there is none. */
+function unpricedTool(tools: ServerTools | null, { priced }: Endpoint): string | null {
+  return (
+    tools?.types.find((type) => !TOKENS_ONLY.test(type) && !(WEB_SEARCH.test(type) && priced.has('search'))) ?? null
+  )
+}
+
+function askNatively(request: MessagesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
+  const { adapter, candidate, apiKey, generationId, identity } = start
+  const { endpoint, sendMaxTokens } = candidate
+  if (adapter.messages === undefined)
+    throw new Error(`Adapter '${adapter.name}' has no messages: only those that have are asked so.`)
+  const cacheMarks = !isPriced(endpoint, 'cache_control')
+    ? 'none'
+    : endpoint.priced.has('input_cache_write_1h')
+      ? 'all'
+      : 'short'
+  return adapter.messages(
+    {
+      endpoint,
+      apiKey,
+      body: nativeBody(request, { model: endpoint.upstreamModel, maxTokens: sendMaxTokens, cacheMarks }),
+      headers: request.headers,
+      streaming: request.chat.stream,
+      generationId,
+      startOf: (event) => ownedStart(event, identity),
+    },
+    sink,
+  )
+}
+
+function askChat({ chat }: MessagesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
+  const { adapter, candidate, apiKey, generationId } = start
+  const { endpoint, sendMaxTokens } = candidate
+  if (adapter.chat === undefined)
+    throw new Error(
+      `Adapter '${adapter.name}' has neither messages nor chat: the plan lets only those through that have.`,
+    )
+  return adapter.chat(
+    { endpoint, apiKey, request: pricedRequest(chat, endpoint), sendMaxTokens, generationId, splice: null },
+    sink,
+  )
+}

@@ -1,0 +1,94 @@
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { MessagesCall } from '../ports/call.ts'
+import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { objectOf, parseJson, textOf } from '../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { AnthropicReader } from './reader.ts'
+import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
+
+const LF = 0x0a
+const EVENT_NAME = /^[a-z_]{1,64}$/
+
+/** The client's own request, and the answer as it came, read on the way (clients.md D-14.2). */
+export function anthropicMessages(transport: Transport, now: () => number): NonNullable<Adapter['messages']> {
+  return (call, sink) =>
+    askEvents(
+      transport,
+      call,
+      {
+        request: () => ({ path: MESSAGES_PATH, body: call.body, headers: headersOf(call) }),
+        reader: () => new NativeReader(call, now),
+        decoder: sseMessages,
+      },
+      sink,
+    )
+}
+
+function headersOf({ apiKey, headers: { version, betas } }: MessagesCall): Record<string, string> {
+  return {
+    'anthropic-version': version ?? ANTHROPIC_VERSION,
+    ...(betas === null ? {} : { 'anthropic-beta': betas }),
+    ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
+  }
+}
+
+/** The ordinary events, and beside them what the provider sent. */
+class NativeReader implements EventReader {
+  readonly #reader: AnthropicReader
+  readonly #startOf: MessagesCall['startOf']
+  #started = false
+
+  constructor({ generationId, startOf }: MessagesCall, now: () => number) {
+    this.#reader = new AnthropicReader({ generationId, answerTool: null, hidesReasoning: false }, now)
+    this.#startOf = startOf
+  }
+
+  get done(): boolean {
+    return this.#reader.done
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const event = objectOf(parseJson(data))
+    if (event === null) return garbage('not a JSON object', data)
+    const read = this.#reader.read(event)
+    if ('reason' in read) return read
+    const type = textOf(event['type']) ?? ''
+    switch (type) {
+      case 'ping':
+        // Our own tell of a silence; one of the provider is no progress.
+        return read
+      case 'message_start':
+        // Some proxies send it twice.
+        if (this.#started) return read
+        this.#started = true
+        return [...read, { type: 'wire', sent: this.#startOf(event) }]
+      case 'message_delta':
+      case 'message_stop':
+        return [...read, { type: 'wire', sent: event }]
+      default:
+        return EVENT_NAME.test(type) ? [...read, { type: 'wire', sent: eventBytes(type, data, event) }] : read
+    }
+  }
+
+  ended(): AttemptFailure | null {
+    return this.#reader.ended()
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const read = this.#reader.whole(body)
+    const message = objectOf(body)
+    return 'reason' in read || message === null ? read : [...read, { type: 'wire', sent: message }]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return this.#reader.error(status, body, headers)
+  }
+}
+
+/** Data of several lines is written again, as one. */
+function eventBytes(type: string, data: Buffer, event: unknown): Buffer {
+  const line = data.includes(LF) ? Buffer.from(JSON.stringify(event)) : data
+  return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), line, Buffer.from('\n\n')])
+}
