@@ -155,7 +155,7 @@ export function readBody(
     const decoded =
       head.coding === null
         ? null
-        : new DecodedBody(head.coding, {
+        : new DecodedBody(head.coding, head.limit.bytes, {
             data: take,
             end: finish,
             fail: (why) => stop(undecodable(why, head)),

@@ -122,6 +122,12 @@ test('a decoded body is bounded by its size, and a bomb by its ratio as well', a
   const bomb = Buffer.concat([Buffer.from('{'), Buffer.alloc(9_000_000, 0x20), Buffer.from('}')])
   for (const [coding, code] of Object.entries(CODERS))
     assert.equal((await asked(coding, code(bomb))).status, 413, coding)
+  // Empty blocks, which decode to nothing.
+  const empty = Buffer.concat([
+    Buffer.from('1f8b0800000000000003', 'hex'),
+    Buffer.alloc(10_500_000, Buffer.from('000000ffff', 'hex')),
+  ])
+  assert.equal((await asked('gzip', empty)).status, 413)
   // A window of 2 GiB, which a decoder would have to keep.
   const window = Buffer.concat([Buffer.from('28b52ffd', 'hex'), Buffer.from([0x00, 0xa8]), Buffer.alloc(64)])
   assert.equal((await asked('zstd', window)).status, 400)

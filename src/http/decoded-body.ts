@@ -45,6 +45,7 @@ export interface DecodedEvents {
 export class DecodedBody {
   readonly #coding: Coding
   readonly #events: DecodedEvents
+  readonly #bytesMax: number
   #decoder: Transform | null = null
   #comeBytes = 0
   #decodedBytes = 0
@@ -52,8 +53,10 @@ export class DecodedBody {
   #isDecoded = false
   #over = false
 
-  constructor(coding: Coding, events: DecodedEvents) {
+  /** `bytesMax`: of what comes, which may decode to nothing for ever. The caller bounds what is decoded. */
+  constructor(coding: Coding, bytesMax: number, events: DecodedEvents) {
     this.#coding = coding
+    this.#bytesMax = bytesMax
     this.#events = events
   }
 
@@ -62,6 +65,7 @@ export class DecodedBody {
     const [first] = bytes
     if (this.#over || first === undefined) return true
     this.#comeBytes += bytes.length
+    if (this.#comeBytes > this.#bytesMax) this.#finish(() => this.#events.fail('bomb'))
     if (this.#isDecoded) this.#finish(() => this.#events.fail('broken'))
     if (this.#over) return true
     this.#decoder ??= this.#listen(decoderOf(this.#coding, first))

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, type ErrorName } from '../errors.ts'
 import { isObject, type RawObject } from '../kinds/fields/json-fields.ts'
 import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../kinds/responses/hosted-tools.ts'
 import type { DemandedTool, RequestEcho, ResponsesInput, ResponsesRequest } from '../kinds/responses/request.ts'
@@ -14,6 +14,9 @@ import { ChatAttempt } from './chat-attempt.ts'
 
 /** Tools that the provider runs, and bills by the tokens that they bring. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
+
+/** No endpoint is left of those that were asked for. */
+const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 'no_available_provider']
 
 /** An operation whose answer is a Response, which can be asked for again while its stream is kept. */
 export interface ResponsesOperation extends Operation {
@@ -52,7 +55,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
           ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
           start,
           sink,
-          dropped: native ? offer.dropped : request.dropped,
+          dropped: [...(native ? offer.dropped : request.dropped), ...request.ignored],
         },
         (answers) => ask({ ...request, input }, start, answers),
       )
@@ -92,9 +95,7 @@ function planResponses(request: ResponsesRequest, input: PlanInput, adapters: Ad
   const planned =
     offer === null
       ? null
-      : unlessUnknown(() =>
-          plan((endpoint) => native(endpoint) && unpricedTool(offer.hosted, endpoint) === null, offer),
-        )
+      : unlessAbsent(() => plan((endpoint) => native(endpoint) && unpricedTool(offer.hosted, endpoint) === null, offer))
   if (offer !== null && planned !== null) return { plan: planned, offer }
   const bare = withoutTools(request, () => true)
   const plain = plan(speaks, bare)
@@ -106,7 +107,7 @@ function planResponses(request: ResponsesRequest, input: PlanInput, adapters: Ad
 function nativeOffer(request: ResponsesRequest): Offer | null {
   const { input, demanded } = request
   const offer = demanded === null ? withoutTools(request, (type) => !canBePriced(type)) : wholeOffer(input)
-  return (offer.hosted?.types.length ?? 0) > 0 || needsNative(request) ? offer : null
+  return demanded !== null || (offer.hosted?.types.length ?? 0) > 0 || needsNative(request) ? offer : null
 }
 
 function wholeOffer(input: ResponsesInput): Offer {
@@ -139,15 +140,16 @@ function choiceWithout(
 ): ResponsesInput['toolChoice'] {
   if (toolChoice === null || typeof toolChoice === 'string' || !Array.isArray(toolChoice['tools'])) return toolChoice
   const tools: readonly unknown[] = toolChoice['tools']
-  return { ...toolChoice, tools: tools.filter((tool) => !isObject(tool) || !leaves(tool)) }
+  const left = tools.filter((tool) => !isObject(tool) || !leaves(tool))
+  return left.length === 0 ? 'none' : { ...toolChoice, tools: left }
 }
 
-function unlessUnknown(plan: () => Plan): Plan | null {
+function unlessAbsent(plan: () => Plan): Plan | null {
   try {
     return plan()
   } catch (thrown) {
-    // The model may not be there at all, which the next plan then says.
-    if (thrown instanceof ApiError && thrown.errorName === 'model_not_found') return null
+    // The model may not be there at all, or not for this client, which the next plan then says.
+    if (thrown instanceof ApiError && ABSENT.includes(thrown.errorName)) return null
     throw thrown
   }
 }

@@ -182,3 +182,21 @@ test('arguments that do not keep to the schema still mean something', () => {
   assert.equal(textOf(['{"a":', ' 1}']), '{"a": 1}')
   assert.equal(textOf([]), '')
 })
+
+test('a tool that chat cannot say may be offered, but not demanded; fields that cost money or name accounts stay here', () => {
+  const tools = [{ type: 'apply_patch' }, { type: 'function', name: 'f' }]
+  const { demanded, dropped } = parseResponses({ input: 'x', tools, tool_choice: { type: 'apply_patch' } })
+  assert.deepEqual([demanded, dropped], [{ path: 'tool_choice.type', type: 'apply_patch' }, ['tools.apply_patch']])
+  for (const choice of [{ type: 'function', name: 'f' }, { type: 'tool_search' }, { type: 'local_shell' }, 'required'])
+    assert.equal(parseResponses({ input: 'x', tools, tool_choice: choice }).demanded, null)
+  const { input, ignored } = parseResponses({
+    input: 'x',
+    service_tier: 'priority',
+    plugins: [{ id: 'web' }],
+    search_parameters: { mode: 'on' },
+    webhook_url: 'https://x',
+    truncation: 'auto',
+    of_next_year: { a: 1 },
+  })
+  assert.deepEqual([input.passed, ignored], [{ truncation: 'auto', of_next_year: { a: 1 } }, ['service_tier']])
+})

@@ -64,6 +64,11 @@ export function originOf(tool: RawObject, namespace: string | null): ToolOrigin 
   return type === 'local_shell' ? { type, name: type, namespace: null } : null
 }
 
+/** The choice of a search does not say again who makes it. */
+export function choiceAsTool(choice: RawObject): RawObject {
+  return choice['type'] === 'tool_search' ? { ...choice, execution: 'client' } : choice
+}
+
 interface PlacedTool {
   readonly tool: RawObject
   readonly namespace: string | null
@@ -140,15 +145,14 @@ function choiceOf(
   }
   const [name] = nameOf(given, names)
   return {
-    choice: name === undefined || !functions.has(name) ? null : { type: 'function', function: { name } },
+    choice: name === undefined ? null : { type: 'function', function: { name } },
     allowed: null,
   }
 }
 
 function nameOf(choice: RawObject, names: ToolNames): readonly string[] {
   const { namespace } = choice
-  const asked = choice['type'] === 'tool_search' ? { ...choice, execution: 'client' } : choice
-  const origin = originOf(asked, typeof namespace === 'string' ? namespace : null)
+  const origin = originOf(choiceAsTool(choice), typeof namespace === 'string' ? namespace : null)
   return origin === null ? [] : [names.name(origin)]
 }
 

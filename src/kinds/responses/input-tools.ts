@@ -9,6 +9,7 @@ import {
   quoted,
   type RawObject,
 } from '../fields/json-fields.ts'
+import { choiceAsTool, originOf } from './flat-tools.ts'
 import { isHosted } from './hosted-tools.ts'
 import { checkNative } from './native-parts.ts'
 import type { DemandedTool } from './request.ts'
@@ -85,13 +86,15 @@ export function parseInputToolChoice(body: RawObject): string | RawObject | null
   return { type, name, ...(typeof namespace === 'string' ? { namespace } : {}) }
 }
 
-/** The tool that must be called, where only a provider can run it. */
+/** The tool that must be called, where a model that knows only functions cannot. */
 export function demandedTool(choice: string | RawObject | null, tools: readonly RawObject[]): DemandedTool | null {
   if (choice === null || choice === 'none' || choice === 'auto') return null
   if (choice === 'required') return onlyHosted(tools, 'tool_choice')
   if (typeof choice === 'string') return null
   if (choice['type'] !== 'allowed_tools')
-    return isHosted(choice) ? { path: 'tool_choice.type', type: quoted(String(choice['type'])) } : null
+    return originOf(choiceAsTool(choice), null) === null
+      ? { path: 'tool_choice.type', type: quoted(String(choice['type'])) }
+      : null
   const allowed: readonly unknown[] = Array.isArray(choice['tools']) ? choice['tools'] : []
   return choice['mode'] === 'required' ? onlyHosted(allowed.filter(isObject), 'tool_choice.tools') : null
 }

@@ -119,6 +119,7 @@ export function parseResponses(json: unknown): ResponsesRequest {
     echo,
     names: flat.names,
     dropped: [...flat.dropped.map((type) => `tools.${type}`), ...items.flatMap(droppedItem)],
+    ignored: ignoredFields(json),
     demanded: demandedTool(toolChoice, tools),
   }
 }
@@ -222,6 +223,12 @@ function includeOf(body: RawObject): readonly string[] {
   return Array.isArray(include)
     ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
     : []
+}
+
+/** A service tier has another price than the catalogue's. */
+function ignoredFields(body: RawObject): readonly string[] {
+  const tier = field(body, 'service_tier')
+  return tier === undefined || tier === 'auto' || tier === 'default' ? [] : ['service_tier']
 }
 
 /** The name of an item that chat has no form for. */

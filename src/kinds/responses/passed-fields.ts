@@ -43,8 +43,12 @@ const OURS: ReadonlySet<string> = new Set([
   'service_tier',
   'n',
 ])
-/** Addresses and accounts that a provider would be told to use. */
-const FOREIGN = /webhook|callback|api_key|authorization|organization|project/i
+/**
+ * What may name an address or an account that a provider would use, or a tool or a speed that it bills: the catalogue
+ * has no price for these.
+ */
+const FOREIGN =
+  /webhook|callback|api_key|authorization|organization|project|search|plugin|mcp|tool|tier|speed|priority/i
 const FIELDS_MAX = 64
 
 /** Other fields, known to us or not, for a provider that speaks the client's protocol (clients.md D-14.2). */

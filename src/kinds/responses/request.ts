@@ -13,7 +13,9 @@ export interface ResponsesRequest {
   readonly names: ToolNames
   /** Parts that `chat` does without, by the names of `X-Tollgate-Dropped`. */
   readonly dropped: readonly string[]
-  /** A tool that must be called and that only a provider can run; null = there is none. */
+  /** Fields that no provider is sent, by the same names. */
+  readonly ignored: readonly string[]
+  /** A tool that must be called and that chat cannot say; null = there is none. */
   readonly demanded: DemandedTool | null
 }
 
