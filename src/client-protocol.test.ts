@@ -17,6 +17,8 @@ test('a path tells the protocol where no route does', () => {
     '/v1/messages': 'anthropic',
     '/v1/messages/count_tokens': 'anthropic',
     '/v1/messagesx': 'openai',
+    '/v1/responses': 'responses',
+    '/v1/responses/resp-1/cancel': 'responses',
     '/v1beta/models/x:generateContent': 'gemini',
     '/v1alpha/x': 'gemini',
     '/v2/chat': 'cohere',
@@ -40,6 +42,9 @@ test('every error has the shape of each protocol, and a type that goes with its 
     assert.equal(gemini.error['code'], statusOf(name, 'gemini'), name)
     assert.deepEqual(body('cohere', error), { message: 'Words' }, name)
     assert.deepEqual(body('openai', error), error.body(), name)
+    const { code, ...rest } = (body('responses', error) as { error: Record<string, unknown> }).error
+    const { code: plain, ...same } = error.body().error
+    assert.deepEqual([rest, typeof code === 'string' || code === plain], [same, true], name)
   }
 })
 
@@ -89,4 +94,19 @@ test('the words that Claude Code acts on are exact', () => {
     said('token_limit_exceeded', 'Ours', { context: { input: 190_000, output: 20_000, limit: 200_000 } }),
     /^input length and `max_tokens` exceed context limit: 190000 \+ 20000 > 200000/,
   )
+})
+
+test('errors that Codex acts on have its words beside the status of the table', () => {
+  const coded = ERROR_NAMES.flatMap((name) => {
+    const { code } = (body('responses', errorOf(name)) as { error: { code: unknown } }).error
+    return typeof code === 'string' ? [[name, statusOf(name, 'responses'), code]] : []
+  })
+  assert.deepEqual(coded, [
+    ['input_tokens_exceeded', 400, 'context_length_exceeded'],
+    ['token_limit_exceeded', 400, 'context_length_exceeded'],
+    ['insufficient_balance', 402, 'insufficient_quota'],
+    ['rate_limit_exceeded', 429, 'rate_limit_exceeded'],
+    ['limit_exceeded', 429, 'insufficient_quota'],
+  ])
+  assert.equal(statusOf('model_not_found', 'responses'), 400)
 })

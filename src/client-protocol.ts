@@ -2,11 +2,12 @@ import type { ApiError, ErrorName } from './errors.ts'
 import { ERRORS } from './errors.ts'
 
 /** The protocol that a client of a route speaks: it decides how an answer and an error are written. */
-export type ClientProtocol = 'openai' | 'anthropic' | 'gemini' | 'cohere'
+export type ClientProtocol = 'openai' | 'responses' | 'anthropic' | 'gemini' | 'cohere'
 
 /** Of a path without a route, or whose route names no protocol. */
 export function protocolOfPath(path: string): ClientProtocol {
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'anthropic'
+  if (path === '/v1/responses' || path.startsWith('/v1/responses/')) return 'responses'
   if (path.startsWith('/v1beta/') || path.startsWith('/v1alpha/') || isGeminiCall(path)) return 'gemini'
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
 }
@@ -33,7 +34,7 @@ export function protocolOfHeaders({
  * read.
  */
 export function statusOf(name: ErrorName, protocol: ClientProtocol): number {
-  return name === 'model_not_found' && protocol !== 'openai' ? 404 : ERRORS[name].status
+  return name === 'model_not_found' && protocol !== 'openai' && protocol !== 'responses' ? 404 : ERRORS[name].status
 }
 
 /** The JSON body of an error in the shape of a protocol (clients.md D-14.6). */
@@ -41,6 +42,8 @@ export function errorBody(error: ApiError, protocol: ClientProtocol, requestId: 
   switch (protocol) {
     case 'openai':
       return error.body()
+    case 'responses':
+      return responsesBody(error)
     case 'anthropic':
       return anthropicBody(error, requestId)
     case 'gemini':
@@ -48,6 +51,25 @@ export function errorBody(error: ApiError, protocol: ClientProtocol, requestId: 
     case 'cohere':
       return { message: error.message }
   }
+}
+
+/** Words of Responses that its clients act on: Codex shortens the conversation, stops or waits. */
+const RESPONSES_CODES: Readonly<Partial<Record<ErrorName, string>>> = {
+  input_tokens_exceeded: 'context_length_exceeded',
+  token_limit_exceeded: 'context_length_exceeded',
+  insufficient_balance: 'insufficient_quota',
+  limit_exceeded: 'insufficient_quota',
+  rate_limit_exceeded: 'rate_limit_exceeded',
+}
+
+/** The word of Responses for an error; null = it has none, and the status says all. */
+export function responsesCode(name: ErrorName): string | null {
+  return RESPONSES_CODES[name] ?? null
+}
+
+function responsesBody(error: ApiError): Record<string, unknown> {
+  const { error: body } = error.body()
+  return { error: { ...body, code: responsesCode(error.errorName) ?? body['code'] } }
 }
 
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {

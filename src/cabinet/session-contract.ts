@@ -19,14 +19,13 @@ import {
 
 const SECRET_CHARS_MAX = 1_000
 
-export const ErrorBody = object({
-  error: object({
-    code: whole('The HTTP status.'),
-    message: text(),
-    retry_after: optional(whole('Seconds, for `rate_limit_exceeded`.')),
-    metadata: open({ error_type: text() }, anything()),
-  }),
-})
+export const ERROR_FIELDS = {
+  code: whole('The HTTP status.'),
+  message: text(),
+  retry_after: optional(whole('Seconds, for `rate_limit_exceeded`.')),
+  metadata: open({ error_type: text() }, anything()),
+} as const
+export const ErrorBody = object({ error: object(ERROR_FIELDS) })
 export type ErrorBody = Static<typeof ErrorBody>
 
 export const Language = oneOf(['en', 'ru'])

@@ -87,6 +87,7 @@ export const ModelFilterQuery = object({
 export const ModelList = object({
   object: only('list'),
   data: list(ModelRecord),
+  models: optional(list(map(anything()), 'What Codex reads, where the query has `client_version`.')),
   total_count: whole(),
   links: object({ next: nullable(text()) }),
 })

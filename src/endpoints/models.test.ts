@@ -80,17 +80,20 @@ const router = new Router<Route<Principal>>(
   }),
 )
 
-// A test reads whatever the handler answered; its assertions are the type check.
-// oxlint-disable-next-line typescript/no-explicit-any
-function get(target: string): any {
+function replyTo(target: string, headers: Readonly<Record<string, string>> = {}): Reply {
   const [path = '', search = ''] = target.split('?')
   const match = router.match('GET', path)
   assert.ok(match.status === 'found', `${path} is a route`)
   // Handlers of this file read nothing else of a call.
-  const request = { headers: {} } as Call<Principal>['request']
-  const call = { request, params: match.params, query: new URLSearchParams(search) } as Call<Principal>
+  const call = { params: match.params, query: new URLSearchParams(search), request: { headers } } as unknown
   // They answer at once.
-  const reply = match.route.handle(call) as Reply
+  return match.route.handle(call as Call<Principal>) as Reply
+}
+
+// A test reads whatever the handler answered; its assertions are the type check.
+// oxlint-disable-next-line typescript/no-explicit-any
+function get(target: string): any {
+  const reply = replyTo(target)
   assert.equal(reply.status, 200)
   return JSON.parse(JSON.stringify(reply.body))
 }
@@ -339,4 +342,44 @@ test('a changed catalogue shows at once', () => {
   catalog.shot = snapshotOf(CATALOGUE.replace('rates:', 'markup: 1.5\nrates:'))
   assert.equal(get('/v1/models/v/embed').pricing.prompt, '0.000003')
   catalog.shot = before
+})
+
+test('Codex is told of every chat model, with each field that it has no default for, and a tag that changes with them', () => {
+  const reply = replyTo('/v1/models?client_version=0.169.0')
+  const body: { data: unknown[]; models: Record<string, unknown>[] } = JSON.parse(JSON.stringify(reply.body))
+  assert.equal(body.data.length, get('/v1/models').data.length)
+  assert.deepEqual(
+    body.models.map(({ slug, priority }) => [slug, priority]),
+    [
+      ['openai/gpt-4o-mini', 1],
+      ['v/draws', 2],
+      ['v/hears', 3],
+    ],
+  )
+  const [mini] = body.models
+  const required = [
+    'slug',
+    'display_name',
+    'supported_reasoning_levels',
+    'shell_type',
+    'visibility',
+    'supported_in_api',
+    'priority',
+    'base_instructions',
+    'supports_reasoning_summaries',
+    'support_verbosity',
+    'truncation_policy',
+    'supports_parallel_tool_calls',
+    'experimental_supported_tools',
+  ]
+  for (const name of required) assert.ok(mini !== undefined && mini[name] !== undefined && mini[name] !== null, name)
+  assert.deepEqual([mini?.['shell_type'], mini?.['context_window']], ['unified_exec', 128_000])
+  const etag = String(reply.headers?.['etag'])
+  assert.match(etag, /^"[0-9a-f]{32}"$/)
+  assert.equal(replyTo('/v1/models?client_version=1', { 'if-none-match': etag }).status, 304)
+  const before = catalog.shot
+  catalog.shot = snapshotOf(CATALOGUE.replace('id: v/hears', 'id: v/listens'))
+  assert.notEqual(replyTo('/v1/models?client_version=1').headers?.['etag'], etag)
+  catalog.shot = before
+  assert.equal(get('/v1/models').models, undefined)
 })

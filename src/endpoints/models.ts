@@ -6,6 +6,7 @@ import type { Call, Reply, Route } from '../http/edge.ts'
 import { servesType } from '../model-types.ts'
 import { anthropicModel, anthropicModelList } from './anthropic-models.ts'
 import { geminiModel, geminiModelList, isGeminiModel } from './gemini-models.ts'
+import { codexModels, type CodexModels } from './codex-models.ts'
 import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
 
@@ -28,6 +29,7 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
   const facts = factsOf(ports)
   const recordOf = recordCache(ports.catalog, facts)
   const current = (): Snapshot => ports.catalog.current()
+  const told = codexModels(ports.catalog, (model) => supportedParameters(recordOf(model)))
   const endpoints = (id: string): Reply =>
     ok({ data: endpointsRecord(modelOf(current(), id), facts, (endpointId) => ports.health.report(endpointId)) })
   const kindLists = KIND_LISTS.map(({ path, filter }) =>
@@ -43,16 +45,18 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     ),
   )
   return [
-    shared('/v1/models', ({ query, request }) => {
+    shared('/v1/models', (call) => {
+      const { query, request } = call
       const models = current().models.values()
       switch (protocolOfHeaders(request)) {
         case 'anthropic':
           return ok(anthropicModelList(listedModels(models, 'chat'), query))
         case 'gemini':
           return ok(geminiModelList(listedModels(models, 'all').filter(isGeminiModel), query))
-        case 'openai':
-        case 'cohere':
-          return ok(listBody(selectedModels(models, query), '/v1/models', query, recordOf))
+        default: {
+          const body = listBody(selectedModels(models, query), '/v1/models', query, recordOf)
+          return query.has('client_version') ? forCodex(call, body, told()) : ok(body)
+        }
       }
     }),
     ...GEMINI_LISTS.flatMap((path) => [
@@ -90,6 +94,21 @@ function shared(path: string, handle: (call: Call<Principal>) => Reply): Route<P
 
 function ok(body: unknown): Reply {
   return { status: 200, body }
+}
+
+/** Codex reads `models`, and keeps them by their tag (clients.md 3). */
+function forCodex(
+  { request }: Call<Principal>,
+  body: Readonly<Record<string, unknown>>,
+  { models, etag }: CodexModels,
+): Reply {
+  const headers = { etag }
+  if (request.headers['if-none-match'] === etag) return { status: 304, body: undefined, headers }
+  return { status: 200, body: { ...body, models }, headers }
+}
+
+function supportedParameters({ supported_parameters: names }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Array.isArray(names) ? names : []
 }
 
 function factsOf(ports: ModelRoutePorts): RecordFacts {

@@ -4,6 +4,7 @@ import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonScan } from '../lib/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
+import { codingOf, CODINGS, DecodedBody, type Coding } from './decoded-body.ts'
 import type { RoutePlane } from './edge.ts'
 import { invalidJson } from './json-body.ts'
 
@@ -33,6 +34,8 @@ const GATHER_BYTES = 16_384
 export interface BodyHead {
   readonly type: 'json' | 'multipart'
   readonly limit: BodyLimit
+  /** null = it comes as it is. */
+  readonly coding: Coding | null
 }
 
 /** The client went away before its body was whole: there is nobody to answer. */
@@ -48,14 +51,16 @@ export function checkBodyHead(
 ): BodyHead {
   const { headers } = request
   const type = mediaType(headers['content-type'])
-  const encoding = headers['content-encoding']
+  const coding = codingOf(headers['content-encoding'])
   if (type === null || (type === 'multipart' && allowed === 'json')) throw unsupported(allowed)
-  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
-    throw new ApiError('unsupported_media_type', 'Unsupported Content-Encoding. Only identity is allowed')
-  }
+  if (coding === undefined)
+    throw new ApiError(
+      'unsupported_media_type',
+      `Unsupported Content-Encoding. Only one of ${CODINGS.join(', ')} and identity is allowed`,
+    )
   const limit = LIMITS[plane]
   if (Number(headers['content-length'] ?? 0) > limit.bytes) throw tooLarge(limit)
-  return { type, limit }
+  return { type, limit, coding }
 }
 
 function mediaType(header: string | undefined): 'json' | 'multipart' | null {
@@ -77,6 +82,10 @@ function unsupported(allowed: 'json' | 'json-or-multipart'): ApiError {
 
 function tooLarge({ words }: BodyLimit): ApiError {
   return new ApiError('request_too_large', `Payload Too Large: request body exceeds ${words}`)
+}
+
+function undecodable(why: 'broken' | 'bomb', { coding, limit }: BodyHead): ApiError {
+  return why === 'bomb' ? tooLarge(limit) : invalidJson(`it is not whole and valid ${coding ?? 'identity'}`)
 }
 
 interface Deadline extends BagItem {
@@ -142,14 +151,37 @@ export function readBody(
       atMs: deadlineMs,
       expire: () => stop(new ApiError('request_timeout', 'Request was not received in time')),
     }
-    const onData = (chunk: Buffer): void => {
-      const refusal = reading.push(chunk)
+    const take = (bytes: Buffer): void => {
+      const refusal = reading.push(bytes)
       if (refusal !== null) stop(refusal)
     }
-    const onEnd = (): void => {
+    const finish = (): void => {
       detach()
       resolve(reading.whole())
     }
+    const decoded =
+      head.coding === null
+        ? null
+        : new DecodedBody(head.coding, head.limit.bytes, {
+            data: take,
+            end: finish,
+            fail: (why) => stop(undecodable(why, head)),
+            drain: () => request.resume(),
+          })
+    const onData =
+      decoded === null
+        ? take
+        : (chunk: Buffer): void => {
+            if (!decoded.push(chunk)) request.pause()
+          }
+    const onEnd =
+      decoded === null
+        ? finish
+        : (): void => {
+            // What follows needs no client.
+            request.off('close', onGone)
+            decoded.end()
+          }
     const onGone = (): void => stop(new ClientGone('The client closed the connection inside its body.'))
     const stop = (reason: Error): void => {
       detach()
@@ -157,6 +189,7 @@ export function readBody(
     }
     const detach = (): void => {
       ports.deadlines.delete(deadline)
+      decoded?.destroy()
       request.off('data', onData).off('end', onEnd).off('close', onGone)
     }
     ports.deadlines.add(deadline)

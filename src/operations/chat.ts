@@ -9,8 +9,12 @@ import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** A request for chat. */
-export function chatOperation(request: ChatRequest, adapters: AdapterTable): Operation {
+/** A request for chat; `dropped` are parts of the client's that it does without. */
+export function chatOperation(
+  request: ChatRequest,
+  adapters: AdapterTable,
+  dropped: readonly string[] = [],
+): Operation {
   const able = ({ provider }: Endpoint): boolean => adapters.get(provider.adapter)?.chat !== undefined
   return {
     type: 'chat',
@@ -25,7 +29,7 @@ export function chatOperation(request: ChatRequest, adapters: AdapterTable): Ope
       const { adapter, candidate, apiKey, generationId, identity } = start
       const writer = new ChatWriter(identity, request.includeUsage)
       const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
-      return new ChatAttempt({ request, writer, inputs: 1, start, sink }, (answers) => {
+      return new ChatAttempt({ request, writer, inputs: 1, start, sink, dropped }, (answers) => {
         if (adapter.chat === undefined)
           throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
         return adapter.chat(

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
-import { hostedUse, isWebSearch, type HostedUse } from '../kinds/responses/hosted-tools.ts'
-import type { RequestEcho, ResponsesRequest } from '../kinds/responses/request.ts'
+import { ApiError, type ErrorName } from '../errors.ts'
+import { isObject, type RawObject } from '../kinds/fields/json-fields.ts'
+import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../kinds/responses/hosted-tools.ts'
+import type { DemandedTool, RequestEcho, ResponsesInput, ResponsesRequest } from '../kinds/responses/request.ts'
 import { ResponsesWriter } from '../kinds/responses/writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
 import { pricedRequest } from '../plan/parameter-costs.ts'
@@ -14,6 +15,9 @@ import { ChatAttempt } from './chat-attempt.ts'
 /** Tools that the provider runs, and bills by the tokens that they bring. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
 
+/** No endpoint is left of those that were asked for. */
+const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 'no_available_provider']
+
 /** An operation whose answer is a Response, which can be asked for again while its stream is kept. */
 export interface ResponsesOperation extends Operation {
   readonly echo: RequestEcho
@@ -22,29 +26,38 @@ export interface ResponsesOperation extends Operation {
 /** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the chat that the request means. */
 export function responsesOperation(request: ResponsesRequest, adapters: AdapterTable): ResponsesOperation {
   const { chat, echo } = request
-  const hosted = hostedUse(request.input)
+  // What the plan holds for. It is decided with the endpoints, and every attempt sends just that.
+  let offer = wholeOffer(request.input)
   return {
     type: 'responses',
     delivery: chat.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: chat.sessionId,
     fitsFunds: chat.maxTokens === null,
-    ...(hosted === null ? {} : { mayExceed: true as const }),
+    get mayExceed() {
+      return offer.hosted === null ? undefined : true
+    },
     echo,
-    plan: (input) => planResponses(request, hosted, input, adapters),
-    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted }),
+    plan: (input) => {
+      const planned = planResponses(request, input, adapters)
+      offer = planned.offer
+      return planned.plan
+    },
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted: offer.hosted }),
     begin: (start, sink) => {
-      const writer = new ResponsesWriter(start.identity, echo, () => start.clock.now())
+      const native = speaksResponses(start.candidate.endpoint, adapters)
+      const { hosted, input } = offer
       return new ChatAttempt(
         {
           request: chat,
-          writer,
+          writer: new ResponsesWriter(start.identity, echo, () => start.clock.now(), native ? null : request.names),
           inputs: 1,
           ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
           start,
           sink,
+          dropped: [...(native ? offer.dropped : request.dropped), ...request.ignored],
         },
-        (answers) => ask(request, start, answers),
+        (answers) => ask({ ...request, input }, start, answers),
       )
     },
   }
@@ -54,49 +67,123 @@ export function isResponsesOperation(operation: Operation): operation is Respons
   return operation.type === 'responses' && 'echo' in operation
 }
 
-function planResponses(
-  request: ResponsesRequest,
-  hosted: HostedUse | null,
-  input: PlanInput,
-  adapters: AdapterTable,
-): Plan {
-  const { chat, nativeOnly } = request
-  const native = (endpoint: Endpoint): boolean =>
-    endpoint.nativeResponses && adapters.get(endpoint.provider.adapter)?.responses !== undefined
-  const speaks = (endpoint: Endpoint): boolean =>
-    native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
-  const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
-    planChat({ ...input, request: chat, type: 'responses', able, hosted })
-  if (nativeOnly === null) return plan(speaks)
-  try {
-    return plan((endpoint) => native(endpoint) && unpricedTool(hosted, endpoint) === null)
-  } catch (thrown) {
-    if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
-    // The model may not be there at all, which this then says.
-    const [candidate] = plan(speaks).candidates
-    const { path, type } = nativeOnly
-    const unpriced =
-      candidate === undefined || !candidate.model.endpoints.some(native)
-        ? null
-        : unpricedTool(hosted, candidate.endpoint)
-    if (unpriced !== null)
-      throw new ApiError(
-        'invalid_input',
-        `tools: '${unpriced}' is not offered with model '${candidate?.model.id ?? ''}': it has no price there. Leave it out, or run such a tool yourself`,
-      )
-    throw new ApiError(
-      'invalid_input',
-      `${path}: '${type}' is not offered with model '${candidate?.model.id ?? ''}'. Only functions of your own are`,
-    )
-  }
+/** What of a request is sent to providers of its protocol. */
+interface Offer {
+  readonly input: ResponsesInput
+  readonly hosted: HostedUse | null
+  /** Tools that have no price there, by the names of `X-Tollgate-Dropped`. */
+  readonly dropped: readonly string[]
+}
+
+interface PlannedOffer {
+  readonly plan: Plan
+  readonly offer: Offer
 }
 
 /**
- * The type of a tool that the provider runs and bills and that has no price at the endpoint; null = there is none.
- * Only web search has a price: no answer reports the cost of code sessions, pictures and other tools.
+ * With the tools that a provider runs, where one offers them with a price; else without: one that must be called is
+ * refused then (clients.md 3).
  */
-function unpricedTool(hosted: HostedUse | null, { priced }: Endpoint): string | null {
-  return hosted?.types.find((type) => !(isWebSearch(type) && priced.has('search')) && !TOKENS_ONLY.has(type)) ?? null
+function planResponses(request: ResponsesRequest, input: PlanInput, adapters: AdapterTable): PlannedOffer {
+  const { chat, demanded } = request
+  const native = (endpoint: Endpoint): boolean => speaksResponses(endpoint, adapters)
+  const speaks = (endpoint: Endpoint): boolean =>
+    native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
+  const plan = (able: (endpoint: Endpoint) => boolean, { hosted }: Offer): Plan =>
+    planChat({ ...input, request: chat, type: 'responses', able, hosted })
+  const offer = nativeOffer(request)
+  const planned =
+    offer === null
+      ? null
+      : unlessAbsent(() => plan((endpoint) => native(endpoint) && unpricedTool(offer.hosted, endpoint) === null, offer))
+  if (offer !== null && planned !== null) return { plan: planned, offer }
+  const bare = withoutTools(request, () => true)
+  const plain = plan(speaks, bare)
+  if (demanded !== null) throw undemandable(demanded, plain, native)
+  return { plan: plain, offer: bare }
+}
+
+/** What only providers of this protocol can be offered; nothing is preferred where chat can say everything. */
+function nativeOffer(request: ResponsesRequest): Offer | null {
+  const { input, demanded } = request
+  const offer = demanded === null ? withoutTools(request, (type) => !canBePriced(type)) : wholeOffer(input)
+  return demanded !== null || (offer.hosted?.types.length ?? 0) > 0 || needsNative(request) ? offer : null
+}
+
+function wholeOffer(input: ResponsesInput): Offer {
+  return { input, hosted: hostedUse(input), dropped: [] }
+}
+
+/** Items that lose something in chat. */
+function needsNative({ dropped }: ResponsesRequest): boolean {
+  return dropped.some((name) => name.startsWith('input.'))
+}
+
+function withoutTools({ input }: ResponsesRequest, isLeftOut: (type: string) => boolean): Offer {
+  const leaves = (tool: RawObject): boolean => isHosted(tool) && isLeftOut(String(tool['type']))
+  const rest = {
+    ...input,
+    tools: input.tools.filter((tool) => !leaves(tool)),
+    toolChoice: choiceWithout(input, leaves),
+  }
+  return {
+    input: rest,
+    hosted: hostedUse(rest),
+    dropped: [...new Set(input.tools.filter(leaves).map(({ type }) => `tools.${String(type)}`))],
+  }
+}
+
+/** A provider refuses a list of allowed tools that names one which is not there. */
+function choiceWithout(
+  { toolChoice }: ResponsesInput,
+  leaves: (tool: RawObject) => boolean,
+): ResponsesInput['toolChoice'] {
+  if (toolChoice === null || typeof toolChoice === 'string' || !Array.isArray(toolChoice['tools'])) return toolChoice
+  const tools: readonly unknown[] = toolChoice['tools']
+  const left = tools.filter((tool) => !isObject(tool) || !leaves(tool))
+  return left.length === 0 ? 'none' : { ...toolChoice, tools: left }
+}
+
+function unlessAbsent(plan: () => Plan): Plan | null {
+  try {
+    return plan()
+  } catch (thrown) {
+    // The model may not be there at all, or not for this client, which the next plan then says.
+    if (thrown instanceof ApiError && ABSENT.includes(thrown.errorName)) return null
+    throw thrown
+  }
+}
+
+function undemandable({ path, type }: DemandedTool, plan: Plan, native: (endpoint: Endpoint) => boolean): ApiError {
+  const [candidate] = plan.candidates
+  const model = candidate?.model.id ?? ''
+  return candidate?.model.endpoints.some(native) === true
+    ? new ApiError(
+        'invalid_input',
+        `${path}: '${type}' is not offered with model '${model}': it has no price there. Leave it out, or run such a tool yourself`,
+      )
+    : new ApiError(
+        'invalid_input',
+        `${path}: '${type}' is not offered with model '${model}'. Only functions of your own are`,
+      )
+}
+
+function speaksResponses({ nativeResponses, provider }: Endpoint, adapters: AdapterTable): boolean {
+  return nativeResponses && adapters.get(provider.adapter)?.responses !== undefined
+}
+
+/** The type of a tool that the provider runs and bills and that has no price at the endpoint; null = there is none. */
+function unpricedTool(hosted: HostedUse | null, endpoint: Endpoint): string | null {
+  return hosted?.types.find((type) => !isPriced(type, endpoint)) ?? null
+}
+
+/** Only web search has a price: no answer reports the cost of code sessions, pictures and other tools. */
+function isPriced(type: string, { priced }: Endpoint): boolean {
+  return (isWebSearch(type) && priced.has('search')) || TOKENS_ONLY.has(type)
+}
+
+function canBePriced(type: string): boolean {
+  return isWebSearch(type) || TOKENS_ONLY.has(type)
 }
 
 function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {

@@ -1,8 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { parseChat } from '../kinds/chat/parse.ts'
 import { withRawMessages } from '../kinds/chat/raw-messages.ts'
 import { parseCohereChat } from '../kinds/cohere/parse.ts'
 import { parseCompletions } from '../kinds/completions/parse.ts'
 import { parseMessages } from '../kinds/messages/parse.ts'
+import { parseMixedChat } from '../kinds/responses/mixed-chat.ts'
 import { parseResponses } from '../kinds/responses/parse.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import { chatOperation } from './chat.ts'
@@ -13,6 +15,9 @@ import { messagesOperation } from './messages.ts'
 import { sessionOf, withSession, type RequestReader } from './paid-kind.ts'
 import { responsesOperation } from './responses.ts'
 
+/** Where Codex, of one version or another, names its conversation (clients.md D-14.7). */
+const CODEX_SESSIONS = ['session-id', 'session_id', 'thread-id', 'conversation_id'] as const
+
 /** Requests of the types that chat models serve. */
 export function textReaders(
   adapters: AdapterTable,
@@ -22,14 +27,19 @@ export function textReaders(
   return {
     chat: {
       body: 'json',
-      read: ({ json, jsonMember, sessionId }) =>
-        chatOperation(withRawMessages(withSession(parseChat(json), sessionId), json, jsonMember('messages')), adapters),
+      read: ({ json, jsonMember, sessionId }) => {
+        const mixed = parseMixedChat(json)
+        if (mixed !== null) return chatOperation(withSession(mixed.chat, sessionId), adapters, mixed.dropped)
+        const request = withSession(parseChat(json), sessionId)
+        return chatOperation(withRawMessages(request, json, jsonMember('messages')), adapters)
+      },
     },
     responses: {
       body: 'json',
-      read: ({ json, sessionId }) => {
+      read: ({ json, sessionId, headers }) => {
         const request = parseResponses(json)
-        return responsesOperation({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
+        const session = sessionId ?? sessionOf(request.echo.promptCacheKey ?? undefined) ?? codexSession(headers)
+        return responsesOperation({ ...request, chat: withSession(request.chat, session) }, adapters)
       },
     },
     messages: {
@@ -60,4 +70,12 @@ export function textReaders(
       },
     },
   }
+}
+
+function codexSession(headers: IncomingHttpHeaders): string | null {
+  for (const name of CODEX_SESSIONS) {
+    const session = sessionOf(headers[name])
+    if (session !== null) return session
+  }
+  return null
 }

@@ -14,6 +14,8 @@ import { logResult } from './result-log.ts'
 /** A header of more would not pass every proxy. */
 const DROPPED_MAX = 40
 const DROPPED_CHARS_MAX = 64
+/** A word that is safe in a header. */
+const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
 
 export interface AnswerPorts {
   readonly relay: Relay
@@ -62,14 +64,14 @@ export async function answerPaid(
     if (response.socket !== null) breakConnection(response.socket)
     return HIJACKED
   }
-  return replyOf(generation, result)
+  return replyOf(call, generation, result)
 }
 
-function replyOf(generation: Generation, result: GenerationResult): Reply {
+function replyOf(call: Call<Principal>, generation: Generation, result: GenerationResult): Reply {
   const headers = ownHeaders(generation)
   const { error } = result
   if (error !== null) throw error.withHeaders(headers)
-  return { status: 200, body: undefined, ...result.body, headers: { ...headers, ...droppedHeader(generation.dropped) } }
+  return { status: 200, body: undefined, ...result.body, headers: { ...headers, ...answerHeaders(call, generation) } }
 }
 
 function ownHeaders(generation: Generation): Record<string, string> {
@@ -86,10 +88,19 @@ export function openStream(ports: AnswerPorts, call: Call<Principal>, generation
   if (response.destroyed) return null
   return ports.sse.open(
     response,
-    { ...call.baseHeaders, ...ownHeaders(generation), ...droppedHeader(generation.dropped) },
+    { ...call.baseHeaders, ...ownHeaders(generation), ...answerHeaders(call, generation) },
     generation,
     generation.input.operation.contentType ?? undefined,
   )
+}
+
+/** Only of an answer. Codex sends its turn's state again with every request of the turn, and reads it here. */
+function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): Record<string, string> {
+  const state = request.headers['x-codex-turn-state']
+  return {
+    ...(typeof state === 'string' && TURN_STATE.test(state) ? { 'x-codex-turn-state': state } : {}),
+    ...droppedHeader(dropped),
+  }
 }
 
 /** What of the request its answer was made without (clients.md D-14.3). Clients choose some of these names. */

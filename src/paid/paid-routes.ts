@@ -46,7 +46,10 @@ function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Pro
  */
 export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
   return routes
-    .filter(({ plane, path, protocol = protocolOfPath(path) }) => plane === 'key' && protocol === 'openai')
+    .filter(
+      ({ plane, path, protocol = protocolOfPath(path) }) =>
+        plane === 'key' && (protocol === 'openai' || protocol === 'responses'),
+    )
     .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
 }
 

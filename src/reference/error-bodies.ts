@@ -1,8 +1,17 @@
-import { ErrorBody } from '../cabinet/session-contract.ts'
+import { ERROR_FIELDS, ErrorBody } from '../cabinet/session-contract.ts'
 import { protocolOfPath, type ClientProtocol } from '../client-protocol.ts'
-import { anything, list, object, only, text, whole, type JsonSchema } from '../schema.ts'
+import { anything, either, list, object, only, text, whole, type JsonSchema } from '../schema.ts'
 import type { ServedRoute } from './route-table.ts'
 
+export const ResponsesError = object({
+  error: object({
+    ...ERROR_FIELDS,
+    code: either(
+      whole('The HTTP status.'),
+      text('Where clients act on a word: `context_length_exceeded`, `insufficient_quota`, `rate_limit_exceeded`.'),
+    ),
+  }),
+})
 export const AnthropicError = object({
   type: only('error'),
   error: object({ type: text('Such as `rate_limit_error`.'), message: text() }),
@@ -21,6 +30,7 @@ export const CohereError = object({ message: text() })
 /** The body of an error, by the protocol of its route. */
 export const ERROR_BODIES: Readonly<Record<ClientProtocol, JsonSchema>> = {
   openai: ErrorBody,
+  responses: ResponsesError,
   anthropic: AnthropicError,
   gemini: GeminiError,
   cohere: CohereError,

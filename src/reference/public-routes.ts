@@ -44,7 +44,7 @@ import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
 import { SpeechBody } from '../kinds/speech/schema.ts'
 import { TranscriptionAnswer, TranscriptionBody } from '../kinds/transcription/schema.ts'
 import { VideoBody } from '../kinds/video/schema.ts'
-import { anything, either, flag, object, only, open, text } from '../schema.ts'
+import { anything, either, flag, object, only, open, optional, text } from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
 import { COHERE_ROUTES } from './cohere-routes.ts'
 import { GEMINI_ROUTES } from './gemini-routes.ts'
@@ -293,6 +293,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
       ...ModelQuery.fields,
       ...AnthropicModelQuery.fields,
       ...GeminiModelQuery.fields,
+      client_version: optional(text('Of Codex: adds `models` and an `ETag` (clients.md 3).')),
     }),
     answer: either(ModelList, AnthropicModelList, GeminiModelList),
     errors: ['invalid_input', 'invalid_filter'],

@@ -26,8 +26,8 @@ export interface Operation {
   readonly sessionId: string | null
   /** Its output is computed (an omitted max_tokens): a refused hold is planned again within what there is. */
   readonly fitsFunds: boolean
-  /** It may cost more than its plan says, as with tools that the provider runs. */
-  readonly mayExceed?: true
+  /** It may cost more than its newest plan says, as with tools that the provider runs. */
+  readonly mayExceed?: true | undefined
   /** Who may serve it and the most it may cost. Throws an ApiError. */
   plan(input: PlanInput): Plan
   /** The same plan held for less by an exact count, after its hold was refused; null when it costs no less. */

@@ -51,7 +51,7 @@ function message(text: string): Record<string, unknown> {
   }
 }
 
-test('a native provider gets items, of known members only, and stores nothing', async () => {
+test('a native provider gets items of known members, other fields as they are, and stores nothing', async () => {
   answerJson(completed([message('Fine.')]))
   const input = [
     {
@@ -104,7 +104,12 @@ test('a native provider gets items, of known members only, and stores nothing', 
     service_tier: 'priority',
     store: true,
     metadata: { a: 'b' },
-    made_up: 1,
+    made_up: { kept: 1 },
+    webhook_url: 'https://x',
+    background: false,
+    prompt_cache_key: 'cache',
+    client_metadata: { session: 's' },
+    stream_options: { include_obfuscation: false },
     max_tool_calls: 2,
   })
   assert.equal(answer.text, 'Fine.')
@@ -139,6 +144,9 @@ test('a native provider gets items, of known members only, and stores nothing', 
     text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } }, verbosity: 'low' },
     reasoning: { effort: 'low', summary: 'auto' },
     include: ['reasoning.encrypted_content'],
+    made_up: { kept: 1 },
+    prompt_cache_key: 'cache',
+    client_metadata: { session: 's' },
   })
 })
 
@@ -203,7 +211,7 @@ function checkRich({ response }: FoldedResponse): void {
           { type: 'summary_text', text: 'one' },
           { type: 'summary_text', text: 'two' },
         ],
-        encrypted_content: 'secret',
+        encrypted_content: 'tollgate-from-1:scripted:secret',
         status: 'completed',
       },
       { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
@@ -347,26 +355,30 @@ test('an endless answer is given up, and is free', async () => {
   await useNewAccount()
 })
 
-test('tools that the provider runs go only to one that can, else the type is named', async () => {
+test('tools that the provider runs go only to one that can; without one they are left out, and refused where one must be called', async () => {
   answerJson(completed([SEARCH, message('Found.')]))
   const both = await ask({ model: 'test/both', tools: [{ type: 'web_search' }] })
   assert.deepEqual([both.text, both.response.output[0].type], ['Found.', 'web_search_call'])
+  const items = [
+    { role: 'user', content: 'x' },
+    { type: 'mcp_call', id: 'm' },
+    { type: 'of_next_year', id: 'n' },
+  ]
+  for (const [more, dropped] of [
+    [{ tools: [{ type: 'web_search' }] }, 'tools.web_search'],
+    [{ input: items }, 'input.mcp_call, input.of_next_year'],
+  ] as const) {
+    const answer = await ask({ model: 'test/sandbox', ...more })
+    assert.deepEqual([answer.status, answer.headers['x-tollgate-dropped']], [200, dropped])
+  }
   for (const more of [
-    { tools: [{ type: 'web_search' }] },
-    {
-      input: [
-        { role: 'user', content: 'x' },
-        { type: 'mcp_call', id: 'm' },
-      ],
-    },
+    { tools: [{ type: 'web_search' }], tool_choice: 'required' },
+    { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
     { tool_choice: { type: 'mcp' } },
   ]) {
     const refused = await ask({ model: 'test/sandbox', ...more })
     assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [400, 'invalid_input'])
-    assert.match(
-      refused.response.error.message,
-      /'(web_search|mcp_call|mcp)' is not offered with model 'test\/sandbox'/,
-    )
+    assert.match(refused.response.error.message, /'(web_search|mcp)' is not offered with model 'test\/sandbox'/)
   }
   assert.equal(
     (await ask({ model: 'no/such', tools: [{ type: 'web_search' }] })).response.error.metadata.error_type,
@@ -405,18 +417,54 @@ test('the hold covers as many searches as the provider may make, with the contex
   }
 })
 
-test('a tool of the provider that no price pays for is refused by name, and nothing is sent', async () => {
-  const before = upstream.requests.length
-  for (const type of ['code_interpreter', 'image_generation', 'x_search', 'file_search']) {
-    const { status, response } = await ask({ model: 'test/searches', tools: [{ type }] })
+test('a tool of the provider that no price pays for is never sent, and refused where it must be called', async () => {
+  for (const [model, type] of [
+    ['test/searches', 'code_interpreter'],
+    ['test/searches', 'image_generation'],
+    ['test/searches', 'x_search'],
+    ['test/searches', 'file_search'],
+    ['test/unpriced', 'web_search'],
+  ]) {
+    answerJson(completed([message('Without.')]))
+    const answer = await ask({ model, tools: [{ type }] })
+    assert.deepEqual([answer.text, answer.headers['x-tollgate-dropped']], ['Without.', `tools.${type}`])
+    assert.deepEqual(
+      [upstream.requests.at(-1)?.['tools'], upstream.requests.at(-1)?.['max_tool_calls']],
+      [undefined, undefined],
+    )
+    const before = upstream.requests.length
+    const { status, response } = await ask({ model, tools: [{ type }], tool_choice: { type } })
     assert.equal(status, 400)
     assert.match(
       response.error.message,
-      new RegExp(`^tools: '${type}' is not offered with model 'test/searches': it has no price there`),
+      new RegExp(`^tool_choice.type: '${type}' is not offered with model '${model}': it has no price there`),
     )
+    assert.equal(upstream.requests.length, before)
   }
-  assert.equal((await ask({ model: 'test/unpriced', tools: [{ type: 'web_search' }] })).status, 400)
-  assert.equal(upstream.requests.length, before)
+  answerJson(completed([SEARCH, message('Found.')]))
+  const searched = await ask({ model: 'test/searches', tools: [{ type: 'image_generation' }, { type: 'web_search' }] })
+  assert.deepEqual(upstream.requests.at(-1)?.['tools'], [{ type: 'web_search' }])
+  assert.equal(searched.headers['x-tollgate-dropped'], 'tools.image_generation')
+  assert.equal(searched.response.usage.cost, 2.01002)
+})
+
+test('reasoning goes back only to the provider that has encrypted it', async () => {
+  answerJson(completed([{ type: 'reasoning', id: 'rs', summary: [], encrypted_content: 'secret' }, message('Fine.')]))
+  const { response } = await ask({ model: 'test/native', include: ['reasoning.encrypted_content'] })
+  const foreign = (text: string): unknown => ({ type: 'reasoning', summary: [], encrypted_content: text })
+  const input = [
+    ...response.output,
+    foreign('tollgate-from-1:another:theirs'),
+    { type: 'compaction', encrypted_content: 'tollgate-from-1:another:theirs' },
+    { role: 'user', content: 'And?' },
+  ]
+  answerJson(completed([message('Fine.')]))
+  await ask({ model: 'test/native', input })
+  assert.deepEqual(upstream.requests.at(-1)?.['input'], [
+    { type: 'reasoning', summary: [], encrypted_content: 'secret' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Fine.' }] },
+    { type: 'message', role: 'user', content: 'And?' },
+  ])
 })
 
 test('a search of the web that the provider made is charged where it has a price', async () => {

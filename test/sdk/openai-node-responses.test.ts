@@ -143,7 +143,10 @@ test('errors have their class, before the first byte and on the aliases', async 
     client.responses.create({ model: 'sandbox/chat', input, ...more })
   await assert.rejects(ask('sandbox: status=500'), InternalServerError)
   await assert.rejects(ask('x', { previous_response_id: 'resp-1' }), BadRequestError)
-  await assert.rejects(ask('x', { tools: [{ type: 'web_search' }] }), /'web_search' is not offered/)
+  await assert.rejects(
+    ask('x', { tools: [{ type: 'web_search' }], tool_choice: 'required' }),
+    /'web_search' is not offered/,
+  )
   await assert.rejects(client.responses.retrieve('resp-1-none'), NotFoundError)
   await assert.rejects(ask(''), APIError)
 })

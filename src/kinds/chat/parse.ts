@@ -79,7 +79,7 @@ function messagesOf(body: RawObject): readonly ChatMessage[] {
   return [{ role: 'user', content: prompt }]
 }
 
-function includeUsageOf(body: RawObject): boolean {
+export function includeUsageOf(body: RawObject): boolean {
   const options = objectField(body, 'stream_options')
   return options === undefined
     ? false

@@ -66,7 +66,8 @@ export interface ChatTool {
   readonly function: {
     readonly name: string
     readonly description?: string
-    readonly parameters: Readonly<Record<string, unknown>>
+    /** Absent = the client named none: some providers refuse an empty schema. */
+    readonly parameters?: Readonly<Record<string, unknown>>
     readonly strict?: boolean
   }
 }

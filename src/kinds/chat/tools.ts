@@ -48,7 +48,7 @@ export function functionOf(raw: unknown, path: string): ChatTool {
     function: {
       name,
       ...(description === undefined ? {} : { description }),
-      parameters: parameters === undefined ? {} : copyObject(parameters, `${path}.parameters`),
+      ...(parameters === undefined ? {} : { parameters: copyObject(parameters, `${path}.parameters`) }),
       ...(strict === undefined ? {} : { strict }),
     },
   }

@@ -1,21 +1,26 @@
 import type { ItemPlace, ItemStatus, OutputItem } from './output-item.ts'
 
+/** A call of one of the client's tools, whose arguments come in pieces. */
+export interface ClientCall extends OutputItem {
+  add(text: string): void
+}
+
+/** The tool that is called; `fields` are other members of its item. */
+export interface CalledTool {
+  readonly callId: string
+  readonly name: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
 /** A call of one of the client's functions. */
-export class CallItem implements OutputItem {
+export class CallItem implements ClientCall {
   readonly type = 'function_call'
   readonly #place: ItemPlace
-  readonly #called: {
-    readonly callId: string
-    readonly name: string
-    readonly fields: Readonly<Record<string, unknown>>
-  }
+  readonly #called: CalledTool
   #arguments = ''
   #status: ItemStatus = 'in_progress'
 
-  constructor(
-    place: ItemPlace,
-    called: { readonly callId: string; readonly name: string; readonly fields: Readonly<Record<string, unknown>> },
-  ) {
+  constructor(place: ItemPlace, called: CalledTool) {
     this.#place = place
     this.#called = called
     place.emit('response.output_item.added', { output_index: place.index, item: this.body() })

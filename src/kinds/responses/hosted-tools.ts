@@ -28,6 +28,8 @@ const CLIENT_TYPES: ReadonlySet<string> = new Set([
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
 
+type HostedParts = Pick<ResponsesInput, 'tools' | 'items' | 'maxToolCalls' | 'toolChoice'>
+
 /** The hosted tools of a request: the provider runs them. */
 export interface HostedUse {
   /** Sent as `max_tool_calls`, and held for. */
@@ -37,20 +39,26 @@ export interface HostedUse {
 }
 
 /** null = only answering: the model reads nothing besides the request. */
-export function hostedUse({ tools, items, maxToolCalls, toolChoice }: ResponsesInput): HostedUse | null {
-  const types = tools.map(typeOf).filter((type) => !CLIENT_TYPES.has(type))
+export function hostedUse({ tools, items, maxToolCalls, toolChoice }: HostedParts): HostedUse | null {
+  const types = tools.filter(isHosted).map(typeOf)
   const chosen =
-    typeof toolChoice === 'object' && toolChoice !== null
-      ? [typeOf(toolChoice)].filter((type) => type !== 'allowed_tools' && !CLIENT_TYPES.has(type))
-      : []
+    typeof toolChoice === 'object' && toolChoice !== null && isHosted(toolChoice) ? [typeOf(toolChoice)] : []
+  // What an item says in chat is measured there.
   const isSeen = items.every(
-    (item) => item.type !== 'native' || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)),
+    (item) =>
+      item.type !== 'native' || item.chat !== null || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)),
   )
   if (types.length === 0 && chosen.length === 0 && isSeen) return null
   return {
     callsMax: types.length === 0 ? 0 : Math.min(Math.max(maxToolCalls ?? CALLS_MAX_DEFAULT, 1), CALLS_MAX),
     types: [...new Set([...types, ...chosen])],
   }
+}
+
+/** A tool, or the choice of one, that only a provider can run. */
+export function isHosted(tool: RawObject): boolean {
+  const type = typeOf(tool)
+  return type !== 'allowed_tools' && !CLIENT_TYPES.has(type)
 }
 
 /** Searching the web has many spellings, such as `web_search_preview_2025_03_11`. */

@@ -8,40 +8,15 @@ import {
   stringField,
   type RawObject,
 } from '../fields/json-fields.ts'
+import { chatForm } from './chat-form.ts'
 import { inputParts } from './input-parts.ts'
 import { checkNative } from './native-parts.ts'
 import type { InputItem, MessageRole } from './request.ts'
 import { decodeDetails } from './encoded-details.ts'
 
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
-/** Items of tools that the provider runs itself, or that chat has no form for. */
-const NATIVE_ITEMS: ReadonlySet<string> = new Set([
-  'web_search_call',
-  'file_search_call',
-  'code_interpreter_call',
-  'image_generation_call',
-  'computer_call',
-  'computer_call_output',
-  'local_shell_call',
-  'local_shell_call_output',
-  'shell_call',
-  'shell_call_output',
-  'apply_patch_call',
-  'apply_patch_call_output',
-  'mcp_list_tools',
-  'mcp_approval_request',
-  'mcp_approval_response',
-  'mcp_call',
-  'custom_tool_call',
-  'custom_tool_call_output',
-  'tool_search_call',
-  'tool_search_output',
-  'additional_tools',
-  'program',
-  'program_output',
-  'compaction',
-  'compaction_trigger',
-])
+/** Records of the client's own, which no model reads. */
+const SKIPPED: ReadonlySet<unknown> = new Set(['ghost_snapshot'])
 
 /** Reads `input` of a Responses request (wire.md D-2.4). */
 export function parseInput(body: RawObject): readonly InputItem[] {
@@ -50,7 +25,9 @@ export function parseInput(body: RawObject): readonly InputItem[] {
     throw new ApiError('missing_input', "Parameter 'input' is required")
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input, phase: null }]
   if (!Array.isArray(input)) throw invalidInput('input', 'must be a string or an array of input items')
-  return input.map((item: unknown, index) => itemOf(item, `input[${index}]`))
+  return input.flatMap((item: unknown, index) =>
+    isObject(item) && SKIPPED.has(field(item, 'type')) ? [] : [itemOf(item, `input[${index}]`)],
+  )
 }
 
 function itemOf(raw: unknown, path: string): InputItem {
@@ -85,14 +62,16 @@ function itemOf(raw: unknown, path: string): InputItem {
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')
     default:
-      if (typeof type === 'string' && NATIVE_ITEMS.has(type)) return nativeOf(raw, path)
-      throw invalidInput(`${path}.type`, `'${quoted(String(type))}' is not an input item`)
+      // Clients and providers bring new items before we know them.
+      if (typeof type === 'string' && type !== '') return nativeOf(raw, path)
+      throw invalidInput(`${path}.type`, 'must be a non-empty string')
   }
 }
 
 function nativeOf(raw: RawObject, path: string): InputItem {
   checkNative(raw, path)
-  return { type: 'native', value: copyObject(raw, path) }
+  const value = copyObject(raw, path)
+  return { type: 'native', value, chat: chatForm(value, path) }
 }
 
 function reasoningOf(raw: RawObject, path: string): InputItem {

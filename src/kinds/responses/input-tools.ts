@@ -1,4 +1,4 @@
-import type { ChatRequest, ChatTool } from '../chat/request.ts'
+import type { ChatTool } from '../chat/request.ts'
 import { functionOf } from '../chat/tools.ts'
 import {
   booleanField,
@@ -9,44 +9,34 @@ import {
   quoted,
   type RawObject,
 } from '../fields/json-fields.ts'
+import { choiceAsTool, originOf } from './flat-tools.ts'
+import { isHosted } from './hosted-tools.ts'
 import { checkNative } from './native-parts.ts'
-import type { NativeOnly } from './request.ts'
+import type { DemandedTool } from './request.ts'
 
-export interface InputTools {
-  /** The functions, in chat's form; null = none. */
-  readonly functions: readonly ChatTool[] | null
-  /** All tools in the given order, in the form of Responses. */
-  readonly tools: readonly RawObject[]
-  /** The position of the first tool that the client does not run itself. */
-  readonly native: NativeOnly | null
-}
+const CHOICE = "must be 'none', 'auto', 'required', {type: 'function', name} or {type} of another tool"
 
-const CHOICE = "must be 'none', 'auto', 'required' or {type: 'function', name}"
-
-/** `tools` of a Responses request: functions are flat, other types are the provider's own. */
-export function parseInputTools(body: RawObject): InputTools {
+/** `tools` of a Responses request in the given order: functions are rebuilt, other types are copied. */
+export function parseInputTools(body: RawObject): readonly RawObject[] {
   const list = field(body, 'tools') ?? []
   if (!Array.isArray(list)) throw invalidInput('tools', 'must be an array')
-  const functions: ChatTool[] = []
-  const tools: RawObject[] = []
-  let native: NativeOnly | null = null
-  for (const [index, raw] of list.entries()) {
-    const path = `tools[${index}]`
-    if (!isObject(raw)) throw invalidInput(path, 'must be an object')
-    const type = field(raw, 'type')
-    if (typeof type !== 'string' || type === '') throw invalidInput(`${path}.type`, 'must be a non-empty string')
-    if (type === 'function') {
-      const called = functionOf(raw, path)
-      functions.push(called)
-      tools.push(flatFunction(called, raw, path))
-    } else {
-      refuseStored(raw, path)
-      checkNative(raw, path)
-      native ??= { path: `${path}.type`, type: quoted(type) }
-      tools.push(copyObject(raw, path))
-    }
-  }
-  return { functions: functions.length === 0 ? null : functions, tools, native }
+  return list.map((raw: unknown, index) => toolOf(raw, `tools[${index}]`))
+}
+
+function toolOf(raw: unknown, path: string): RawObject {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  const type = field(raw, 'type')
+  if (typeof type !== 'string' || type === '') throw invalidInput(`${path}.type`, 'must be a non-empty string')
+  if (type === 'function') return flatFunction(functionOf(raw, path), raw, path)
+  refuseStored(raw, path)
+  checkNative(raw, path)
+  if ((type === 'custom' || type === 'namespace') && !isFilled(field(raw, 'name')))
+    throw invalidInput(`${path}.name`, 'must be a non-empty string')
+  return copyObject(raw, path)
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
 }
 
 function flatFunction(
@@ -59,7 +49,7 @@ function flatFunction(
     type: 'function',
     name,
     description: description ?? null,
-    parameters,
+    parameters: parameters ?? null,
     strict: strict ?? null,
     ...(deferred === undefined ? {} : { defer_loading: deferred }),
   }
@@ -82,28 +72,34 @@ function refuseStored(raw: RawObject, path: string): void {
   if (stored !== null) throw invalidInput(`${path}.${stored}`, 'nothing is stored here that an id could name')
 }
 
-export interface InputToolChoice {
-  readonly chat: ChatRequest['toolChoice']
-  /** In the form of Responses; null = not given. */
-  readonly given: string | RawObject | null
-  readonly native: NativeOnly | null
-}
-
-/** `tool_choice` of a Responses request. */
-export function parseInputToolChoice(body: RawObject): InputToolChoice {
+/** `tool_choice` of a Responses request, in the form of Responses; null = not given. */
+export function parseInputToolChoice(body: RawObject): string | RawObject | null {
   const choice = field(body, 'tool_choice')
-  if (choice === undefined) return { chat: null, given: null, native: null }
-  if (choice === 'none' || choice === 'auto' || choice === 'required')
-    return { chat: choice, given: choice, native: null }
+  if (choice === undefined) return null
+  if (choice === 'none' || choice === 'auto' || choice === 'required') return choice
   const type = isObject(choice) ? field(choice, 'type') : undefined
   if (!isObject(choice) || typeof type !== 'string' || type === '') throw invalidInput('tool_choice', CHOICE)
-  if (type !== 'function')
-    return {
-      chat: null,
-      given: copyObject(choice, 'tool_choice'),
-      native: { path: 'tool_choice.type', type: quoted(type) },
-    }
+  if (type !== 'function') return copyObject(choice, 'tool_choice')
   const name = field(choice, 'name')
+  const namespace = field(choice, 'namespace')
   if (typeof name !== 'string' || name === '') throw invalidInput('tool_choice', CHOICE)
-  return { chat: { type, function: { name } }, given: { type, name }, native: null }
+  return { type, name, ...(typeof namespace === 'string' ? { namespace } : {}) }
+}
+
+/** The tool that must be called, where a model that knows only functions cannot. */
+export function demandedTool(choice: string | RawObject | null, tools: readonly RawObject[]): DemandedTool | null {
+  if (choice === null || choice === 'none' || choice === 'auto') return null
+  if (choice === 'required') return onlyHosted(tools, 'tool_choice')
+  if (typeof choice === 'string') return null
+  if (choice['type'] !== 'allowed_tools')
+    return originOf(choiceAsTool(choice), null) === null
+      ? { path: 'tool_choice.type', type: quoted(String(choice['type'])) }
+      : null
+  const allowed: readonly unknown[] = Array.isArray(choice['tools']) ? choice['tools'] : []
+  return choice['mode'] === 'required' ? onlyHosted(allowed.filter(isObject), 'tool_choice.tools') : null
+}
+
+function onlyHosted(tools: readonly RawObject[], path: string): DemandedTool | null {
+  const [first] = tools
+  return first !== undefined && tools.every(isHosted) ? { path, type: quoted(String(first['type'])) } : null
 }

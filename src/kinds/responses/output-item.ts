@@ -13,7 +13,7 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
 /** One element of `output`. */
 export interface OutputItem {
-  readonly type: 'message' | 'reasoning' | 'function_call' | 'native'
+  readonly type: 'message' | 'reasoning' | 'function_call' | 'client_call' | 'native'
   readonly isOpen: boolean
   /** Its current state. */
   body(): Record<string, unknown>

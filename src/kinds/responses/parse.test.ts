@@ -116,7 +116,7 @@ test('tools are flat functions; others are kept for a provider that knows them',
     { type: 'function', name: 'w', description: null, parameters: { type: 'object' }, strict: true },
     { type: 'web_search', search_context_size: 'low' },
   ]
-  const { chat, input, echo, nativeOnly } = parseResponses({
+  const { chat, input, echo, dropped } = parseResponses({
     input: 'x',
     tools,
     tool_choice: { type: 'function', name: 'w' },
@@ -133,23 +133,37 @@ test('tools are flat functions; others are kept for a provider that knows them',
     parameters: { type: 'object' },
     strict: true,
   })
-  assert.deepEqual(nativeOnly, { path: 'tools[1].type', type: 'web_search' })
-  assert.equal(parseResponses({ input: 'x', tools: [tools[0]] }).nativeOnly, null)
+  assert.deepEqual(dropped, ['tools.web_search'])
+  assert.deepEqual(parseResponses({ input: 'x', tools: [tools[0]] }).dropped, [])
 })
 
 test('items and choices that only a native provider knows are named', () => {
   assert.deepEqual(
-    parseResponses({ input: [user('x'), { type: 'web_search_call', id: 'ws', status: 'completed' }] }).nativeOnly,
-    { path: 'input[1].type', type: 'web_search_call' },
+    parseResponses({
+      input: [
+        user('x'),
+        { type: 'web_search_call', id: 'ws', status: 'completed' },
+        { type: 'ghost_snapshot', ghost_commit: {} },
+        { type: 'of_next_year' },
+        { type: 'reasoning', summary: [], encrypted_content: 'x' },
+      ],
+    }).dropped,
+    ['input.web_search_call', 'input.of_next_year', 'input.reasoning'],
   )
-  assert.deepEqual(parseResponses({ input: 'x', tool_choice: { type: 'web_search' } }).nativeOnly, {
-    path: 'tool_choice.type',
+  const demanded = (body: Record<string, unknown>): unknown => parseResponses({ input: 'x', ...body }).demanded
+  const search = { type: 'web_search' }
+  assert.deepEqual(demanded({ tool_choice: search }), { path: 'tool_choice.type', type: 'web_search' })
+  assert.deepEqual(demanded({ tools: [search], tool_choice: 'required' }), { path: 'tool_choice', type: 'web_search' })
+  assert.equal(demanded({ tools: [search, { type: 'custom', name: 'c' }], tool_choice: 'required' }), null)
+  assert.equal(demanded({ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [search] } }), null)
+  assert.deepEqual(demanded({ tool_choice: { type: 'allowed_tools', mode: 'required', tools: [search] } }), {
+    path: 'tool_choice.tools',
     type: 'web_search',
   })
 })
 
 test('an image that the model made goes back to it', () => {
-  const { chat, nativeOnly } = parseResponses({
+  const { chat, dropped } = parseResponses({
     input: [
       user('draw'),
       { type: 'image_generation_call', id: 'ig-1', status: 'completed', result: '/9j/AAAA' },
@@ -160,7 +174,7 @@ test('an image that the model made goes back to it', () => {
     role: 'assistant',
     content: [{ type: 'image_url', image_url: { url: 'data:image/jpeg;base64,/9j/AAAA' } }],
   })
-  assert.deepEqual([nativeOnly, [...chat.inputModalities]], [null, ['image']])
+  assert.deepEqual([dropped, [...chat.inputModalities]], [[], ['image']])
 })
 
 test('text.format is response_format without the object within', () => {
@@ -244,7 +258,7 @@ test('every refusal has its type and names the place', () => {
       'invalid_input',
       /^input\[0\]: type 'item_reference' is not supported/,
     ],
-    [{ input: [{ type: 'made_up' }] }, 'invalid_input', /^input\[0\]\.type: 'made_up' is not an input item/],
+    [{ input: [{ type: 5 }] }, 'invalid_input', /^input\[0\]\.type: must be a non-empty string/],
     [
       { input: [{ role: 'robot', content: 'x' }] },
       'invalid_input',
@@ -395,8 +409,13 @@ test('a copied item with files or pictures may fill the context, and the clientâ
     call_id: 'a',
     output: [part],
   })
-  assert.deepEqual(held(output({ type: 'input_file', file_url: 'https://x/y.pdf' })), { callsMax: 0, types: [] })
-  assert.deepEqual(held(output({ type: 'input_image', image_url: 'https://x/y.png' })), { callsMax: 0, types: [] })
+  const screenshot = { type: 'computer_screenshot', image_url: 'https://x/y.png' }
+  assert.deepEqual(held({ type: 'computer_call_output', call_id: 'a', output: screenshot }), { callsMax: 0, types: [] })
+  assert.deepEqual(held({ type: 'of_next_year' }), { callsMax: 0, types: [] })
+  // Measured as what it says in chat.
+  const shown = parseResponses({ input: [user('x'), output({ type: 'input_image', image_url: 'https://x/y.png' })] })
+  assert.equal(hostedUse(shown.input), null)
+  assert.deepEqual([...shown.chat.inputModalities], ['image'])
   assert.equal(held(output({ type: 'input_text', text: 'plain' })), null)
   const group = {
     type: 'namespace',

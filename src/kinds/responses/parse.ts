@@ -18,8 +18,10 @@ import {
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import { parseInput } from './input-items.ts'
 import { inputMessages } from './input-messages.ts'
-import { parseInputToolChoice, parseInputTools } from './input-tools.ts'
-import type { InputItem, NativeOnly, RequestEcho, ResponsesInput, ResponsesRequest } from './request.ts'
+import { flatTools } from './flat-tools.ts'
+import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
+import { passedFields } from './passed-fields.ts'
+import type { InputItem, RequestEcho, ResponsesInput, ResponsesRequest } from './request.ts'
 
 /**
  * Parameters that Responses shares with chat, with the same name and rule. `metadata` is a label that is only sent
@@ -74,24 +76,26 @@ export function parseResponses(json: unknown): ResponsesRequest {
   const tools = parseInputTools(json)
   const toolChoice = parseInputToolChoice(json)
   const provider = parseProviderPreferences(json)
-  const messages = inputMessages(instructions, items)
+  const flat = flatTools(tools, items, toolChoice)
+  const messages = inputMessages(instructions, items, flat.names)
   const echo = echoOf(json, {
     instructions,
     maxTokens,
     parameters,
     text: text.echo,
-    tools: tools.tools,
-    toolChoice: toolChoice.given,
+    tools,
+    toolChoice,
   })
   const input: ResponsesInput = {
     instructions,
     items,
-    tools: tools.tools,
-    toolChoice: toolChoice.given,
+    tools,
+    toolChoice,
     include: includeOf(json),
     maxToolCalls: echo.maxToolCalls,
+    passed: passedFields(json),
   }
-  const { inputModalities, textBytes } = inputSize(messages, tools.functions, text.format)
+  const { inputModalities, textBytes } = inputSize(messages, flat.functions, text.format)
   return {
     chat: {
       model: model === undefined || model === '' ? null : model,
@@ -101,8 +105,8 @@ export function parseResponses(json: unknown): ResponsesRequest {
       includeUsage: false,
       maxTokens,
       n: 1,
-      tools: tools.functions,
-      toolChoice: toolChoice.chat,
+      tools: flat.functions,
+      toolChoice: flat.choice,
       responseFormat: text.format,
       parameters,
       hidesReasoning: isObject(parameters['reasoning']) && parameters['reasoning']['exclude'] === true,
@@ -113,7 +117,10 @@ export function parseResponses(json: unknown): ResponsesRequest {
     },
     input,
     echo,
-    nativeOnly: tools.native ?? toolChoice.native ?? nativeItem(items),
+    names: flat.names,
+    dropped: [...flat.dropped.map((type) => `tools.${type}`), ...items.flatMap(droppedItem)],
+    ignored: ignoredFields(json),
+    demanded: demandedTool(toolChoice, tools),
   }
 }
 
@@ -218,17 +225,26 @@ function includeOf(body: RawObject): readonly string[] {
     : []
 }
 
-function nativeItem(items: readonly InputItem[]): NativeOnly | null {
-  const index = items.findIndex((item) => item.type === 'native' && item.value['type'] !== 'image_generation_call')
-  const item = items[index]
-  return item?.type === 'native' ? { path: `input[${index}].type`, type: String(item.value['type']) } : null
+/** A service tier has another price than the catalogue's. */
+function ignoredFields(body: RawObject): readonly string[] {
+  const tier = field(body, 'service_tier')
+  return tier === undefined || tier === 'auto' || tier === 'default' ? [] : ['service_tier']
+}
+
+/** The name of an item that chat has no form for. */
+function droppedItem(item: InputItem): readonly string[] {
+  if (item.type === 'reasoning') return item.encryptedContent === null ? [] : ['input.reasoning']
+  if (item.type !== 'native' || item.chat !== null) return []
+  const type = String(item.value['type'])
+  return type === 'image_generation_call' || type === 'additional_tools' ? [] : [`input.${type}`]
 }
 
 /** The text that a native provider reads beyond the messages: an upper bound of its tokens. */
 function nativeBytes({ items, tools }: ResponsesInput): number {
   let bytes = 0
   for (const item of items) {
-    if (item.type === 'native') bytes += Buffer.byteLength(JSON.stringify(item.value))
+    // What an item says in chat is counted there.
+    if (item.type === 'native' && item.chat === null) bytes += Buffer.byteLength(JSON.stringify(item.value))
     if (item.type === 'reasoning') bytes += Buffer.byteLength(item.encryptedContent ?? '')
   }
   for (const tool of tools) if (tool['type'] !== 'function') bytes += Buffer.byteLength(JSON.stringify(tool))

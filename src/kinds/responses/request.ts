@@ -1,5 +1,6 @@
 import type { ChatPart, ChatRequest } from '../chat/request.ts'
 import type { RawObject } from '../fields/json-fields.ts'
+import type { ToolNames, ToolOrigin } from './tool-names.ts'
 
 /** A validated Responses request (wire.md D-2.4). */
 export interface ResponsesRequest {
@@ -8,12 +9,17 @@ export interface ResponsesRequest {
   /** The same request in the form of Responses, for providers with that protocol. */
   readonly input: ResponsesInput
   readonly echo: RequestEcho
-  /** The reason why only providers with the Responses protocol can serve it. */
-  readonly nativeOnly: NativeOnly | null
+  /** The names of its tools in `chat`. */
+  readonly names: ToolNames
+  /** Parts that `chat` does without, by the names of `X-Tollgate-Dropped`. */
+  readonly dropped: readonly string[]
+  /** Fields that no provider is sent, by the same names. */
+  readonly ignored: readonly string[]
+  /** A tool that must be called and that chat cannot say; null = there is none. */
+  readonly demanded: DemandedTool | null
 }
 
-/** A part that chat has no form for: its position and type. */
-export interface NativeOnly {
+export interface DemandedTool {
   readonly path: string
   readonly type: string
 }
@@ -44,8 +50,13 @@ export type InputItem =
       readonly namespace: string | null
     }
   | { readonly type: 'function_call_output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
-  /** An item that only providers with the Responses protocol have, copied. */
-  | { readonly type: 'native'; readonly value: RawObject }
+  /** An item that only providers with the Responses protocol have, copied; `chat` is what it means elsewhere. */
+  | { readonly type: 'native'; readonly value: RawObject; readonly chat: ChatForm | null }
+
+/** A call of one of the client's tools, or its output, for a model that knows only functions. */
+export type ChatForm =
+  | { readonly step: 'call'; readonly callId: string; readonly tool: ToolOrigin; readonly arguments: string }
+  | { readonly step: 'output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
 
 export type MessageRole = 'user' | 'assistant' | 'system' | 'developer'
 
@@ -59,6 +70,8 @@ export interface ResponsesInput {
   readonly toolChoice: string | RawObject | null
   readonly include: readonly string[]
   readonly maxToolCalls: number | null
+  /** Fields that go to a provider of this protocol as they came. */
+  readonly passed: RawObject
 }
 
 /** The part of the request that the answer repeats, with the defaults of absent fields, and the form of the answer. */

@@ -1,3 +1,4 @@
+import { responsesCode } from '../../client-protocol.ts'
 import type { ApiError } from '../../errors.ts'
 import { rubles } from '../../money.ts'
 import type { ChargedUsage } from '../answer/writer.ts'
@@ -16,7 +17,7 @@ export interface ResponseState {
 }
 
 export interface ResponseFailure {
-  readonly code: 'server_error' | 'rate_limit_exceeded' | 'invalid_prompt'
+  readonly code: string
   readonly message: string
   /** Our error, from the error table. */
   readonly errorType: string
@@ -107,12 +108,10 @@ export function endOf(finish: FinishReason | null): Pick<ResponseState, 'status'
   }
 }
 
-/** Our error in the few codes that Responses has. */
+/** Our error in the few codes that Responses has. Clients read in the message how long to wait. */
 export function failureOf(error: ApiError): ResponseFailure {
-  const { status, message, errorType } = error
-  return {
-    code: status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error',
-    message,
-    errorType,
-  }
+  const { errorName, status, message, errorType, details } = error
+  const code = responsesCode(errorName) ?? (status < 500 ? 'invalid_prompt' : 'server_error')
+  const wait = code === 'rate_limit_exceeded' ? details.retryAfterSeconds : undefined
+  return { code, message: wait === undefined ? message : `${message}. Please try again in ${wait}s.`, errorType }
 }

@@ -1,11 +1,14 @@
 import type { AnswerEvent, ItemEvent, ItemFields } from '../answer/event.ts'
 import { isObject } from '../fields/json-fields.ts'
-import { CallItem } from './call-item.ts'
+import { CallItem, type ClientCall } from './call-item.ts'
+import { CustomCallItem } from './custom-call-item.ts'
 import { MessageItem } from './message-item.ts'
 import { NativeItem } from './native-item.ts'
 import type { Emit, ItemPlace, OutputItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
 import { encodeDetails } from './encoded-details.ts'
+import { ToolCallItem } from './tool-call-item.ts'
+import type { ToolNames } from './tool-names.ts'
 
 const NOTHING: ItemFields = Object.freeze({})
 
@@ -18,7 +21,7 @@ export class ResponseOutput {
   readonly #tail: string
   readonly #emit: Emit
   readonly #items: OutputItem[] = []
-  readonly #calls = new Map<number, CallItem>()
+  readonly #calls = new Map<number, ClientCall>()
   readonly #natives = new Map<number, NativeItem>()
   #message: MessageItem | null = null
   #reasoning: ReasoningItem | null = null
@@ -29,16 +32,19 @@ export class ResponseOutput {
   #annotations: unknown[] = []
   #wasEmptyText = false
   readonly #keepsDetails: boolean
+  readonly #names: ToolNames | null
   #details: unknown[] = []
 
   /**
    * `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to send back the
-   * data that a model needs to continue its reasoning.
+   * data that a model needs to continue its reasoning. `names` tells the tools of a model of chat apart; null = the
+   * provider does.
    */
-  constructor(tail: string, emit: Emit, keepsDetails: boolean) {
+  constructor(tail: string, emit: Emit, keepsDetails: boolean, names: ToolNames | null) {
     this.#tail = tail
     this.#emit = emit
     this.#keepsDetails = keepsDetails
+    this.#names = names
   }
 
   add(event: AnswerEvent): void {
@@ -129,9 +135,20 @@ export class ResponseOutput {
 
   #call({ index, id, name }: Extract<AnswerEvent, { type: 'tool_call' }>): void {
     this.#closeSpeech()
-    const call = new CallItem(this.#place('fc'), { callId: id, name, fields: this.#fieldsFor('function_call') })
+    const call = this.#newCall(id, name)
     this.#items.push(call)
     this.#calls.set(index, call)
+  }
+
+  #newCall(callId: string, name: string): ClientCall {
+    const fields = this.#fieldsFor('function_call')
+    const tool = this.#names?.origin(name) ?? null
+    if (tool === null) return new CallItem(this.#place('fc'), { callId, name, fields })
+    const namespace = tool.namespace === null ? {} : { namespace: tool.namespace }
+    const called = { callId, name: tool.name, fields: { ...fields, ...namespace } }
+    if (tool.type === 'custom') return new CustomCallItem(this.#place('ctc'), called)
+    if (tool.type === 'function') return new CallItem(this.#place('fc'), called)
+    return new ToolCallItem(this.#place(tool.type === 'tool_search' ? 'tsc' : 'lsh'), callId, tool.type)
   }
 
   #image(item: ItemFields): void {

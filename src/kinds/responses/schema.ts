@@ -29,7 +29,7 @@ const NAMED_SCHEMA = object({
   strict: maybe(flag()),
 })
 const FORMAT = either(object({ type: only('text') }), object({ type: only('json_object') }), NAMED_SCHEMA)
-/** A function of the client's, or a tool that the provider runs. */
+/** A function of the client's, another of its tools, or a tool that the provider runs. */
 const TOOL = either(
   object({
     type: only('function'),
@@ -62,6 +62,8 @@ export const ResponsesBody = object({
   text: maybe(object({ format: maybe(FORMAT), verbosity: maybe(text()) })),
   reasoning: maybe(map(anything(), '`effort`, `summary`, `max_tokens`.')),
   include: optional(anything('`reasoning.encrypted_content`.')),
+  prompt_cache_key: optional(anything('Names the conversation.')),
+  client_metadata: optional(anything('For a provider of this protocol, as every unknown field.')),
   max_tool_calls: optional(anything("Of a provider's own tools.")),
   metadata: maybe(map(anything(), 'Comes back.')),
   parallel_tool_calls: maybe(flag()),
@@ -88,7 +90,7 @@ export const ResponsesAnswer = object({
   max_tool_calls: nullable(whole()),
   metadata: map(anything()),
   model: text(),
-  output: list(map(anything()), 'Items: `reasoning`, `message`, `function_call`.'),
+  output: list(map(anything()), 'Items: `reasoning`, `message`, `function_call`, `custom_tool_call` …'),
   parallel_tool_calls: flag(),
   previous_response_id: narrowed<null>({ type: 'null' }),
   prompt_cache_key: nullable(text()),

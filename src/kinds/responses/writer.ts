@@ -3,8 +3,10 @@ import { isContent, type AnswerEvent } from '../answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../chat/answer.ts'
 import { endOf, failureOf, idTail, responseBody, type ResponseState } from './response-body.ts'
+import type { Emit } from './output-item.ts'
 import { ResponseOutput } from './response-output.ts'
 import type { RequestEcho } from './request.ts'
+import type { ToolNames } from './tool-names.ts'
 
 const NOTHING = Buffer.alloc(0)
 
@@ -22,16 +24,15 @@ export class ResponsesWriter implements AnswerWriter {
   #says = false
   #out: string[] = []
 
-  /** `nowMs` is the wall clock, for the moment of completion. */
-  constructor(identity: ChunkIdentity, echo: RequestEcho, nowMs: () => number) {
+  readonly #names: ToolNames | null
+
+  /** `nowMs` is the wall clock, for the moment of completion; `names` = the answer calls tools by their names in chat. */
+  constructor(identity: ChunkIdentity, echo: RequestEcho, nowMs: () => number, names: ToolNames | null = null) {
     this.#identity = identity
     this.#echo = echo
     this.#nowMs = nowMs
-    this.#output = new ResponseOutput(
-      idTail(identity.id),
-      (type, fields) => this.#event(type, fields),
-      echo.keepsDetails,
-    )
+    this.#names = names
+    this.#output = this.#newOutput((type, fields) => this.#event(type, fields))
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
@@ -59,11 +60,15 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
-    const output = new ResponseOutput(idTail(this.#identity.id), () => undefined, this.#echo.keepsDetails)
+    const output = this.#newOutput(() => undefined)
     for (const event of events) output.add(event)
     const end = endOf(answer.choices[0]?.finish ?? null)
     output.close(end.status === 'completed' ? 'completed' : 'incomplete')
     return this.#body({ ...end, output: output.bodies(), usage, completedAt: this.#completedAt(end.status) })
+  }
+
+  #newOutput(emit: Emit): ResponseOutput {
+    return new ResponseOutput(idTail(this.#identity.id), emit, this.#echo.keepsDetails, this.#names)
   }
 
   #last(state: Pick<ResponseState, 'status' | 'incompleteReason' | 'failure' | 'usage'>): void {

@@ -145,7 +145,7 @@ function formatOf(format: ChatRequest['responseFormat']): LanguageModelV4CallOpt
   }
 }
 
-function toolOf({ function: { name, description, parameters, strict } }: ChatTool): LanguageModelV4FunctionTool {
+function toolOf({ function: { name, description, parameters = {}, strict } }: ChatTool): LanguageModelV4FunctionTool {
   return {
     type: 'function',
     name,

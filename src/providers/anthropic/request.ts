@@ -128,7 +128,7 @@ function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
 function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): Block[] {
   const canBeStrict =
     traits.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
-  return tools.map(({ function: { name, description, parameters, strict } }) => {
+  return tools.map(({ function: { name, description, parameters = {}, strict } }) => {
     const schema = objectSchema(parameters)
     const constrained = strict === true && canBeStrict ? constrainedSchema(schema) : null
     return {

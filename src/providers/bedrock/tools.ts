@@ -51,7 +51,7 @@ function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): Block[
     claude !== null &&
     claude.constrains &&
     tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
-  return tools.map(({ function: { name, description = '', parameters, strict } }) => {
+  return tools.map(({ function: { name, description = '', parameters = {}, strict } }) => {
     const schema = objectSchema(parameters)
     const constrained = strict === true && canBeStrict ? constrainedSchema(schema) : null
     return {

@@ -15,7 +15,7 @@ export function toolFields(
   if (offered.length === 0) throw new UnsendableError('tool_choice: names none of the tools')
   const word = named !== null || choice === 'required' ? 'REQUIRED' : choice === 'none' ? 'NONE' : null
   return {
-    tools: offered.map(({ function: { name, description, parameters } }) => ({
+    tools: offered.map(({ function: { name, description, parameters = {} } }) => ({
       type: 'function',
       function: {
         name,
@@ -29,7 +29,7 @@ export function toolFields(
 }
 
 /** Cohere is strict with all tools or none, and only with those that have a required parameter. */
-function isStrict({ function: { strict, parameters } }: ChatTool): boolean {
+function isStrict({ function: { strict, parameters = {} } }: ChatTool): boolean {
   const { required } = parameters
   return strict === true && Array.isArray(required) && required.length > 0
 }

@@ -12,7 +12,7 @@ export function toolFields(tools: readonly ChatTool[] | null, choice: ChatReques
 }
 
 /** A function without parameters is declared without a schema; elsewhere JSON Schema passes as it is. */
-function declarationOf({ function: { name, description, parameters } }: ChatTool): Fields {
+function declarationOf({ function: { name, description, parameters = {} } }: ChatTool): Fields {
   const schema =
     Object.keys(parameters).length === 0
       ? {}

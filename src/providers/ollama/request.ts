@@ -90,7 +90,7 @@ function toolFields({ tools, toolChoice }: ChatRequest): Fields {
   return { tools: offered.map(toolOf) }
 }
 
-function toolOf({ function: { name, description, parameters } }: ChatTool): Fields {
+function toolOf({ function: { name, description, parameters = {} } }: ChatTool): Fields {
   return {
     type: 'function',
     function: {

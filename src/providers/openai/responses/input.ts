@@ -1,12 +1,13 @@
 import type { ChatPart } from '../../../kinds/chat/request.ts'
 import type { InputItem } from '../../../kinds/responses/request.ts'
 import type { RawJson } from '../../wire/raw-json.ts'
+import { unmarked } from './provenance.ts'
 
 /**
- * One item as the protocol has it; none where the service would not take it. `supported` null = everything of the
- * protocol.
+ * One item as the protocol has it; none where the service would not take it, or another `provider` has encrypted it.
+ * `supported` null = everything of the protocol.
  */
-export function inputItem(item: InputItem, supported: readonly string[] | null): readonly RawJson[] {
+export function inputItem(item: InputItem, supported: readonly string[] | null, provider: string): readonly RawJson[] {
   switch (item.type) {
     case 'message': {
       const { role, content, phase } = item
@@ -39,9 +40,9 @@ export function inputItem(item: InputItem, supported: readonly string[] | null):
         },
       ]
     case 'reasoning':
-      return reasoningItem(item, supported)
+      return reasoningItem(item, supported, provider)
     case 'native':
-      return [item.value]
+      return nativeItem(item.value, provider)
   }
 }
 
@@ -52,16 +53,25 @@ export function inputItem(item: InputItem, supported: readonly string[] | null):
 function reasoningItem(
   { summary, content, encryptedContent }: Extract<InputItem, { type: 'reasoning' }>,
   supported: readonly string[] | null,
+  provider: string,
 ): readonly RawJson[] {
-  if (encryptedContent === null && supported?.includes('reasoning') !== true) return []
+  const encrypted = encryptedContent === null ? null : unmarked(encryptedContent, provider)
+  if (encrypted === null && supported?.includes('reasoning') !== true) return []
   return [
     {
       type: 'reasoning',
       summary: summary.map((text) => ({ type: 'summary_text', text })),
       ...(content.length === 0 ? {} : { content: content.map((text) => ({ type: 'reasoning_text', text })) }),
-      ...(encryptedContent === null ? {} : { encrypted_content: encryptedContent }),
+      ...(encrypted === null ? {} : { encrypted_content: encrypted }),
     },
   ]
+}
+
+function nativeItem(value: RawJson, provider: string): readonly RawJson[] {
+  const { encrypted_content: given } = value
+  if (typeof given !== 'string') return [value]
+  const encrypted = unmarked(given, provider)
+  return encrypted === null ? [] : [{ ...value, encrypted_content: encrypted }]
 }
 
 function partOf(part: ChatPart, isOutput: boolean): RawJson {

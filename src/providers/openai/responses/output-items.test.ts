@@ -85,7 +85,7 @@ test('annotations and reasoning are sent once, whatever their number', () => {
 
 test('a response that was put into a queue is refused, and the log says so', () => {
   for (const status of ['queued', 'in_progress']) {
-    const found = new ResponsesReader('gen-1', () => 0).whole({ id: 'resp_1', status, output: [], error: null })
+    const found = new ResponsesReader('gen-1', () => 0, 'p').whole({ id: 'resp_1', status, output: [], error: null })
     assert.ok('reason' in found)
     assert.match(found.said ?? '', new RegExp(`put into a queue \\(${status}\\)`))
   }

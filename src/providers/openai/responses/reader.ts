@@ -8,6 +8,7 @@ import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/ra
 import type { UpstreamHeaders } from '../../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../../wire/upstream-error.ts'
 import { OutputItems } from './output-items.ts'
+import { marked } from './provenance.ts'
 
 /** Of a job in the background: no request of ours asks for one, and what it costs is not known yet. */
 const PENDING = ['queued', 'in_progress']
@@ -23,12 +24,15 @@ const STATUSES: ReadonlyMap<unknown, number> = new Map([
 export class ResponsesReader implements EventReader {
   readonly #items: OutputItems
   readonly #now: () => number
+  readonly #provider: string
   #named = false
   #done = false
 
-  constructor(generationId: string, now: () => number) {
+  /** `provider` marks what it has encrypted. */
+  constructor(generationId: string, now: () => number, provider: string) {
     this.#items = new OutputItems(generationId)
     this.#now = now
+    this.#provider = provider
   }
 
   get done(): boolean {
@@ -51,7 +55,7 @@ export class ResponsesReader implements EventReader {
     const before = this.#items.searches
     const read = this.#items.read(type, event)
     if (read === null) return tooMany()
-    return [...events, ...read, ...(this.#items.searches > before ? this.#usage(null) : [])]
+    return [...events, ...marked(read, this.#provider), ...(this.#items.searches > before ? this.#usage(null) : [])]
   }
 
   ended(): AttemptFailure | null {
@@ -92,7 +96,7 @@ export class ResponsesReader implements EventReader {
   #end(before: readonly AnswerEvent[], response: RawJson, type: string): readonly AnswerEvent[] | AttemptFailure {
     const rest = this.#items.complete(listOf(response['output']))
     if (rest === null) return tooMany()
-    const events: AnswerEvent[] = [...before, ...rest]
+    const events: AnswerEvent[] = [...before, ...marked(rest, this.#provider)]
     const reason = textOf(objectOf(response['incomplete_details'])?.['reason'])
     if (type === 'response.completed')
       events.push({

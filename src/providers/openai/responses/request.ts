@@ -30,7 +30,7 @@ export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: R
   const takes = (name: string): boolean => supported === null || supported.includes(name)
   const body: Record<string, unknown> = {
     model: upstreamModel,
-    input: input.items.flatMap((item) => inputItem(item, supported)),
+    input: input.items.flatMap((item) => inputItem(item, supported, provider.slug)),
     store: false,
   }
   if (input.instructions !== null) body['instructions'] = input.instructions
@@ -53,6 +53,8 @@ export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: R
   if (Object.keys(reasoning).length > 0 && (takes('reasoning') || takes('reasoning_effort')))
     body['reasoning'] = reasoning
   if (input.include.length > 0) body['include'] = input.include
+  for (const [name, value] of Object.entries(input.passed))
+    if (takes(name) && (chat.stream || name !== 'stream_options')) body[name] = value
   return { path: PATH + provider.dialect.query, body, headers: openaiCredentials(provider, apiKey) }
 }
 

@@ -12,7 +12,7 @@ export function openaiResponses(transport: Transport, now: () => number): NonNul
       { endpoint: call.endpoint, streaming: call.request.chat.stream },
       {
         request: () => responsesRequest(call),
-        reader: () => new ResponsesReader(call.generationId, now),
+        reader: () => new ResponsesReader(call.generationId, now, call.endpoint.provider.slug),
         decoder: sseMessages,
       },
       sink,

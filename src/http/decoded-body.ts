@@ -1,0 +1,129 @@
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib'
+import type { Transform } from 'node:stream'
+
+/** How a body may be coded (wire.md D-7.4). */
+export const CODINGS = ['gzip', 'deflate', 'br', 'zstd'] as const
+export type Coding = (typeof CODINGS)[number]
+
+/**
+ * Text of a person or a program is seldom a fiftieth of its size, and a bomb is less than a hundredth. Short bodies are
+ * not judged: the limit of the body holds them.
+ */
+const RATIO_MAX = 200
+const JUDGED_BYTES = 1_048_576
+const CHUNK_BYTES = 65_536
+/** A frame may demand a window of this size, which is memory: as large as the longest body, rounded up to a power of 2. */
+const WINDOW_LOG_MAX = 24
+/** The low half of a zlib header's first byte. */
+const ZLIB_METHOD = 8
+
+/** The coding that a `Content-Encoding` names; null = not coded; undefined = several, or one that nobody decodes. */
+export function codingOf(header: string | undefined): Coding | null | undefined {
+  const name = (header ?? '').trim().toLowerCase()
+  if (name === '' || name === 'identity') return null
+  return CODINGS.find((coding) => coding === name || (coding === 'gzip' && name === 'x-gzip'))
+}
+
+export interface DecodedEvents {
+  /** Bytes as they are decoded. */
+  data(bytes: Buffer): void
+  end(): void
+  /** The bytes are not of their coding, or far too many for what came. */
+  fail(why: 'broken' | 'bomb'): void
+  /** More may be pushed, after `push` said false. */
+  drain(): void
+}
+
+/** Decodes a body as it arrives, in linear time and bounded memory. After `end`, `fail` or `destroy` nothing follows. */
+export class DecodedBody {
+  readonly #coding: Coding
+  readonly #events: DecodedEvents
+  readonly #bytesMax: number
+  #decoder: Transform | null = null
+  #comeBytes = 0
+  #decodedBytes = 0
+  #isWhole = false
+  #isDecoded = false
+  #over = false
+
+  /** `bytesMax`: of what comes, which may decode to nothing for ever. The caller bounds what is decoded. */
+  constructor(coding: Coding, bytesMax: number, events: DecodedEvents) {
+    this.#coding = coding
+    this.#bytesMax = bytesMax
+    this.#events = events
+  }
+
+  /** false = wait for `drain`. */
+  push(bytes: Buffer): boolean {
+    const [first] = bytes
+    if (this.#over || first === undefined) return true
+    this.#comeBytes += bytes.length
+    if (this.#comeBytes > this.#bytesMax) this.#finish(() => this.#events.fail('bomb'))
+    if (this.#isDecoded) this.#finish(() => this.#events.fail('broken'))
+    if (this.#over) return true
+    this.#decoder ??= this.#listen(decoderOf(this.#coding, first))
+    return this.#decoder.write(bytes)
+  }
+
+  end(): void {
+    this.#isWhole = true
+    if (this.#decoder === null || this.#isDecoded) this.#finish(() => this.#events.end())
+    else this.#decoder.end()
+  }
+
+  destroy(): void {
+    this.#over = true
+    this.#decoder?.destroy()
+  }
+
+  #listen(decoder: Transform): Transform {
+    decoder.on('data', (bytes: Buffer) => this.#decoded(bytes))
+    decoder.on('drain', () => {
+      if (!this.#over) this.#events.drain()
+    })
+    // A coding may end before its body does: what follows belongs to nothing.
+    decoder.on('end', () => {
+      this.#isDecoded = true
+      if (this.#isWhole) this.#finish(() => this.#events.end())
+    })
+    decoder.on('error', () => this.#finish(() => this.#events.fail('broken')))
+    return decoder
+  }
+
+  #decoded(bytes: Buffer): void {
+    if (this.#over) return
+    this.#decodedBytes += bytes.length
+    if (this.#decodedBytes > Math.max(JUDGED_BYTES, this.#comeBytes * RATIO_MAX)) {
+      this.#finish(() => this.#events.fail('bomb'))
+      this.#decoder?.destroy()
+    } else this.#events.data(bytes)
+  }
+
+  #finish(tell: () => void): void {
+    if (this.#over) return
+    this.#over = true
+    tell()
+  }
+}
+
+/** What clients call deflate has a header of zlib's or none. */
+function decoderOf(coding: Coding, first: number): Transform {
+  const options = { chunkSize: CHUNK_BYTES }
+  switch (coding) {
+    case 'gzip':
+      return createGunzip(options)
+    case 'deflate':
+      return (first & 0x0f) === ZLIB_METHOD ? createInflate(options) : createInflateRaw(options)
+    case 'br':
+      return createBrotliDecompress(options)
+    case 'zstd':
+      return createZstdDecompress({ ...options, params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX } })
+  }
+}

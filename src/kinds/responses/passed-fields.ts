@@ -1,0 +1,60 @@
+import { copyJson, type RawObject } from '../fields/json-fields.ts'
+
+/**
+ * Fields that we read ourselves, or that are ours to decide: what costs money, what is stored, and what names an
+ * account (clients.md D-14.2).
+ */
+const OURS: ReadonlySet<string> = new Set([
+  'model',
+  'models',
+  'input',
+  'messages',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'text',
+  'reasoning',
+  'include',
+  'stream',
+  'max_output_tokens',
+  'max_tool_calls',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+  'stop',
+  'user',
+  'parallel_tool_calls',
+  'provider',
+  'session_id',
+  'metadata',
+  'store',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+  'service_tier',
+  'n',
+])
+/**
+ * What may name an address or an account that a provider would use, or a tool or a speed that it bills: the catalogue
+ * has no price for these.
+ */
+const FOREIGN =
+  /webhook|callback|api_key|authorization|organization|project|search|plugin|mcp|tool|tier|speed|priority/i
+const FIELDS_MAX = 64
+
+/** Other fields, known to us or not, for a provider that speaks the client's protocol (clients.md D-14.2). */
+export function passedFields(body: RawObject): RawObject {
+  const names = Object.keys(body).filter((name) => !OURS.has(name) && !FOREIGN.test(name) && name !== '__proto__')
+  return Object.fromEntries(
+    names.slice(0, FIELDS_MAX).flatMap((name) => (body[name] === null ? [] : [[name, copyJson(body[name], name)]])),
+  )
+}

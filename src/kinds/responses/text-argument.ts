@@ -1,0 +1,109 @@
+import { isObject } from '../fields/json-fields.ts'
+
+/** What a model writes before the text of its one argument. */
+const OPENING = /^\s*\{\s*"input"\s*:\s*"/
+const OPENING_CHARS_MAX = 64
+/** Characters that end a piece of plain text. */
+const SPECIAL = /["\\]/g
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+  ['r', '\r'],
+  ['b', '\b'],
+  ['f', '\f'],
+  ['"', '"'],
+  ['\\', '\\'],
+  ['/', '/'],
+])
+
+/**
+ * The text of `{"input": "…"}` as it comes. Arguments of another form are told at their end, when they can be read as a
+ * whole: a model that does not keep to the schema still means something.
+ */
+export class TextArgument {
+  /** All that has come, until the text begins; and of arguments of another form. */
+  #unread = ''
+  #state: 'opening' | 'text' | 'other' | 'over' = 'opening'
+
+  /** The text that the piece adds. */
+  add(piece: string): string {
+    if (this.#state === 'over') return ''
+    this.#unread += piece
+    if (this.#state === 'opening') this.#open()
+    return this.#state === 'text' ? this.#read() : ''
+  }
+
+  /** The text that is known only now. */
+  end(): string {
+    const rest = this.#unread
+    const wasWhole = this.#state === 'opening' || this.#state === 'other'
+    this.#state = 'over'
+    this.#unread = ''
+    return wasWhole ? wholeText(rest) : ''
+  }
+
+  #open(): void {
+    const opening = OPENING.exec(this.#unread.slice(0, OPENING_CHARS_MAX))
+    if (opening !== null) {
+      this.#unread = this.#unread.slice(opening[0].length)
+      this.#state = 'text'
+    } else if (this.#unread.length >= OPENING_CHARS_MAX) this.#state = 'other'
+  }
+
+  /** Reads as far as it can; an unfinished escape waits for its rest. */
+  #read(): string {
+    const given = this.#unread
+    let text = ''
+    let at = 0
+    for (;;) {
+      SPECIAL.lastIndex = at
+      const found = SPECIAL.exec(given)
+      text += given.slice(at, found?.index)
+      if (found === null) return this.#rest('', text)
+      at = found.index
+      if (given[at] === '"') {
+        this.#state = 'over'
+        return this.#rest('', text)
+      }
+      const escape = escapeAt(given, at)
+      if (escape === null) return this.#rest(given.slice(at), text)
+      text += escape.text
+      at += escape.chars
+    }
+  }
+
+  #rest(unread: string, text: string): string {
+    this.#unread = unread
+    return text
+  }
+}
+
+/** null = its rest has not come yet. A surrogate pair is two escapes, which join by themselves. */
+function escapeAt(text: string, at: number): { readonly text: string; readonly chars: number } | null {
+  const letter = text[at + 1]
+  if (letter === undefined) return null
+  if (letter !== 'u') return { text: ESCAPES.get(letter) ?? letter, chars: 2 }
+  const digits = text.slice(at + 2, at + 6)
+  if (digits.length < 4) return null
+  const code = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : 0xfffd
+  return { text: String.fromCharCode(code), chars: 6 }
+}
+
+/** `input`, or the only text of the arguments, or all that the model wrote. */
+function wholeText(given: string): string {
+  const value = parsed(given)
+  if (typeof value === 'string') return value
+  if (!isObject(value)) return given
+  const { input } = value
+  if (typeof input === 'string') return input
+  const texts = Object.values(value).filter((each) => typeof each === 'string')
+  return texts.length === 1 ? (texts[0] ?? '') : given
+}
+
+function parsed(given: string): unknown {
+  try {
+    return JSON.parse(given)
+  } catch {
+    return null
+  }
+}
