@@ -17,6 +17,7 @@ export function chatOperation(request: ChatRequest, adapters: AdapterTable): Ope
     delivery: request.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: request.sessionId,
+    conversation: request,
     fitsFunds: request.maxTokens === null,
     ...('web_search_options' in request.parameters ? { mayExceed: true as const } : {}),
     plan: (input: PlanInput) => planChat({ ...input, request, type: 'chat', able }),

@@ -28,6 +28,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
     delivery: chat.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: chat.sessionId,
+    conversation: chat,
     fitsFunds: chat.maxTokens === null,
     ...(hosted === null ? {} : { mayExceed: true as const }),
     echo,

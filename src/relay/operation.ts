@@ -1,6 +1,7 @@
 import type { ApiError } from '../errors.ts'
 import type { ChargedUsage } from '../kinds/answer/writer.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat/answer.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 import type { EndReason, GenerationRecord } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Usage } from '../meters.ts'
@@ -22,6 +23,8 @@ export interface Operation {
   /** Media type of a `bytes` body; null for the other two. */
   readonly contentType: string | null
   readonly sessionId: string | null
+  /** Its later turns begin alike and find their prompt cache where this one went; absent = there are none. */
+  readonly conversation?: Pick<ChatRequest, 'model' | 'messages'>
   /** Its output is computed (an omitted max_tokens): a refused hold is planned again within what there is. */
   readonly fitsFunds: boolean
   /** It may cost more than its plan says, as with tools that the provider runs. */
