@@ -201,8 +201,10 @@ class HttpEdge<P> implements Edge {
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  /** Clients whose base address lacks the version, and their users, see where they should have gone. */
+  /** For clients of what is not offered, or whose base address lacks the version: where they should have gone. */
   #hint(path: string): string {
+    const instead = this.#options.instead?.(path) ?? null
+    if (instead !== null) return `. ${instead}`
     const right = `/v1${path}`
     return this.#router.match('POST', right).status === 'unknown' ? '' : `. Did you mean ${right.slice(0, 200)}?`
   }

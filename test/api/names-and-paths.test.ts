@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { refused } from '../harness/refused.ts'
 
-// clients.md D-14.5: names that agents send.
+// clients.md D-14.5 and 6: names and paths that agents send.
 
 let tollgate: InProcessServer
 let key = ''
@@ -52,4 +52,18 @@ test('a known path without its version gets 404 with the right path', async () =
   }
   const other = await tollgate.request('POST', '/v1/nothing', { key, body: {} })
   assert.equal(other.body.error.message, 'Unknown endpoint: POST /v1/nothing')
+})
+
+test('parts of the API that are not offered say what to use instead', async () => {
+  const cases = [
+    ['POST', '/v1/files', /Files are not kept here: put a file into the request itself/],
+    ['GET', '/v1/files/file-1/content', /Files are not kept here/],
+    ['POST', '/v1/batches', /no batches here: send the requests to their own routes/],
+    ['POST', '/v1/assistants', /use \/v1\/responses or \/v1\/chat\/completions/],
+    ['GET', '/v1/threads/t/messages', /use \/v1\/responses/],
+    ['POST', '/v1/realtime/sessions', /use \/v1\/audio\/transcriptions/],
+    ['POST', '/batches', /no batches here/],
+  ] as const
+  for (const [method, path, message] of cases)
+    refused(await tollgate.request(method, path, { key }), 404, 'endpoint_not_found', message)
 })
