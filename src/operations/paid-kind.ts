@@ -1,4 +1,4 @@
-import type { UploadedForm } from '../kinds/transcription/parse.ts'
+import type { UploadedForm } from '../kinds/fields/uploaded-form.ts'
 import type { Operation } from '../relay/operation.ts'
 
 /** What an operation is read from. */
