@@ -11,6 +11,7 @@ import { StoreSign } from './app/store-sign.ts'
 import type { RateFeed } from './catalog/rate-feed.ts'
 import type { Config } from './config.ts'
 import { metricsRoute } from './endpoints/metrics.ts'
+import { offeredInstead } from './endpoints/not-offered.ts'
 import { referenceRoutes, type Reference } from './endpoints/reference.ts'
 import type { Route } from './http/edge.ts'
 import type { LogFields, RequestStory } from './http/request-log.ts'
@@ -67,6 +68,12 @@ const CUT_MS = 3_000
 /** How long a node that stops still takes requests, for balancers to see that it is not ready (guarantees.md 5). */
 const BALANCERS_MS = 5_000
 
+/** What the edge counts and logs a request by. */
+const OF_PRINCIPAL = {
+  accountOf: ({ accountId }: Principal) => accountId,
+  describe: ({ accountId, keyId }: Principal) => ({ account_id: accountId, key_id: keyId }),
+}
+
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, version, log } = options
@@ -105,10 +112,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     trustedProxies: config.trustedProxies,
     isSecure: services.isSecure,
     unmatched: (request, path) => web.unmatched(request, path),
-    accountOf: ({ accountId }) => accountId,
+    instead: offeredInstead,
     replyRoom: services.answers,
     notice: (message) => log.notice(message),
-    describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
+    ...OF_PRINCIPAL,
   })
   await services.start()
   for (const sign of signs) sign?.start()

@@ -172,6 +172,7 @@ export const Settings = object({
   timezone: text(),
   rates: map(either(number(), text()), "RUB per unit of each currency, and `source: 'cbr'` where they are fetched."),
   markup: number(),
+  model_fallbacks: map(text(), 'The model that is taken for each name that no model has.'),
   ...PLAIN_SETTINGS,
 })
 export type Settings = Static<typeof Settings>
@@ -205,6 +206,7 @@ export const SettingsPatch = body({
     }),
   ),
   markup: maybe(DECIMAL),
+  model_fallbacks: maybe(map(NAME, 'Replaces the whole map.')),
   ...maybeEach(PLAIN_SETTINGS),
 })
 export const CatalogWarnings = object({ data: list(Warning) })

@@ -222,6 +222,7 @@ function settingsBody({ catalog, signupDefault }: AdminPorts): Settings {
       ),
     },
     markup: Number(decimalText(settings.markup)),
+    model_fallbacks: catalog.shown().settings.model_fallbacks ?? {},
     ...named,
     signup: signup ?? signupDefault,
   }

@@ -1,6 +1,8 @@
 import { withBundled } from './bundled.ts'
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
+import { sharedNames } from './model-names.ts'
+import { buildSnapshot } from './snapshot.ts'
 import { priceWarnings } from './price-doubts.ts'
 import { missingPrices } from './price-keys.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
@@ -19,8 +21,39 @@ export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
   return [
     ...bundledLines(bundled, effective, rates, fetched),
     ...(fetched ? ownLines(own, rates) : []),
+    ...nameLines(effective),
     ...priceWarnings(own, effective.settings.rates),
   ]
+}
+
+/** Short names that lead nowhere, because several models have them or the one they stand for is not sold. */
+function nameLines(effective: CatalogDocument): readonly CatalogWarning[] {
+  const { models, aliases } = buildSnapshot(effective, 0, 0)
+  const shared = sharedNames(models, aliases)
+  const fallbacks = Object.entries(effective.settings.model_fallbacks ?? {})
+  const [first] = shared
+  return [
+    ...(first === undefined ? [] : [sharedLine(shared.length, first.name, first.ids.join(', '))]),
+    ...fallbacks.flatMap(([name, model]) =>
+      models.has(model) || aliases.has(model)
+        ? []
+        : [
+            warningOf(
+              'fallback_unknown',
+              { name, model },
+              `model_fallbacks: ${name}: no model '${model}' is sold, so '${name}' stays unknown`,
+            ),
+          ],
+    ),
+  ]
+}
+
+function sharedLine(count: number, name: string, models: string): CatalogWarning {
+  return warningOf(
+    'names_shared',
+    { count, name, models },
+    `${count} short model names lead nowhere, because several models have them: '${name}' is ${models}. An alias or model_fallbacks gives it to one`,
+  )
 }
 
 /** Endpoints that stand in a document and cannot be routed to, for want of a price that models of their type need. */

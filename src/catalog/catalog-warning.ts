@@ -10,6 +10,8 @@ export interface CatalogWarnings {
   readonly models_waiting: { readonly count: number; readonly model: string; readonly currency: string }
   readonly markup_below: { readonly markup: string }
   readonly pictures_unpriced: { readonly model: string; readonly endpoint: string }
+  readonly names_shared: { readonly count: number; readonly name: string; readonly models: string }
+  readonly fallback_unknown: { readonly name: string; readonly model: string }
   readonly sells_below_cost: {
     readonly model: string
     readonly endpoint: string

@@ -122,7 +122,7 @@ export interface Snapshot {
   readonly providers: ReadonlyMap<string, Provider>
   /** By canonical id; inactive models are absent. */
   readonly models: ReadonlyMap<string, Model>
-  /** Alias → canonical id. */
+  /** Alias, bare name or stand-in → canonical id. */
   readonly aliases: ReadonlyMap<string, string>
 }
 

@@ -22,6 +22,7 @@ const SLUG_CHARS_MAX = 64
 const OPERATION =
   /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
 const SECONDS_MAX = 86_400
+const FALLBACKS_MAX = 1_000
 
 export interface DocumentContext {
   readonly adapters: ReadonlySet<string>
@@ -141,8 +142,21 @@ function readSettings(reader: FieldReader): SettingsEntry {
   if (markup === '0') reader.problem('markup', 'above_zero', {}, 'must be above 0: it would give everything away')
   return {
     ...defined({ timezone, rates: rates === null ? null : rateTexts, rates_source: ratesSource, markup }),
+    ...defined({ model_fallbacks: readFallbacks(reader) }),
     ...readPlain(reader),
   }
+}
+
+function readFallbacks(reader: FieldReader): Readonly<Record<string, string>> | null {
+  const map = reader.map('model_fallbacks')
+  if (map === null) return null
+  const names = map.keys()
+  if (names.length > FALLBACKS_MAX) {
+    const message = `must have at most ${FALLBACKS_MAX} items, got ${names.length}`
+    reader.problem('model_fallbacks', 'items_most', { most: FALLBACKS_MAX }, message)
+    return null
+  }
+  return Object.fromEntries(names.map((name) => [name, map.required(name)]))
 }
 
 function readPlain(reader: FieldReader): GivenSettings {

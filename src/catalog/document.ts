@@ -72,6 +72,8 @@ export interface SettingsEntry extends GivenSettings {
   /** `rates.source` of the file: the Central Bank's daily rates. */
   readonly rates_source?: 'cbr'
   readonly markup?: string
+  /** A model to take for each name that no model has. */
+  readonly model_fallbacks?: Readonly<Record<string, string>>
   /** Not of the file: changed through the admin API alone. */
   readonly maintenance?: { readonly message: string | null; readonly retry_after: number | null } | null
 }

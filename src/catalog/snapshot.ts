@@ -6,6 +6,7 @@ import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './ca
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import { defaultBaseUrl } from './adapters.ts'
+import { modelNames } from './model-names.ts'
 import { missingPrices } from './price-keys.ts'
 import { fault, type Fault } from './problem.ts'
 import { priceSheet, variantsOf } from './price-sheet.ts'
@@ -35,19 +36,16 @@ export function buildSnapshot(document: CatalogDocument, priceVersion: number, a
   const providers = new Map<string, Provider>()
   for (const [slug, entry] of Object.entries(document.providers)) providers.set(slug, providerOf(slug, entry))
   const models = new Map<string, Model>()
-  const aliases = new Map<string, string>()
   for (const entry of document.models) {
     const model = modelOf(entry, providers, settings, appliedAtMs)
-    if (model === null) continue
-    models.set(model.id, model)
-    for (const alias of model.aliases) aliases.set(alias, model.id)
+    if (model !== null) models.set(model.id, model)
   }
   return Object.freeze({
     priceVersion,
     settings,
     providers: frozenMap(providers),
     models: frozenMap(models),
-    aliases: frozenMap(aliases),
+    aliases: frozenMap(modelNames(models, document.settings.model_fallbacks ?? {})),
   })
 }
 

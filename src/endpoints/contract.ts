@@ -258,6 +258,20 @@ export const VideoHistory = object({
   total: whole(),
   has_more: flag(),
 })
+export const VideoList = object({
+  object: only('list'),
+  data: list(VideoRecord),
+  first_id: nullable(text()),
+  last_id: nullable(text('`after` of the next page.')),
+  has_more: flag(),
+})
+/** With an id one record, without it the list. */
+export const VideoQuery = object({
+  id: optional(text('Of one job; without it jobs are listed.')),
+  limit: optional(whole('Of a list: 20 if absent; 100 at most.', { minimum: 1 })),
+  after: optional(text('Of a list: the id that it goes on from.')),
+  order: optional(oneOf(['asc', 'desc'], 'Of a list, by the time of their making: `desc` if absent.')),
+})
 export const VideoDeleted = object({ id: text(), object: only('video.deleted'), deleted: only(true) })
 export const IdQuery = object({ id: text() })
 export const VideoContentQuery = object({

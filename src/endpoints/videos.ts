@@ -3,17 +3,22 @@ import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import { byteRange } from '../http/byte-range.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
+import { parseMultipart } from '../http/multipart.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import { sendBytes } from '../http/sent-bytes.ts'
+import { parseVideoForm } from '../kinds/video/form.ts'
 import { parseVideo } from '../kinds/video/parse.ts'
 import type { VideoRequest } from '../kinds/video/request.ts'
 import type { StoredFile } from '../store/files/file-rows.ts'
+import type { JobPage } from '../store/jobs/job.ts'
 import type { Page } from '../store/page.ts'
 import { principalOf } from './account.ts'
-import { wholeParameter } from '../http/query.ts'
+import { choiceParameter, wholeParameter } from '../http/query.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
+const LIST_DEFAULT = 20
+const LIST_MAX = 100
 
 /** The videos of an account, with the facts that this folder needs. */
 interface Videos {
@@ -30,6 +35,7 @@ interface Videos {
     publicUrl: string,
   ): Promise<Record<string, unknown>>
   show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
+  list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]>
   history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
   file(accountId: string, id: string, index: number): Promise<StoredFile>
   read(file: StoredFile, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer>
@@ -64,7 +70,7 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
     method,
     path,
     plane: 'key',
-    body: method === 'POST' ? 'json' : 'none',
+    body: method === 'POST' ? 'json-or-multipart' : 'none',
     handle,
     ...(priority === undefined ? {} : { priority }),
   })
@@ -73,7 +79,7 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
   const remove = (call: Call<Principal>): Promise<Reply> => removed(ports, call)
   return [
     route('POST', '/v1/videos', (call) => created(ports, call), 'paid'),
-    route('GET', '/v1/videos', show),
+    route('GET', '/v1/videos', (call) => (call.query.has('id') ? show(call) : listed(ports, call))),
     route('GET', '/v1/videos/history', (call) => history(ports, call), 'low'),
     route('GET', '/v1/videos/content', content),
     route('GET', '/v1/videos/:id', show),
@@ -84,7 +90,7 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
 }
 
 function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const request = withSession(parseVideo(call.json), call)
+  const request = withSession(requestOf(call), call)
   const principal = principalOf(call)
   const address = publicUrlOf(publicUrl, call)
   const { requestId, arrivedAtMs } = call
@@ -108,6 +114,12 @@ function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call
   )
 }
 
+/** OpenAI's clients send a form, with or without a file. */
+function requestOf({ json, request, rawBody }: Call<Principal>): VideoRequest {
+  if (json !== undefined) return parseVideo(json)
+  return parseVideoForm(parseMultipart(request.headers['content-type'], rawBody ?? Buffer.alloc(0)))
+}
+
 function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply {
   const id = String(record['id'])
   call.log.set({ generation_id: id, model: String(record['model']), status_text: String(record['status']) })
@@ -127,6 +139,18 @@ async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principa
     status: 200,
     body: await videos.show(principalOf(call).accountId, idOf(call), publicUrlOf(publicUrl, call)),
   }
+}
+
+/** Jobs of every status, a page after another, as OpenAI's clients list them. */
+async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const limit = Math.min(LIST_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIST_DEFAULT)
+  const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
+  const page = { limit: limit + 1, after: call.query.get('after'), ascending: order === 'asc' }
+  const found = await videos.list(principalOf(call).accountId, page, publicUrlOf(publicUrl, call))
+  const data = found.slice(0, limit)
+  const [first, last] = [data[0]?.['id'] ?? null, data.at(-1)?.['id'] ?? null]
+  const body = { object: 'list', data, first_id: first, last_id: last, has_more: found.length > limit }
+  return { status: 200, body }
 }
 
 async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {

@@ -42,6 +42,8 @@ export interface EdgeOptions<P> {
   readonly notice?: (message: string) => void
   /** The answer to a path without a route instead of a 404: the console's files and pages. */
   readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
+  /** A sentence for the 404 of such a path: what to use instead; null = there is none. */
+  readonly instead?: (path: string) => string | null
   readonly timeouts?: Partial<EdgeTimeouts>
   readonly bodyBudgetBytes?: number
   /** Where replies count that wait for their clients. */

@@ -173,7 +173,7 @@ class HttpEdge<P> implements Edge {
     if (match.status === 'unknown') {
       const reply = this.#options.unmatched?.(request, exchange.path) ?? null
       if (reply !== null) return this.#send(exchange, reply)
-      throw new ApiError('endpoint_not_found', `Unknown endpoint: ${method} ${shown}`)
+      throw new ApiError('endpoint_not_found', `Unknown endpoint: ${method} ${shown}${this.#hint(exchange.path)}`)
     }
     if (match.status === 'wrong_method') {
       const allowed = match.allowed.join(', ')
@@ -200,6 +200,14 @@ class HttpEdge<P> implements Edge {
     result
       .then((late) => this.#admitted(exchange, route, late))
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
+  }
+
+  /** For clients of what is not offered, or whose base address lacks the version: where they should have gone. */
+  #hint(path: string): string {
+    const instead = this.#options.instead?.(path) ?? null
+    if (instead !== null) return `. ${instead}`
+    const right = `/v1${path}`
+    return this.#router.match('POST', right).status === 'unknown' ? '' : `. Did you mean ${right.slice(0, 200)}?`
   }
 
   #admitted(exchange: Exchange<P>, route: Route<P>, result: AccessResult<P>): void {

@@ -21,6 +21,7 @@ export function chatOperation(
     delivery: request.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: request.sessionId,
+    conversation: request,
     fitsFunds: request.maxTokens === null,
     ...('web_search_options' in request.parameters ? { mayExceed: true as const } : {}),
     plan: (input: PlanInput) => planChat({ ...input, request, type: 'chat', able }),

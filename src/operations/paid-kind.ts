@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ClientProtocol } from '../client-protocol.ts'
-import type { UploadedForm } from '../kinds/transcription/parse.ts'
+import type { UploadedForm } from '../kinds/fields/uploaded-form.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
 import type { Operation } from '../relay/operation.ts'
 

@@ -33,6 +33,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
     delivery: chat.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: chat.sessionId,
+    conversation: chat,
     fitsFunds: chat.maxTokens === null,
     get mayExceed() {
       return offer.hosted === null ? undefined : true

@@ -9,6 +9,7 @@ import type { Generation } from '../relay/generation.ts'
 import type { GenerationResult } from '../relay/generation-input.ts'
 import type { CallClaim, Operation } from '../relay/operation.ts'
 import type { Relay } from '../relay/relay.ts'
+import { conversationOf } from './session.ts'
 import { logResult } from './result-log.ts'
 
 /** A header of more would not pass every proxy. */
@@ -42,6 +43,7 @@ export async function answerPaid(
     appUrl,
     appTitle,
     claim,
+    session: conversationOf(call.request.headers, call.json),
   })
   let stream: ClientStream | null = null
   // Nothing else watches the socket until the stream is opened.

@@ -120,7 +120,7 @@ function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
 }
 
 function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: InputMeasure): Route {
-  const { request, health, random, adapters, able = () => true, hosted = null } = input
+  const { request, health, random, affinity = null, adapters, able = () => true, hosted = null } = input
   checkModalities(model, request)
   const asked =
     request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
@@ -147,6 +147,7 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
     sort,
     health,
     random,
+    affinity,
   }
   return { model, endpoints: orderEndpoints(wish), counted }
 }

@@ -1,6 +1,8 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import type { ProviderPreferences, RoutedRequest } from '../kinds/fields/routed-request.ts'
+import type { ProviderPreferences } from '../kinds/fields/routed-request.ts'
+import { attraction } from '../lib/rendezvous.ts'
 import { compare, type Decimal } from '../money.ts'
+import { sessionAffinity, type Affinity } from './affinity.ts'
 import { eligibleEndpoints, isNamed, type EndpointNeeds } from './endpoint-filter.ts'
 
 /** Each endpoint is tried at most once and a request at most four times (wire.md D-8.3). */
@@ -26,6 +28,8 @@ export interface OrderRequest extends EndpointNeeds {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
+  /** Absent = the request belongs to no conversation, unless it names a session. */
+  readonly affinity?: Affinity | null
 }
 
 interface Priced {
@@ -94,34 +98,39 @@ function byMetric(candidates: readonly Priced[], metricOf: (candidate: Priced) =
 }
 
 /** Healthy endpoints first: one is drawn by 1/price², the others follow by price; the unhealthy come last. */
-function balanced(candidates: readonly Priced[], { health, request, random }: OrderRequest): readonly Priced[] {
+function balanced(candidates: readonly Priced[], wish: OrderRequest): readonly Priced[] {
+  const { health, random } = wish
   const byPrice = candidates.toSorted(byCost)
   const healthy = byPrice.filter(({ endpoint }) => !health.unhealthy(endpoint.id))
   const unhealthy = byPrice.filter((candidate) => !healthy.includes(candidate))
-  const first = drawn(healthy, fraction(request, random))
+  const first = drawn(healthy, affinityOf(wish), random)
   return first === null ? unhealthy : [first, ...healthy.filter((candidate) => candidate !== first), ...unhealthy]
 }
 
-/** Requests of one session draw alike, so that they stay with one provider and hit its prompt cache. */
-function fraction({ sessionId }: RoutedRequest, random: () => number): number {
-  if (sessionId === null) return random()
-  let hash = 0x811c9dc5
-  for (let index = 0; index < sessionId.length; index += 1)
-    hash = Math.imul(hash ^ sessionId.charCodeAt(index), 0x01000193)
-  return (hash >>> 0) / 2 ** 32
-}
-
 /** `candidates` ascend by cost. Free ones share the draw among themselves, because their weight is infinite. */
-function drawn(candidates: readonly Priced[], at: number): Priced | null {
+function drawn(candidates: readonly Priced[], affinity: Affinity | null, random: () => number): Priced | null {
   const free = candidates.filter(({ cost }) => cost.digits === 0n)
   const pool = free.length > 0 ? free : candidates
   const weights = pool.map(({ cost }) => weightOf(cost, pool[0]?.cost ?? cost))
-  let left = at * weights.reduce((total, weight) => total + weight, 0)
+  if (affinity !== null) return warmest(pool, weights, affinity())
+  let left = random() * weights.reduce((total, weight) => total + weight, 0)
   for (const [index, candidate] of pool.entries()) {
     left -= weights[index] ?? 0
     if (left < 0) return candidate
   }
   return pool.at(-1) ?? null
+}
+
+/** Without any state, each gets its share of the conversations, and keeps those it has while others come and go. */
+function warmest(pool: readonly Priced[], weights: readonly number[], affinity: number): Priced | null {
+  const pulls = pool.map(
+    ({ endpoint }, index) => -Math.log(attraction(affinity, endpoint.id)) / (weights[index] ?? Number.MIN_VALUE),
+  )
+  return pool[pulls.indexOf(Math.min(...pulls))] ?? null
+}
+
+function affinityOf({ affinity = null, request: { sessionId } }: OrderRequest): Affinity | null {
+  return affinity ?? (sessionId === null ? null : sessionAffinity('', sessionId))
 }
 
 /**

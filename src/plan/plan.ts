@@ -1,5 +1,6 @@
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
 import type { Micro } from '../money.ts'
+import type { Affinity } from './affinity.ts'
 import type { AdapterParameters } from './endpoint-filter.ts'
 import type { EndpointHealth } from './endpoint-order.ts'
 import type { TokenCounter } from './token-count.ts'
@@ -15,6 +16,8 @@ export interface PlanInput {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
+  /** Absent = the request belongs to no conversation. */
+  readonly affinity?: Affinity | null
   readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'countTexts' | 'findLonger' | 'mostOfChat'>
   /** By adapter name; a missing adapter carries all parameters. */
   readonly adapters: AdapterParameters

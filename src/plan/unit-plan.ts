@@ -40,7 +40,7 @@ export function planUnits(input: UnitPlanRequest): Plan {
   const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, type }, snapshot)
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
-    const { sent, able, adapters, random } = input
+    const { sent, able, adapters, random, affinity = null } = input
     const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> =>
       exactCost(worstUsage(choice.model, endpoint), priced(endpoint, choice.model).sell)
     return {
@@ -58,6 +58,7 @@ export function planUnits(input: UnitPlanRequest): Plan {
         sort: choice.sort,
         health,
         random,
+        affinity,
       }),
     }
   })

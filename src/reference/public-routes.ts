@@ -30,6 +30,8 @@ import {
   VideoContentQuery,
   VideoDeleted,
   VideoHistory,
+  VideoList,
+  VideoQuery,
   VideoRecord,
 } from '../endpoints/contract.ts'
 import { KIND_LISTS } from '../endpoints/model-list.ts'
@@ -210,17 +212,25 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   'POST /v1/audio/transcriptions': LISTEN,
   'POST /v1/audio/translations': { ...LISTEN, summary: `The same, and the text is in English. ${LISTEN.summary}` },
   'POST /v1/videos': {
-    summary: 'Makes a job for a video. Its price is held, and charged when the video is there.',
+    summary:
+      'Makes a job for a video. Its price is held, and charged when the video is there. The body is JSON, or a form with the same fields and an image as `input_reference`.',
     body: VideoBody,
     answer: VideoRecord,
     status: 202,
-    errors: ['missing_model', 'missing_prompt', 'prompt_too_long', 'streaming_not_supported', 'invalid_input'],
+    errors: [
+      'missing_model',
+      'missing_prompt',
+      'prompt_too_long',
+      'file_upload_error',
+      'streaming_not_supported',
+      'invalid_input',
+    ],
     example: { body: { model: 'sandbox/video', prompt: 'A lake at dawn', duration: 4 } },
   },
   'GET /v1/videos': {
-    summary: 'The record of a job.',
-    query: IdQuery,
-    answer: VideoRecord,
+    summary: "The record of a job; without `id` the account's jobs of every status.",
+    query: VideoQuery,
+    answer: either(VideoRecord, VideoList),
     errors: JOB,
     example: { query: VIDEO },
   },

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../catalog/catalog.ts'
+import type { Affinity } from '../plan/affinity.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
@@ -35,6 +36,7 @@ export class AttemptQueue {
   /** All of them, in order. */
   readonly spans: AttemptSpan[] = []
   readonly #ports: AttemptQueuePorts
+  readonly #affinity: Affinity | null
   #queue: Candidate[]
   #candidate: Candidate
   #attempts = 0
@@ -45,10 +47,11 @@ export class AttemptQueue {
   /** A slot of the retry budget is taken. */
   #retrying = false
 
-  constructor(ports: AttemptQueuePorts, candidates: readonly Candidate[]) {
+  constructor(ports: AttemptQueuePorts, candidates: readonly Candidate[], affinity: Affinity | null = null) {
     const [first] = candidates
     if (first === undefined) throw new Error('A plan has at least one candidate.')
     this.#ports = ports
+    this.#affinity = affinity
     this.#candidate = first
     this.#queue = [...candidates]
   }
@@ -72,7 +75,7 @@ export class AttemptQueue {
     const { endpoint } = this.#candidate
     this.#trial = this.#ports.health.begin(endpoint.id)
     this.spans.push({ endpoint, startedMs: this.#ports.clock.monotonic(), endedMs: null, failure: null })
-    this.#apiKey = this.#ports.keyPools.pick(endpoint.provider)
+    this.#apiKey = this.#ports.keyPools.pick(endpoint.provider, this.#affinity)
     return this.#apiKey
   }
 

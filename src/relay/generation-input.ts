@@ -10,6 +10,7 @@ import type { EventBuffer } from './event-buffer.ts'
 import type { GenerationRecord } from '../ledger/generation-record.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Micro } from '../money.ts'
+import type { Affinity } from '../plan/affinity.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { ProviderSlots } from './provider-slots.ts'
 import type { UsageWatch } from './usage-watch.ts'
@@ -41,12 +42,16 @@ export interface PaidCall {
   readonly appTitle: string | null
   /** Ended with the charge; null = the request may be repeated as often as one likes, and is charged each time. */
   readonly claim: CallClaim | null
+  /** What the client calls the conversation where `session_id` does not say it; null = nothing. */
+  readonly session: string | null
 }
 
 /** A paid request that was admitted: its price is held. */
 export interface GenerationInput extends PaidCall {
   readonly generationId: string
   readonly plan: Plan
+  /** null = any endpoint and key are as good. */
+  readonly affinity: Affinity | null
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
 }

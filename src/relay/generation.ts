@@ -56,7 +56,7 @@ export class Generation {
   constructor(ports: GenerationPorts, input: GenerationInput) {
     this.#ports = ports
     this.input = input
-    this.#tries = new AttemptQueue(ports, input.plan.candidates)
+    this.#tries = new AttemptQueue(ports, input.plan.candidates, input.affinity)
     this.#place = new ProviderPlace(ports.slots)
     this.#client = new ClientEnd(input.buffer, ports.clock, input.operation.keepAlive)
   }

@@ -1,4 +1,6 @@
 import type { Provider } from '../catalog/catalog.ts'
+import type { Affinity } from '../plan/affinity.ts'
+import { attraction } from '../lib/rendezvous.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 
@@ -22,9 +24,30 @@ export class KeyPools {
     this.#notice = notice
   }
 
-  /** null when the provider needs no credential. Where all of them rest, the one that is free soonest. */
-  pick({ apiKeys, slug }: Provider): string | null {
+  /**
+   * null when the provider needs no credential. A conversation keeps to its key, others take turns; where all of them
+   * rest, the one that is free soonest.
+   */
+  pick(provider: Provider, affinity: Affinity | null = null): string | null {
+    const { apiKeys } = provider
     if (apiKeys.length <= 1) return apiKeys[0] ?? null
+    return (affinity === null ? null : this.#warmest(apiKeys, affinity())) ?? this.#inTurn(provider)
+  }
+
+  /** The same key on every node while it works; null where all of them rest. */
+  #warmest(apiKeys: readonly string[], affinity: number): string | null {
+    let warmest: string | null = null
+    let most = 0
+    for (const key of apiKeys) {
+      const pull = attraction(affinity, key)
+      if (pull <= most || this.#leftMs(key) > 0) continue
+      most = pull
+      warmest = key
+    }
+    return warmest
+  }
+
+  #inTurn({ apiKeys, slug }: Provider): string | null {
     const start = (this.#next.get(slug) ?? 0) % apiKeys.length
     let picked = start
     let soonestMs = Number.POSITIVE_INFINITY

@@ -1,6 +1,7 @@
 import type { ApiError } from '../errors.ts'
 import type { ChargedUsage } from '../kinds/answer/writer.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat/answer.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
 import type { EndReason, GenerationRecord } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Usage } from '../meters.ts'
@@ -24,6 +25,8 @@ export interface Operation {
   /** What a silent stream sends; absent = a comment of an event stream. */
   readonly keepAlive?: Buffer
   readonly sessionId: string | null
+  /** Its later turns begin alike and find their prompt cache where this one went; absent = there are none. */
+  readonly conversation?: Pick<ChatRequest, 'model' | 'messages'>
   /** Its output is computed (an omitted max_tokens): a refused hold is planned again within what there is. */
   readonly fitsFunds: boolean
   /** It may cost more than its newest plan says, as with tools that the provider runs. */

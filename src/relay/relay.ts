@@ -8,6 +8,7 @@ import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../money.ts'
+import { conversationAffinity, sessionAffinity, type Affinity } from '../plan/affinity.ts'
 import { InsufficientBalanceError } from '../plan/insufficient-balance.ts'
 import type { Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer, type CopyStream, type StreamCopy } from './event-buffer.ts'
@@ -47,7 +48,7 @@ export interface RelayPorts extends GenerationPorts {
 }
 
 /** What a hold is made from. */
-type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'>
+type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'> & { readonly affinity?: Affinity | null }
 
 interface Admission extends BagItem {
   readonly generation: Promise<Generation>
@@ -101,11 +102,12 @@ export class Relay {
     this.inFlight.enter(accountId, keyId)
     try {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
-      const plan = await this.#hold(call, generationId)
-      const { delivery, contentType } = call.operation
-      const isResumable = delivery === 'events' && contentType === null && call.requestIdGiven
+      const affinity = affinityOf(call)
+      const { principal, operation, requestId } = call
+      const plan = await this.#hold({ principal, operation, requestId, affinity }, generationId)
+      const isResumable = operation.delivery === 'events' && operation.contentType === null && call.requestIdGiven
       const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
-      const generation = new Generation(this.#ports, { ...call, generationId, plan, buffer })
+      const generation = new Generation(this.#ports, { ...call, generationId, plan, affinity, buffer })
       this.#track(generation)
       return generation
     } catch (thrown) {
@@ -211,7 +213,7 @@ export class Relay {
   }
 
   #plan(call: Held, funds: Funds): Plan {
-    const { principal, operation } = call
+    const { principal, operation, affinity = null } = call
     return operation.plan({
       defaultModel: principal.defaultModel,
       allowedModels: principal.allowedModels,
@@ -219,6 +221,7 @@ export class Relay {
       funds,
       health: this.#ports.health,
       random: this.#ports.random,
+      affinity,
       tokens: this.#ports.tokens,
       adapters: this.#ports.adapters,
     })
@@ -257,6 +260,13 @@ export class Relay {
       return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
   }
+}
+
+/** A session that the client names, else the conversation by its own beginning (clients.md D-14.7). */
+function affinityOf({ principal: { accountId }, operation, session }: PaidCall): Affinity | null {
+  const named = operation.sessionId ?? session
+  if (named !== null) return sessionAffinity(accountId, named)
+  return operation.conversation === undefined ? null : conversationAffinity(accountId, operation.conversation)
 }
 
 function room(outcome: Extract<HoldOutcome, { status: 'limit_exceeded' }>): Micro {

@@ -216,6 +216,12 @@ const MIGRATIONS: readonly Migration[] = [
     least: 8,
     statements: () => ['CREATE INDEX event_action ON event (action, id)'],
   },
+  {
+    version: 13,
+    name: 'jobs of an account in order',
+    least: 8,
+    statements: () => ['CREATE INDEX job_account ON job (account_id, created_at, id)'],
+  },
 ]
 
 /** Programs from this version on seal what they write. */

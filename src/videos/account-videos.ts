@@ -8,7 +8,7 @@ import type { Candidate, Plan } from '../plan/plan.ts'
 import { planVideo, videoUsage, type VideoPlan } from '../plan/video-plan.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { StoredFile } from '../store/files/file-rows.ts'
-import { NEW_DETAILS, type JobCandidate, type JobRow, type NewJob } from '../store/jobs/job.ts'
+import { NEW_DETAILS, type JobCandidate, type JobPage, type JobRow, type NewJob } from '../store/jobs/job.ts'
 import type { Page } from '../store/page.ts'
 import { endFree } from './job-end.ts'
 import { fileIdOf } from './job-poll.ts'
@@ -80,6 +80,13 @@ export class AccountVideos {
   /** What an account sees of one of its jobs. */
   async show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>> {
     return videoRecord(this.#viewOf(await this.#find(accountId, id)), publicUrl)
+  }
+
+  /** Without the prompts of jobs that still hold pictures. */
+  async list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]> {
+    const rows = await this.#ports.jobs.list(accountId, page)
+    if (rows === null) throw new ApiError('job_not_found', `Job '${page.after?.slice(0, 128)}' not found`)
+    return rows.map((row) => videoRecord(this.#viewOf(row), publicUrl))
   }
 
   async history(

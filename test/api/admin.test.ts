@@ -373,6 +373,7 @@ test('settings change where they are given, and maintenance stops /v1 but not he
     'maintenance',
     'markup',
     'midstream_error',
+    'model_fallbacks',
     'rate_limit',
     'rates',
     'signup',

@@ -277,10 +277,15 @@ test('an unknown model is a 400 where no known one is listed, and is passed over
 describe('without a preference', () => {
   test('the first is drawn by 1/price², the other is its fallback', async (context) => {
     const count = 80
+    // Each begins a conversation: those of one stay together.
+    const opening = (content: string): Readonly<Record<string, unknown>> => ({
+      model: 'v/balanced',
+      messages: [{ role: 'user', content }],
+    })
     const from = bench.upstream.asked.length
     for (let round = 0; round < 5; round += 1) {
       await bench.checked(() =>
-        Promise.all(Array.from({ length: count }, () => bench.send({ model: 'v/balanced' }))).then((all) =>
+        Promise.all(Array.from({ length: count }, (_, index) => bench.send(opening(`${round} ${index}`)))).then((all) =>
           assert.ok(all.every(({ status }) => status === 200)),
         ),
       )

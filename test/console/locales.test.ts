@@ -170,6 +170,8 @@ const CATALOG_WARNINGS: Readonly<Record<CatalogWarningName, true>> = {
   bundled_waiting: true,
   models_waiting: true,
   markup_below: true,
+  names_shared: true,
+  fallback_unknown: true,
   pictures_unpriced: true,
   sells_below_cost: true,
   unroutable: true,

@@ -30,6 +30,13 @@ const WISH = {
   aspectRatio: '16:9',
 } as const
 
+/** As OpenAI's clients name them. */
+const FORM = { model: 'sandbox/video' as 'sora-2', prompt: 'A lake at dawn' }
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
 function ended(id: string): Promise<Awaited<ReturnType<typeof router.videoGeneration.getGeneration>>> {
   return askedAgain(
     () => router.videoGeneration.getGeneration({ jobId: id }),
@@ -65,6 +72,38 @@ test('@openrouter/sdk: a failed job has its error as a text', async () => {
   })
   const failed = await ended(created.id)
   assert.deepEqual([failed.status, failed.error, failed.usage?.cost], ['failed', 'Provider returned an error', 0])
+})
+
+test('openai: videos.create sends a form, with a picture or without', async () => {
+  const picture = await OpenAI.toFile(PNG, 'start.png', { type: 'image/png' })
+  const created = await openai.videos.create({ ...FORM, seconds: '4', size: '1280x720', input_reference: picture })
+  assert.deepEqual([created.status, created.prompt, created.size], ['pending', 'A lake at dawn', '1280x720'])
+  await ended(created.id)
+  const address = { image_url: `data:image/png;base64,${PNG.toString('base64')}` }
+  for (const wish of [FORM, { ...FORM, input_reference: address }]) await ended((await openai.videos.create(wish)).id)
+  for (const [file, message] of [
+    [await OpenAI.toFile(Buffer.from('no picture'), 'start.png', { type: 'image/png' }), /is no image/],
+    [{ image_url: 'ftp://x' }, /input_reference: must be an http or https address/],
+  ] as const)
+    await assert.rejects(
+      openai.videos.create({ ...FORM, input_reference: file }),
+      (thrown) => thrown instanceof OpenAI.BadRequestError && message.test(thrown.message),
+    )
+})
+
+test('openai: videos.list shows the jobs of the account and of no other, page after page, in both orders', async () => {
+  const { key } = await tollgate.createAccount()
+  const own = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
+  const ids: string[] = []
+  for (let count = 0; count < 5; count += 1) ids.push((await own.videos.create(FORM)).id)
+  const listed = async (query: { order: 'asc' | 'desc' }): Promise<readonly string[]> =>
+    (await Array.fromAsync(own.videos.list({ limit: 2, ...query }))).map(({ id }) => id)
+  const [ascending, descending] = [await listed({ order: 'asc' }), await listed({ order: 'desc' })]
+  assert.deepEqual(ascending.toSorted(), ids.toSorted())
+  assert.deepEqual(descending, ascending.toReversed())
+  assert.deepEqual((await own.videos.list()).data.length, 5)
+  const foreign = (await openai.videos.list({ limit: 1 })).data[0]?.id ?? ''
+  await assert.rejects(own.videos.list({ after: foreign }), OpenAI.NotFoundError)
 })
 
 test('openai: videos.retrieve, downloadContent and delete', async () => {

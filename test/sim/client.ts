@@ -75,6 +75,7 @@ export class Client {
         appUrl: null,
         appTitle: null,
         claim: null,
+        session: null,
       })
       await this.#serve(generation)
     } catch (thrown) {

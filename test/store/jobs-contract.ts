@@ -190,6 +190,30 @@ export function jobsContract(open: () => Promise<Store>): void {
     },
   )
 
+  jobs('list: the jobs of the account in the order of their making, from any of them on', async (bench, customer) => {
+    const other = await bench.customer(1_000n)
+    const picture = Buffer.alloc(70_000, 1)
+    const [first, second, twin] = [
+      await create(bench, customer, { createdAtMs: NOON_MS, holdMicro: 1n }),
+      await create(bench, customer, { createdAtMs: NOON_MS + 1, holdMicro: 1n, request: picture }),
+      await create(bench, customer, { createdAtMs: NOON_MS + 1, holdMicro: 1n }),
+    ]
+    const foreign = await create(bench, other)
+    const made = [first, ...[second, twin].toSorted((one, two) => (one.id < two.id ? -1 : 1))].map(({ id }) => id)
+    const listed = async (after: string | null, ascending: boolean, limit = 5): Promise<readonly string[] | null> =>
+      (await bench.store.jobs.list(customer.accountId, { limit, after, ascending }))?.map(({ id }) => id) ?? null
+    assert.deepEqual(await listed(null, true), made)
+    assert.deepEqual(await listed(null, false), made.toReversed())
+    assert.deepEqual(await listed(null, true, 1), [first.id])
+    assert.deepEqual(await listed(made[1] ?? '', true), [made[2]])
+    assert.deepEqual(await listed(made[1] ?? '', false), [first.id])
+    assert.equal(await listed(foreign.id, true), null)
+    assert.equal(await listed('gen-vid-none', true), null)
+    const rows = await bench.store.jobs.list(customer.accountId, { limit: 5, after: null, ascending: true })
+    assert.deepEqual(rows?.find(({ id }) => id === second.id)?.request.length, 0, 'pictures are not read for a list')
+    assert.deepEqual((await bench.store.jobs.find(second.id))?.request, picture)
+  })
+
   jobs('history: only completed jobs of the account, newest first, in pages', async (bench, customer) => {
     const stranger = await bench.customer(1_000n)
     const ids: string[] = []

@@ -12,6 +12,7 @@ import {
   stringField,
   type RawObject,
 } from '../fields/json-fields.ts'
+import type { UploadedForm } from '../fields/uploaded-form.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import {
   GRANULARITIES,
@@ -20,17 +21,6 @@ import {
   type Granularity,
   type TranscriptionRequest,
 } from './request.ts'
-
-/** A form that the edge has parsed. */
-export interface UploadedForm {
-  readonly fields: readonly (readonly [name: string, value: string])[]
-  readonly file: {
-    readonly field: string
-    readonly fileName: string
-    readonly contentType: string | null
-    readonly bytes: Buffer
-  } | null
-}
 
 const LIST_FIELD = 'timestamp_granularities'
 /** Characters of base64's other alphabet, which is not used for sound. */

@@ -94,7 +94,12 @@ function frameImagesOf(json: RawObject): readonly FrameImage[] {
 }
 
 function referencesOf(json: RawObject): readonly string[] {
-  return listOf(json, 'input_references').map((item, index) => addressOf(item, `input_references[${index}]`))
+  const listed = listOf(json, 'input_references').map((item, index) => addressOf(item, `input_references[${index}]`))
+  const single = field(json, 'input_reference')
+  if (single === undefined) return listed
+  if (listed.length === IMAGES_MAX)
+    throw invalidInput('input_reference', `is one image more than the ${IMAGES_MAX} of input_references: leave one out`)
+  return [addressOf(single, 'input_reference'), ...listed]
 }
 
 function listOf(json: RawObject, name: string): readonly unknown[] {

@@ -22,6 +22,7 @@ export const VideoBody = object({
   input_references: maybe(
     list(either(ADDRESS, object({ image_url: IMAGE })), 'Images to take things or a style from.', { maxItems: 16 }),
   ),
+  input_reference: maybe(either(ADDRESS, object({ image_url: IMAGE }, 'The first of them; in a form, a file.'))),
   generate_audio: maybe(flag()),
   seed: maybe(whole('', { minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
   stream: maybe(only(false)),

@@ -121,3 +121,12 @@ export interface JobMove {
   /** The request in a shorter form, encrypted; absent = it stays. */
   readonly request?: Buffer
 }
+
+/** Which jobs of an account to list. */
+export interface JobPage {
+  readonly limit: number
+  /** The job before the first one; null = from the beginning. */
+  readonly after: string | null
+  /** Oldest first. */
+  readonly ascending: boolean
+}

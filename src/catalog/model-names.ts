@@ -1,0 +1,34 @@
+import type { Model } from './catalog.ts'
+
+type Models = ReadonlyMap<string, Model>
+
+/**
+ * What a model can be called besides its id. An alias goes first, then the last segment of an id where only one model
+ * has it, then the operator's stand-ins for models that are not there (clients.md D-14.5).
+ */
+export function modelNames(models: Models, fallbacks: Readonly<Record<string, string>>): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const { id, aliases } of models.values()) for (const alias of aliases) names.set(alias, id)
+  for (const [bare, ids] of byBareName(models)) {
+    const [id] = ids
+    if (ids.length === 1 && id !== undefined && !names.has(bare)) names.set(bare, id)
+  }
+  const known = new Map(names)
+  for (const [name, wanted] of Object.entries(fallbacks)) {
+    const id = models.has(wanted) ? wanted : known.get(wanted)
+    if (id !== undefined && !models.has(name) && !known.has(name)) names.set(name, id)
+  }
+  return names
+}
+
+/** Bare names that several models share and nothing else gives to one of them. */
+export function sharedNames(
+  models: Models,
+  names: ReadonlyMap<string, string>,
+): readonly { readonly name: string; readonly ids: readonly string[] }[] {
+  return [...byBareName(models)].flatMap(([name, ids]) => (ids.length > 1 && !names.has(name) ? [{ name, ids }] : []))
+}
+
+function byBareName(models: Models): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(models.keys(), (id) => id.slice(id.lastIndexOf('/') + 1))
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { refused } from '../harness/refused.ts'
+
+// clients.md D-14.5 and 6: names and paths that agents send.
+
+let tollgate: InProcessServer
+let key = ''
+
+before(async () => {
+  tollgate = await startInProcess()
+  key = (await tollgate.createAccount({ balance: 100 })).key
+})
+
+after(() => tollgate.stop())
+
+const chat = (model: string): Promise<Answer> =>
+  tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
+  })
+
+test('a bare name is its model, with a routing suffix as well; the answer names the model itself', async () => {
+  for (const name of ['chat', 'chat:floor']) assert.equal((await chat(name)).body.model, 'sandbox/chat')
+  const record = await tollgate.request('GET', '/v1/models/chat', { key })
+  assert.equal(record.body.id, 'sandbox/chat')
+})
+
+test('a stand-in serves a helper model that is not sold, and is what the log and the answer name', async () => {
+  refused(await chat('claude-haiku-4-5'), 400, 'model_not_found')
+  const patch = { model_fallbacks: { 'claude-haiku-4-5': 'chat', gone: 'v/none' } }
+  const changed = await tollgate.admin('PATCH', '/admin/v1/settings', patch)
+  assert.deepEqual(changed.body.model_fallbacks, patch.model_fallbacks)
+  const answer = await chat('claude-haiku-4-5')
+  assert.equal(answer.body.model, 'sandbox/chat')
+  const row = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  assert.equal(row.body.data.model, 'sandbox/chat')
+  refused(await chat('gone'), 400, 'model_not_found')
+  const warnings = await tollgate.admin('GET', '/admin/v1/catalog/warnings')
+  assert.deepEqual(
+    warnings.body.data.map(({ warning }: { warning: string }) => warning),
+    ['fallback_unknown'],
+  )
+})
+
+test('a known path without its version gets 404 with the right path', async () => {
+  for (const path of ['/chat/completions', '/models', '/images/generations', '/videos/x/content']) {
+    const answer = await tollgate.request('POST', path, { key, body: {} })
+    refused(answer, 404, 'endpoint_not_found')
+    assert.equal(answer.body.error.message, `Unknown endpoint: POST ${path}. Did you mean /v1${path}?`)
+  }
+  const other = await tollgate.request('POST', '/v1/nothing', { key, body: {} })
+  assert.equal(other.body.error.message, 'Unknown endpoint: POST /v1/nothing')
+})
+
+test('parts of the API that are not offered say what to use instead', async () => {
+  const cases = [
+    ['POST', '/v1/files', /Files are not kept here: put a file into the request itself/],
+    ['GET', '/v1/files/file-1/content', /Files are not kept here/],
+    ['POST', '/v1/batches', /no batches here: send the requests to their own routes/],
+    ['POST', '/v1/assistants', /use \/v1\/responses or \/v1\/chat\/completions/],
+    ['GET', '/v1/threads/t/messages', /use \/v1\/responses/],
+    ['POST', '/v1/realtime/sessions', /use \/v1\/audio\/transcriptions/],
+    ['POST', '/batches', /no batches here/],
+  ] as const
+  for (const [method, path, message] of cases)
+    refused(await tollgate.request(method, path, { key }), 404, 'endpoint_not_found', message)
+})

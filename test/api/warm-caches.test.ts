@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { startRoutingUpstream, type RoutingUpstream } from '../harness/routing-upstream.ts'
+
+// clients.md D-14.7: by what a client says of its conversation.
+
+let upstream: RoutingUpstream
+let tollgate: InProcessServer
+let key = ''
+
+before(async () => {
+  upstream = await startRoutingUpstream()
+  const price = { currency: 'RUB', prompt: 1, completion: 1 }
+  tollgate = await startInProcess({
+    catalog: JSON.stringify({
+      bundled: false,
+      rate_limit: { requests: 10_000, window: 60 },
+      providers: {
+        p: { adapter: 'openai', base_url: upstream.baseUrl('p'), api_key: ['k1', 'k2', 'k3', 'k4'] },
+      },
+      models: [{ id: 'v/m', type: 'chat', context_length: 100_000, endpoints: [{ provider: 'p', model: 'm', price }] }],
+    }),
+  })
+  key = (await tollgate.createAccount({ balance: 1_000 })).key
+})
+
+after(async () => {
+  await tollgate.stop()
+  await upstream.close()
+})
+
+let number = 0
+
+/** The key that a turn was sent with; each turn begins with other words. */
+async function keyOf(said: {
+  readonly headers?: Record<string, string>
+  readonly body?: object
+  readonly path?: string
+}): Promise<string> {
+  const content = `question ${(number += 1)}`
+  const responses = said.path === '/v1/responses'
+  const { status, text } = await tollgate.request('POST', said.path ?? '/v1/chat/completions', {
+    key,
+    headers: said.headers ?? {},
+    body: {
+      model: 'v/m',
+      ...(responses ? { input: content } : { max_tokens: 9, messages: [{ role: 'user', content }] }),
+      ...said.body,
+    },
+  })
+  assert.equal(status, 200, text)
+  return upstream.asked.at(-1)?.apiKey ?? ''
+}
+
+const NAMES: Readonly<Record<string, (id: string) => Parameters<typeof keyOf>[0]>> = {
+  session_id: (id) => ({ body: { session_id: id } }),
+  'X-Session-Id': (id) => ({ headers: { 'x-session-id': id } }),
+  prompt_cache_key: (id) => ({ body: { prompt_cache_key: id } }),
+  'prompt_cache_key of Responses': (id) => ({ path: '/v1/responses', body: { prompt_cache_key: id } }),
+  'x-claude-code-session-id': (id) => ({ headers: { 'x-claude-code-session-id': id } }),
+  'session-id': (id) => ({ headers: { 'session-id': id } }),
+  'thread-id': (id) => ({ headers: { 'thread-id': id } }),
+  'x-session-affinity': (id) => ({ headers: { 'x-session-affinity': id } }),
+  'metadata.user_id': (id) => ({ body: { metadata: { user_id: id } } }),
+}
+
+for (const [name, said] of Object.entries(NAMES)) {
+  test(`${name}: turns of a session go to one key, other sessions to others`, async () => {
+    const homes = new Set<string>()
+    for (let session = 0; session < 12; session += 1) {
+      const home = await keyOf(said(`session ${session} of ${name}`.replaceAll(' ', '-')))
+      assert.equal(await keyOf(said(`session ${session} of ${name}`.replaceAll(' ', '-'))), home)
+      homes.add(home)
+    }
+    assert.ok(homes.size > 1)
+  })
+}
+
+test('what names the session best wins', async () => {
+  const home = await keyOf({ body: { session_id: 's' } })
+  for (let other = 0; other < 12; other += 1) {
+    const body = { session_id: 's', prompt_cache_key: `other ${other}`, metadata: { user_id: `user ${other}` } }
+    assert.equal(await keyOf({ body, headers: { 'x-session-affinity': `${other}` } }), home)
+  }
+})
+
+test('without a name the conversation is known by how it begins', async () => {
+  for (let conversation = 0; conversation < 12; conversation += 1) {
+    const opening = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: `task ${conversation}` },
+    ]
+    const home = await keyOf({ body: { messages: opening } })
+    const later = [...opening, { role: 'assistant', content: 'Done.' }, { role: 'user', content: 'And then?' }]
+    assert.equal(await keyOf({ body: { messages: later } }), home)
+  }
+})
