@@ -23,6 +23,7 @@ export function messagesOf(body: RawObject, dropped: Set<string>): readonly Chat
   const given = member(body, 'contents')
   const contents: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
   for (const [index, content] of contents.entries()) reader.turn(content, `contents[${index}]`)
+  reader.end()
   if (!reader.messages.some(({ role }) => role !== 'system')) throw new ApiError('missing_messages', NO_CONTENTS)
   return reader.messages
 }
@@ -33,6 +34,8 @@ class ContentsReader {
   /** Calls that have no result yet, oldest first: results of older clients name only the function. */
   #open: { readonly id: string; readonly name: string }[] = []
   #calls = 0
+  /** The model's turn that is being read: clients keep a streamed one in as many contents as it had chunks. */
+  #turn: ModelTurn | null = null
 
   constructor(dropped: Set<string>) {
     this.#dropped = dropped
@@ -60,8 +63,23 @@ class ContentsReader {
       )
   }
 
+  end(): void {
+    if (this.#turn === null) return
+    const { content, reasoning, details, calls } = this.#turn
+    this.#turn = null
+    if (content.length === 0 && calls.length === 0 && details.length === 0) return
+    this.messages.push({
+      role: 'assistant',
+      content: content.length === 0 ? null : assistantContent(content),
+      ...(reasoning === '' ? {} : { reasoning }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    })
+  }
+
   /** Results of calls come before the user's own words. */
   #userTurn(parts: readonly RawObject[], path: string): void {
+    this.end()
     const content: ChatPart[] = []
     let results = 0
     for (const [index, part] of parts.entries()) {
@@ -77,17 +95,8 @@ class ContentsReader {
   }
 
   #modelTurn(parts: readonly RawObject[], path: string): void {
-    const turn: ModelTurn = { content: [], reasoning: '', details: [], calls: [] }
-    for (const [index, part] of parts.entries()) this.#modelPart(turn, part, `${path}.parts[${index}]`)
-    const { content, reasoning, details, calls } = turn
-    if (content.length === 0 && calls.length === 0 && details.length === 0) return
-    this.messages.push({
-      role: 'assistant',
-      content: content.length === 0 ? null : assistantContent(content),
-      ...(reasoning === '' ? {} : { reasoning }),
-      ...(details.length === 0 ? {} : { reasoning_details: details }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    })
+    this.#turn ??= { content: [], reasoning: '', details: [], calls: [] }
+    for (const [index, part] of parts.entries()) this.#modelPart(this.#turn, part, `${path}.parts[${index}]`)
   }
 
   #modelPart(turn: ModelTurn, part: RawObject, path: string): void {
