@@ -31,8 +31,9 @@ export function messagesOf(body: RawObject, dropped: Set<string>): readonly Chat
 class ContentsReader {
   readonly messages: ChatMessage[] = []
   readonly #dropped: Set<string>
-  /** Calls that have no result yet, oldest first: results of older clients name only the function. */
-  #open: { readonly id: string; readonly name: string }[] = []
+  /** Calls by the name of their function, oldest first: results of older clients name only the function. */
+  readonly #named = new Map<string, { readonly ids: string[]; next: number }>()
+  readonly #answered = new Set<string>()
   #calls = 0
   /** The model's turn that is being read: clients keep a streamed one in as many contents as it had chunks. */
   #turn: ModelTurn | null = null
@@ -118,18 +119,17 @@ class ContentsReader {
     this.#calls += 1
     const id = textMember(raw, 'id', `${path}.id`) || `call_${this.#calls}`
     const args = objectMember(raw, 'args', `${path}.args`) ?? {}
-    this.#open.push({ id, name })
+    const named = this.#named.get(name)
+    if (named === undefined) this.#named.set(name, { ids: [id], next: 0 })
+    else named.ids.push(id)
     return { id, type: 'function', function: { name, arguments: JSON.stringify(copyObject(args, `${path}.args`)) } }
   }
 
   #result(raw: RawObject, path: string): ChatMessage {
     const name = textMember(raw, 'name', `${path}.name`) ?? ''
-    const id = textMember(raw, 'id', `${path}.id`) || null
-    const place = this.#open.findIndex((call) => (id === null ? call.name === name : call.id === id))
-    const call = this.#open[place]
-    if (call === undefined && id === null)
-      throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
-    if (call !== undefined) this.#open = this.#open.toSpliced(place, 1)
+    const id = textMember(raw, 'id', `${path}.id`) || this.#oldest(name)
+    if (id === null) throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
+    this.#answered.add(id)
     const response = objectMember(raw, 'response', `${path}.response`) ?? {}
     const text = resultText(response, `${path}.response`)
     const media = listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
@@ -137,10 +137,18 @@ class ContentsReader {
     )
     return {
       role: 'tool',
-      tool_call_id: call?.id ?? id ?? '',
+      tool_call_id: id,
       content: media.length === 0 ? text : [{ type: 'text', text }, ...media],
       ...(Object.hasOwn(response, 'error') ? { is_error: true as const } : {}),
     }
+  }
+
+  /** The oldest call of a function that has no result yet. */
+  #oldest(name: string): string | null {
+    const named = this.#named.get(name)
+    if (named === undefined) return null
+    while (this.#answered.has(named.ids[named.next] ?? '')) named.next += 1
+    return named.ids[named.next] ?? null
   }
 
   /** What a part says by itself: text, a file, or code that the provider has run. */
