@@ -2,7 +2,7 @@ import { ApiError } from '../../errors.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../chat/request.ts'
 import { copyObject, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 import { filePart, inlinePart } from './media-parts.ts'
-import { badContent, listMember, member, objectMember, textMember } from './members.ts'
+import { badContent, flagMember, listMember, member, objectMember, textMember } from './members.ts'
 import { detailsOf } from './signed-parts.ts'
 
 const NO_CONTENTS = "Parameter 'contents' is required"
@@ -24,7 +24,8 @@ export function messagesOf(body: RawObject, dropped: Set<string>): readonly Chat
   const contents: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
   for (const [index, content] of contents.entries()) reader.turn(content, `contents[${index}]`)
   reader.end()
-  if (!reader.messages.some(({ role }) => role !== 'system')) throw new ApiError('missing_messages', NO_CONTENTS)
+  if (contents.length === 0) throw new ApiError('missing_messages', NO_CONTENTS)
+  if (!reader.messages.some(({ role }) => role !== 'system')) reader.messages.push({ role: 'user', content: '' })
   return reader.messages
 }
 
@@ -108,7 +109,8 @@ class ContentsReader {
       const call = this.#call(called, `${path}.functionCall`)
       callId = call.id
       turn.calls.push(call)
-    } else if (member(part, 'thought') === true) turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
+    } else if (flagMember(part, 'thought', `${path}.thought`) === true)
+      turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
     else turn.content.push(...this.#said(part, path))
     if (signature !== '') turn.details.push(...detailsOf(signature, callId, turn.details.length))
   }
