@@ -14,7 +14,7 @@ export function protocolOfPath(path: string): ClientProtocol {
 
 /** Its calls are verbs of a model, also beside OpenAI's routes. */
 function isGeminiCall(path: string): boolean {
-  return path.startsWith('/v1/models/') && /:[a-z]+(?:Content|Contents|Tokens)$/.test(path)
+  return path.startsWith('/v1/models/') && /:[A-Za-z]*(?:Contents?|Tokens)$/.test(path)
 }
 
 /** Of a route that several protocols share: its clients tell themselves apart by their headers, and by their key. */

@@ -5,6 +5,10 @@ import { parseChat } from '../../src/kinds/chat/parse.ts'
 import { ChatBody } from '../../src/kinds/chat/schema.ts'
 import { parseCompletions } from '../../src/kinds/completions/parse.ts'
 import { CompletionsBody } from '../../src/kinds/completions/schema.ts'
+import { parseCohereChat } from '../../src/kinds/cohere/parse.ts'
+import { CohereChatBody } from '../../src/kinds/cohere/schema.ts'
+import { parseGenerateContent } from '../../src/kinds/gemini/parse.ts'
+import { GenerateContentBody } from '../../src/kinds/gemini/schema.ts'
 import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
 import { EmbeddingsBody } from '../../src/kinds/embeddings/schema.ts'
 import { parseImages } from '../../src/kinds/images/parse.ts'
@@ -91,6 +95,31 @@ const KINDS: Readonly<Record<string, Kind>> = {
         metadata: { user_id: 'u' },
       },
     ],
+  },
+  generateContent: {
+    schema: GenerateContentBody,
+    read: (body) => parseGenerateContent(body, { model: 'a/b', stream: false, framing: 'array' }),
+    right: [
+      { contents: [{ role: 'user', parts: [{ text: 'x' }] }] },
+      {
+        contents: [{ parts: [{ inlineData: { mimeType: 'image/png', data: 'QUJD' } }] }],
+        systemInstruction: { parts: [{ text: 'x' }] },
+        generationConfig: {
+          temperature: 1,
+          topP: 1,
+          seed: 1,
+          maxOutputTokens: 1,
+          candidateCount: 1,
+          stopSequences: ['x'],
+          thinkingConfig: { thinkingBudget: 1, thinkingLevel: 'LOW' },
+        },
+      },
+    ],
+  },
+  cohereChat: {
+    schema: CohereChatBody,
+    read: parseCohereChat,
+    right: [{ messages: [USER], max_tokens: 1, stop_sequences: ['x'], temperature: 0.5, p: 0.5, k: 1 }],
   },
   completions: { schema: CompletionsBody, read: parseCompletions, right: [{ prompt: 'x' }, { prompt: ['x', 'y'] }] },
   embeddings: {

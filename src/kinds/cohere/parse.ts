@@ -4,6 +4,7 @@ import {
   field,
   invalidInput,
   isObject,
+  numberField,
   objectField,
   quoted,
   stringField,
@@ -41,15 +42,16 @@ const READ: ReadonlySet<string> = new Set([
 export function parseCohereChat(json: unknown): CohereChatRequest {
   const body = bodyObject(json)
   const documents = field(body, 'documents')
-  if (Array.isArray(documents) && documents.length > 0)
+  if (documents !== undefined && !(Array.isArray(documents) && documents.length === 0))
     throw invalidInput('documents', 'is not offered: put the texts into a message')
   const chat: Record<string, unknown> = {}
   for (const [name, other] of Object.entries(SAME)) chat[other] = field(body, name)
   const messages = field(body, 'messages')
   chat['messages'] = Array.isArray(messages) ? messages.map(messageOf) : messages
   chat['stop'] = stopOf(body)
-  const k = field(body, 'k')
+  const k = wholeField(body, 'k', 0)
   chat['top_k'] = k === 0 ? undefined : k
+  wholeField(body, 'max_tokens', 1)
   chat['top_p'] = field(body, 'p')
   chat['tool_choice'] = toolChoiceOf(body)
   chat['response_format'] = responseFormatOf(body)
@@ -62,7 +64,17 @@ export function parseCohereChat(json: unknown): CohereChatRequest {
 
 function stopOf(body: RawObject): unknown {
   const stops = field(body, 'stop_sequences')
-  return Array.isArray(stops) && stops.length === 0 ? undefined : stops
+  if (stops !== undefined && !Array.isArray(stops)) throw invalidInput('stop_sequences', 'must be an array of strings')
+  return stops === undefined || stops.length === 0 ? undefined : stops
+}
+
+function wholeField(body: RawObject, name: string, least: number): number | undefined {
+  return numberField(
+    body,
+    name,
+    (value) => Number.isSafeInteger(value) && value >= least,
+    `must be an integer of at least ${least}`,
+  )
 }
 
 function messageOf(raw: unknown): unknown {
@@ -112,7 +124,7 @@ function toolChoiceOf(body: RawObject): unknown {
 function responseFormatOf(body: RawObject): unknown {
   const format = objectField(body, 'response_format')
   const schema = format === undefined ? undefined : (field(format, 'json_schema') ?? field(format, 'schema'))
-  if (format === undefined || schema === undefined) return format
+  if (format === undefined || schema === undefined || field(format, 'type') !== 'json_object') return format
   return { type: 'json_schema', json_schema: { name: 'response', schema } }
 }
 

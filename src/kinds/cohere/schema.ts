@@ -43,10 +43,13 @@ export const CohereChatBody = object({
   seed: SAMPLING.seed,
   frequency_penalty: SAMPLING.frequency_penalty,
   presence_penalty: SAMPLING.presence_penalty,
-  k: maybe(number('', { minimum: 0 })),
+  k: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   p: SAMPLING.top_p,
   thinking: maybe(
-    object({ type: maybe(oneOf(['enabled', 'disabled'])), token_budget: maybe(whole('', { minimum: 0 })) }),
+    object({
+      type: maybe(oneOf(['enabled', 'disabled'])),
+      token_budget: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    }),
   ),
   documents: maybe(list(anything(), 'Not offered.', { maxItems: 0 })),
 })

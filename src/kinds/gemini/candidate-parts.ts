@@ -107,8 +107,8 @@ export class CandidateParts {
   #extra(field: string, value: unknown): void {
     if (field === 'audio' && isObject(value)) return this.#audio(value)
     if (!Array.isArray(value)) return
-    if (field === 'images') this.#parts.push(...value.flatMap(imagePart))
-    else if (field === 'annotations') this.#citations.push(...value.flatMap(citation))
+    if (field === 'images') this.#parts = [...this.#parts, ...value.flatMap(imagePart)]
+    else if (field === 'annotations') this.#citations = [...this.#citations, ...value.flatMap(citation)]
     else if (field === 'reasoning_details') for (const detail of value) this.#detail(detail)
   }
 

@@ -2,7 +2,7 @@ import { ApiError } from '../../errors.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../chat/request.ts'
 import { copyObject, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 import { filePart, inlinePart } from './media-parts.ts'
-import { badContent, listMember, member, objectMember, textMember } from './members.ts'
+import { badContent, flagMember, listMember, member, objectMember, textMember } from './members.ts'
 import { detailsOf } from './signed-parts.ts'
 
 const NO_CONTENTS = "Parameter 'contents' is required"
@@ -23,16 +23,21 @@ export function messagesOf(body: RawObject, dropped: Set<string>): readonly Chat
   const given = member(body, 'contents')
   const contents: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
   for (const [index, content] of contents.entries()) reader.turn(content, `contents[${index}]`)
-  if (!reader.messages.some(({ role }) => role !== 'system')) throw new ApiError('missing_messages', NO_CONTENTS)
+  reader.end()
+  if (contents.length === 0) throw new ApiError('missing_messages', NO_CONTENTS)
+  if (!reader.messages.some(({ role }) => role !== 'system')) reader.messages.push({ role: 'user', content: '' })
   return reader.messages
 }
 
 class ContentsReader {
   readonly messages: ChatMessage[] = []
   readonly #dropped: Set<string>
-  /** Calls that have no result yet, oldest first: results of older clients name only the function. */
-  #open: { readonly id: string; readonly name: string }[] = []
+  /** Calls by the name of their function, oldest first: results of older clients name only the function. */
+  readonly #named = new Map<string, { readonly ids: string[]; next: number }>()
+  readonly #answered = new Set<string>()
   #calls = 0
+  /** The model's turn that is being read: clients keep a streamed one in as many contents as it had chunks. */
+  #turn: ModelTurn | null = null
 
   constructor(dropped: Set<string>) {
     this.#dropped = dropped
@@ -60,8 +65,23 @@ class ContentsReader {
       )
   }
 
+  end(): void {
+    if (this.#turn === null) return
+    const { content, reasoning, details, calls } = this.#turn
+    this.#turn = null
+    if (content.length === 0 && calls.length === 0 && details.length === 0) return
+    this.messages.push({
+      role: 'assistant',
+      content: content.length === 0 ? null : assistantContent(content),
+      ...(reasoning === '' ? {} : { reasoning }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    })
+  }
+
   /** Results of calls come before the user's own words. */
   #userTurn(parts: readonly RawObject[], path: string): void {
+    this.end()
     const content: ChatPart[] = []
     let results = 0
     for (const [index, part] of parts.entries()) {
@@ -77,17 +97,8 @@ class ContentsReader {
   }
 
   #modelTurn(parts: readonly RawObject[], path: string): void {
-    const turn: ModelTurn = { content: [], reasoning: '', details: [], calls: [] }
-    for (const [index, part] of parts.entries()) this.#modelPart(turn, part, `${path}.parts[${index}]`)
-    const { content, reasoning, details, calls } = turn
-    if (content.length === 0 && calls.length === 0 && details.length === 0) return
-    this.messages.push({
-      role: 'assistant',
-      content: content.length === 0 ? null : assistantContent(content),
-      ...(reasoning === '' ? {} : { reasoning }),
-      ...(details.length === 0 ? {} : { reasoning_details: details }),
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    })
+    this.#turn ??= { content: [], reasoning: '', details: [], calls: [] }
+    for (const [index, part] of parts.entries()) this.#modelPart(this.#turn, part, `${path}.parts[${index}]`)
   }
 
   #modelPart(turn: ModelTurn, part: RawObject, path: string): void {
@@ -98,7 +109,8 @@ class ContentsReader {
       const call = this.#call(called, `${path}.functionCall`)
       callId = call.id
       turn.calls.push(call)
-    } else if (member(part, 'thought') === true) turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
+    } else if (flagMember(part, 'thought', `${path}.thought`) === true)
+      turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
     else turn.content.push(...this.#said(part, path))
     if (signature !== '') turn.details.push(...detailsOf(signature, callId, turn.details.length))
   }
@@ -109,18 +121,17 @@ class ContentsReader {
     this.#calls += 1
     const id = textMember(raw, 'id', `${path}.id`) || `call_${this.#calls}`
     const args = objectMember(raw, 'args', `${path}.args`) ?? {}
-    this.#open.push({ id, name })
+    const named = this.#named.get(name)
+    if (named === undefined) this.#named.set(name, { ids: [id], next: 0 })
+    else named.ids.push(id)
     return { id, type: 'function', function: { name, arguments: JSON.stringify(copyObject(args, `${path}.args`)) } }
   }
 
   #result(raw: RawObject, path: string): ChatMessage {
     const name = textMember(raw, 'name', `${path}.name`) ?? ''
-    const id = textMember(raw, 'id', `${path}.id`) || null
-    const place = this.#open.findIndex((call) => (id === null ? call.name === name : call.id === id))
-    const call = this.#open[place]
-    if (call === undefined && id === null)
-      throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
-    if (call !== undefined) this.#open = this.#open.toSpliced(place, 1)
+    const id = textMember(raw, 'id', `${path}.id`) || this.#oldest(name)
+    if (id === null) throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
+    this.#answered.add(id)
     const response = objectMember(raw, 'response', `${path}.response`) ?? {}
     const text = resultText(response, `${path}.response`)
     const media = listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
@@ -128,10 +139,18 @@ class ContentsReader {
     )
     return {
       role: 'tool',
-      tool_call_id: call?.id ?? id ?? '',
+      tool_call_id: id,
       content: media.length === 0 ? text : [{ type: 'text', text }, ...media],
       ...(Object.hasOwn(response, 'error') ? { is_error: true as const } : {}),
     }
+  }
+
+  /** The oldest call of a function that has no result yet. */
+  #oldest(name: string): string | null {
+    const named = this.#named.get(name)
+    if (named === undefined) return null
+    while (this.#answered.has(named.ids[named.next] ?? '')) named.next += 1
+    return named.ids[named.next] ?? null
   }
 
   /** What a part says by itself: text, a file, or code that the provider has run. */

@@ -1,6 +1,16 @@
 import type { ChatRequest } from '../chat/request.ts'
 import { copyObject, invalidInput, quoted, type RawObject } from '../fields/json-fields.ts'
-import { listMember, member, numberMember, objectMember, textMember, unknownMembers, wholeMember } from './members.ts'
+import {
+  flagMember,
+  listMember,
+  member,
+  numberMember,
+  objectMember,
+  textMember,
+  textsMember,
+  unknownMembers,
+  wholeMember,
+} from './members.ts'
 import { jsonSchemaOf } from './schema-words.ts'
 
 const PATH = 'generationConfig'
@@ -48,7 +58,7 @@ export function generationConfigOf(body: RawObject, dropped: Set<string>): Gener
       ...modalities(config),
     }),
     responseFormat: responseFormatOf(config),
-    showsThoughts: member(thinking, 'includeThoughts') === true,
+    showsThoughts: flagMember(thinking, 'includeThoughts', `${PATH}.thinkingConfig.includeThoughts`) === true,
   }
 }
 
@@ -90,8 +100,8 @@ function reasoningOf(thinking: RawObject): Readonly<Record<string, unknown>> | u
 }
 
 function modalities(config: RawObject): Readonly<Record<string, unknown>> {
-  const names = listMember(config, 'responseModalities', `${PATH}.responseModalities`).map((name) =>
-    String(name).toLowerCase(),
+  const names = textsMember(config, 'responseModalities', `${PATH}.responseModalities`).map((name) =>
+    name.toLowerCase(),
   )
   const image = objectMember(config, 'imageConfig', `${PATH}.imageConfig`) ?? {}
   const aspect = textMember(image, 'aspectRatio', `${PATH}.imageConfig.aspectRatio`)

@@ -40,6 +40,19 @@ export function textMember(object: RawObject, name: string, path: string): strin
   throw invalidInput(path, 'must be a string')
 }
 
+export function textsMember(object: RawObject, name: string, path: string): readonly string[] {
+  return listMember(object, name, path).map((item) => {
+    if (typeof item === 'string') return item
+    throw invalidInput(path, 'must be an array of strings')
+  })
+}
+
+export function flagMember(object: RawObject, name: string, path: string): boolean | undefined {
+  const value = member(object, name)
+  if (value === undefined || typeof value === 'boolean') return value
+  throw invalidInput(path, 'must be a boolean')
+}
+
 export function numberMember(
   object: RawObject,
   name: string,

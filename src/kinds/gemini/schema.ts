@@ -49,13 +49,15 @@ const FunctionDeclaration = object({
   parametersJsonSchema: maybe(SCHEMA),
 })
 
-const MODE = oneOf(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'])
+const MODE = oneOf(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED', 'auto', 'any', 'none', 'validated'])
 const ThinkingConfig = object({
   includeThoughts: maybe(flag()),
   thinkingBudget: maybe(
     whole('`0`: none; `-1`: as the model likes.', { minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
   ),
-  thinkingLevel: maybe(oneOf(['MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'THINKING_LEVEL_UNSPECIFIED'])),
+  thinkingLevel: maybe(
+    oneOf(['MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'THINKING_LEVEL_UNSPECIFIED', 'minimal', 'low', 'medium', 'high']),
+  ),
 })
 
 const GenerationConfig = object({

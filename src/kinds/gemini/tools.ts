@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatTool } from '../chat/request.ts'
 import { copyObject, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
-import { listMember, member, objectMember, textMember } from './members.ts'
+import { listMember, member, objectMember, textMember, textsMember } from './members.ts'
 import { jsonSchemaOf } from './schema-words.ts'
 
 /** Names of tools by which the provider searches the web. */
@@ -80,7 +80,7 @@ function choiceOf(body: RawObject): {
   const calling = config === undefined ? undefined : objectMember(config, 'functionCallingConfig', path)
   if (calling === undefined) return { choice: null, allowed: null }
   const mode = (textMember(calling, 'mode', `${path}.mode`) ?? 'MODE_UNSPECIFIED').toUpperCase()
-  const names = listMember(calling, 'allowedFunctionNames', `${path}.allowedFunctionNames`).map(String)
+  const names = textsMember(calling, 'allowedFunctionNames', `${path}.allowedFunctionNames`)
   const allowed = names.length === 0 ? null : new Set(names)
   const [only] = names
   switch (mode) {
