@@ -46,7 +46,7 @@ export function allRoutes(
       speechFormatsOf: (model) => speechFormats(model, adapters),
     }),
     ...accountRoutes({ store, catalog, clock, periods }),
-    ...generationRoutes({ store }),
+    ...generationRoutes({ store, catalog }),
     ...web,
   ]
   return [...routes, ...healthRoutes({ version, routes, catalog, unready })]
