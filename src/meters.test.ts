@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { METER_TABLE, PRICED_METERS, PRICE_KEYS } from './meter-table.ts'
+import { parseDecimal, ZERO, type Decimal } from './money.ts'
 import {
   CACHE_WRITE_METERS,
   CACHED_METERS,
+  cacheSavedMicro,
   INPUT_METERS,
   isTokenMeter,
   METERS,
   OUTPUT_METERS,
   REASONING_METERS,
+  type PriceSheet,
 } from './meters.ts'
+
+const micro = (text: string): Decimal => parseDecimal(text) ?? ZERO
+// Every meter is in it.
+const FREE = Object.fromEntries(METERS.map((meter) => [meter, ZERO])) as PriceSheet
 
 test('every meter stands behind its parent, where prices are filled in and where a bill is written', () => {
   for (const order of [PRICED_METERS.map(({ meter }) => meter), METERS])
@@ -31,4 +38,11 @@ test('a bill has a line for every meter, and no token is in two sums', () => {
   assert.deepEqual([...INPUT_METERS, ...OUTPUT_METERS].toSorted(), tokens.toSorted())
   for (const meter of [...CACHED_METERS, ...CACHE_WRITE_METERS]) assert.ok(INPUT_METERS.includes(meter), meter)
   for (const meter of REASONING_METERS) assert.ok(OUTPUT_METERS.includes(meter), meter)
+})
+
+test('the cache saves the units read from it at the difference of the prices', () => {
+  const prices = { ...FREE, input: micro('15'), cache_read: micro('1.5') }
+  assert.equal(cacheSavedMicro({ input: 1_000, cache_read: 1_001, output: 5 }, prices), 13_513n, '13,513.5, cut')
+  assert.equal(cacheSavedMicro({ input: 1_000 }, prices), 0n)
+  assert.equal(cacheSavedMicro({ cache_read: 10 }, { ...prices, cache_read: micro('16') }), -10n)
 })

@@ -59,6 +59,23 @@ export function exactCost(usage: Usage, prices: PriceSheet): Decimal {
   return total
 }
 
+/**
+ * What the prompt cache saved: the units that were read from it, at their plain price less their own. In whole
+ * micro-rubles, without the rest; below 0 where a provider asks more for them.
+ */
+export function cacheSavedMicro(usage: Usage, prices: PriceSheet): Micro {
+  let saved = ZERO
+  for (const meter of CACHED_METERS) {
+    const { parent } = METER_TABLE[meter]
+    const units = BigInt(usage[meter] ?? 0)
+    if (units === 0n || parent === null) continue
+    const { digits, scale } = prices[meter]
+    const less = add(prices[parent], { digits: -digits, scale })
+    saved = add(saved, multiply({ digits: units, scale: 0 }, less))
+  }
+  return saved.digits / 10n ** BigInt(saved.scale)
+}
+
 /** What a client pays: the exact cost, rounded up once to a whole micro-ruble (wire.md D-0.1). */
 export function chargeMicro(usage: Usage, prices: PriceSheet): Micro {
   return ceilMicro(exactCost(usage, prices))

@@ -48,7 +48,7 @@ export function allRoutes(
     }),
     ...countTokensRoutes({ catalog, tokens }),
     ...accountRoutes({ store, catalog, clock, periods }),
-    ...generationRoutes({ store }),
+    ...generationRoutes({ store, catalog }),
     ...web,
   ]
   return [...routes, ...healthRoutes({ version, routes, catalog, unready })]

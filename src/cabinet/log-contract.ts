@@ -161,6 +161,9 @@ export const RequestStory = object({
   attempt_count: whole(),
   bill: list(BillLine),
   bill_total: nullable(text('The exact sum of the bill before rounding; null when its price version is gone.')),
+  cache_saved: nullable(
+    rub('What the prompt cache saved: cached units × (plain − cached price); null where nothing was charged.'),
+  ),
   hold: nullable(
     object(
       {

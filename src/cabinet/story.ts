@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { HoldRow } from '../ledger/ledger-store.ts'
-import { METERS, exactCost, type PriceSheet } from '../meters.ts'
+import { METERS, cacheSavedMicro, exactCost, type PriceSheet } from '../meters.ts'
 import { decimalText, multiply, rubles, shift } from '../money.ts'
 import type { GenerationRow } from '../ledger/generation-record.ts'
 import type { BillLine, RequestStory } from './log-contract.ts'
@@ -26,6 +26,7 @@ export async function requestStory(ports: CabinetPorts, { call, accountId }: Vis
     attempt_count: row.attempts,
     bill: prices === null ? [] : billOf(row, prices),
     bill_total: prices === null ? null : decimalText(shift(exactCost(row.usage, prices), -6)),
+    cache_saved: prices === null || row.billingBasis === 'free' ? null : rubles(cacheSavedMicro(row.usage, prices)),
     hold: holdOf(await ports.store.log.hold(row.generationId)),
     timings: {
       arrived_at: iso(row.createdAtMs),

@@ -1,6 +1,8 @@
 import type { Principal } from '../access/principal.ts'
+import type { CatalogService } from '../catalog/catalog-service.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
+import { cacheSavedMicro } from '../meters.ts'
 import { REQUEST_TYPE_TABLE } from '../model-types.ts'
 import { rubles } from '../money.ts'
 import type { GenerationFilter, LogPage } from '../store/log/query.ts'
@@ -16,10 +18,11 @@ const LIMIT_MAX = 300
 
 export interface GenerationRoutePorts {
   readonly store: Pick<Store, 'generations'>
+  readonly catalog: Pick<CatalogService, 'priceOf'>
 }
 
 /** The usage log (wire.md 6): the list, and OpenRouter's single record where `id` is given. */
-export function generationRoutes({ store }: GenerationRoutePorts): readonly Route<Principal>[] {
+export function generationRoutes(ports: GenerationRoutePorts): readonly Route<Principal>[] {
   return [
     {
       method: 'GET',
@@ -27,7 +30,7 @@ export function generationRoutes({ store }: GenerationRoutePorts): readonly Rout
       plane: 'key',
       body: 'none',
       priority: 'low',
-      handle: (call) => (call.query.has('id') ? single(store, call) : list(store, call)),
+      handle: (call) => (call.query.has('id') ? single(ports, call) : list(ports.store, call)),
     },
   ]
 }
@@ -77,17 +80,25 @@ export function logRecord(row: GenerationRow): LogRecord {
   return { id, model_name, input_tokens, output_tokens, total_cost, timestamp, currency: 'RUB', ...rest }
 }
 
-async function single(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
+async function single({ store, catalog }: GenerationRoutePorts, call: Call<Principal>): Promise<Reply> {
   const id = call.query.get('id') ?? ''
   // A Responses client knows its answer by `resp-…`; the log has the same tail.
   const row = await store.generations.get(id.replace(/^resp-/, 'gen-'))
   if (row === null || row.accountId !== principalOf(call).accountId)
     throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
-  return { status: 200, body: { data: openRouterRecord(row) } }
+  return { status: 200, body: { data: openRouterRecord(row, await cacheDiscount(row, catalog)) } }
+}
+
+/** What the prompt cache saved; null where it was not used, nothing was charged or the prices are gone. */
+async function cacheDiscount(row: GenerationRow, catalog: GenerationRoutePorts['catalog']): Promise<number | null> {
+  if (row.cachedTokens === 0 || row.endpointId === null || row.billingBasis === 'free') return null
+  const prices = await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+  if (prices === null) return null
+  return rubles(cacheSavedMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell))
 }
 
 /** OpenRouter's record with every key that its clients' schemas ask for; null where we do not know the value. */
-function openRouterRecord(row: GenerationRow): Record<string, unknown> {
+function openRouterRecord(row: GenerationRow, discount: number | null): Record<string, unknown> {
   const cost = rubles(row.costMicro)
   return {
     id: row.generationId,
@@ -100,7 +111,7 @@ function openRouterRecord(row: GenerationRow): Record<string, unknown> {
     total_cost: cost,
     usage: cost,
     currency: 'RUB',
-    cache_discount: null,
+    cache_discount: discount,
     upstream_inference_cost: null,
     is_byok: false,
     app_id: null,

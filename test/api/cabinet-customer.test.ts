@@ -140,6 +140,7 @@ test('a request has its whole story: attempts, meters × prices = cost, hold and
   )
   assert.ok(Math.abs(sum - Number(story.bill_total)) < 1e-12)
   assert.ok(story.cost >= Number(story.bill_total) && story.cost - Number(story.bill_total) < 0.000001)
+  assert.equal(story.cache_saved, 0)
   assert.deepEqual([story.hold.state, story.hold.charged, story.hold.shortfall], ['settled', story.cost, 0])
   assert.ok(Math.abs(story.hold.amount - story.hold.charged - story.hold.returned) < 1e-9)
   assert.ok(Date.parse(story.timings.arrived_at) <= Date.parse(story.timings.ended_at))

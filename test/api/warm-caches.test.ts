@@ -11,7 +11,7 @@ let key = ''
 
 before(async () => {
   upstream = await startRoutingUpstream()
-  const price = { currency: 'RUB', prompt: 1, completion: 1 }
+  const price = { currency: 'RUB', prompt: 1, completion: 1, input_cache_read: 0.1 }
   tollgate = await startInProcess({
     catalog: JSON.stringify({
       bundled: false,
@@ -95,4 +95,34 @@ test('without a name the conversation is known by how it begins', async () => {
     const later = [...opening, { role: 'assistant', content: 'Done.' }, { role: 'user', content: 'And then?' }]
     assert.equal(await keyOf({ body: { messages: later } }), home)
   }
+})
+
+test('the record of a request says what the cache saved', async () => {
+  upstream.says('p', (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(
+      JSON.stringify({
+        id: 'c',
+        object: 'chat.completion',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 5_000, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4_000 } },
+      }),
+    )
+  })
+  const content = 'long '.repeat(2_000)
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content }] },
+  })
+  // 1,000 and 2 at 1, and 4,000 at 0.1 RUB per million.
+  assert.equal(answer.body.usage.cost, 0.001402, answer.text)
+  const record = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  assert.equal(record.body.data.cache_discount, 0.0036)
+  upstream.reset()
+  const cold = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content }] },
+  })
+  const plain = await tollgate.request('GET', `/v1/generation?id=${cold.body.id}`, { key })
+  assert.equal(plain.body.data.cache_discount, null)
 })

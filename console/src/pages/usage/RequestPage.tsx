@@ -43,6 +43,7 @@ export function RequestPage(): ReactNode {
 }
 
 function Story({ story }: { readonly story: RequestStory }): ReactNode {
+  const saved = story.cache_saved ?? 0
   const { t } = useTranslation()
   const format = useFormat()
   return (
@@ -56,9 +57,10 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
         <Tile
           label={t('log.tokens')}
           value={`${format.compact(story.input_tokens)} → ${format.compact(story.output_tokens)}`}
-          note={t('request.cached', {
+          note={t(saved > 0 ? 'request.cached_saved' : 'request.cached', {
             cached: format.number(story.cached_tokens),
             reasoning: format.number(story.reasoning_tokens),
+            saved: format.money(saved),
           })}
         />
         <Tile
