@@ -371,6 +371,8 @@ test('tools that the provider runs go only to one that can; without one they are
     const answer = await ask({ model: 'test/sandbox', ...more })
     assert.deepEqual([answer.status, answer.headers['x-tollgate-dropped']], [200, dropped])
   }
+  const chatOnly = await ask({ model: 'test/both', tools: [{ type: 'web_search' }], provider: { only: ['sandbox'] } })
+  assert.deepEqual([chatOnly.status, chatOnly.headers['x-tollgate-dropped']], [200, 'tools.web_search'])
   for (const more of [
     { tools: [{ type: 'web_search' }], tool_choice: 'required' },
     { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },

@@ -113,5 +113,9 @@ export function failureOf(error: ApiError): ResponseFailure {
   const { errorName, status, message, errorType, details } = error
   const code = responsesCode(errorName) ?? (status < 500 ? 'invalid_prompt' : 'server_error')
   const wait = code === 'rate_limit_exceeded' ? details.retryAfterSeconds : undefined
-  return { code, message: wait === undefined ? message : `${message}. Please try again in ${wait}s.`, errorType }
+  return {
+    code,
+    message: wait === undefined ? message : `${message.replace(/\.$/, '')}. Please try again in ${wait}s.`,
+    errorType,
+  }
 }

@@ -302,8 +302,18 @@ test('a failure before anything was said begins the stream, even where something
   }
 })
 
-test('errors have the three names that Responses has for them', () => {
-  const codeOf = (error: ApiError): string => parsed(writer().fail(error, null).toString()).at(-1).response.error.code
+test('errors have the names that Responses has for them, and a rate says how long to wait', () => {
+  const failed = (error: ApiError): { code: string; message: string } =>
+    parsed(writer().fail(error, null).toString()).at(-1).response.error
+  const codeOf = (error: ApiError): string => failed(error).code
+  assert.equal(codeOf(new ApiError('input_tokens_exceeded', 'x')), 'context_length_exceeded')
+  assert.equal(codeOf(new ApiError('token_limit_exceeded', 'x')), 'context_length_exceeded')
+  assert.equal(codeOf(new ApiError('insufficient_balance', 'x')), 'insufficient_quota')
+  assert.equal(codeOf(new ApiError('limit_exceeded', 'x')), 'insufficient_quota')
+  assert.deepEqual(failed(new ApiError('rate_limit_exceeded', 'Too many.', { retryAfterSeconds: 11 })), {
+    code: 'rate_limit_exceeded',
+    message: 'Too many. Please try again in 11s.',
+  })
   assert.equal(codeOf(new ApiError('provider_timeout', 'x')), 'server_error')
   assert.equal(codeOf(new ApiError('rate_limit_exceeded', 'x')), 'rate_limit_exceeded')
   assert.equal(codeOf(new ApiError('content_filtered', 'x')), 'invalid_prompt')
