@@ -107,6 +107,7 @@ function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): R
 
 /** What of the request its answer was made without (clients.md D-14.3). Clients choose some of these names. */
 function droppedHeader(dropped: readonly string[]): Record<string, string> {
+  if (dropped.length === 0) return {}
   const names = [...new Set(dropped)].map((name) => name.replaceAll(/[^\w.[\]-]/g, '_').slice(0, DROPPED_CHARS_MAX))
-  return names.length === 0 ? {} : { 'x-tollgate-dropped': names.slice(0, DROPPED_MAX).join(', ') }
+  return { 'x-tollgate-dropped': names.slice(0, DROPPED_MAX).join(', ') }
 }

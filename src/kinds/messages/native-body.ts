@@ -12,8 +12,17 @@ export interface NativeTerms {
   readonly cacheMarks: 'all' | 'short' | 'none'
 }
 
-/** Ours, or of the operator's account. */
-const REMOVED = ['models', 'provider', 'session_id', 'container', 'user_profile_id', 'workspace_id', 'diagnostics']
+/** Ours, or of the operator's account; and a name that would make fields seem to be there. */
+const REMOVED = [
+  '__proto__',
+  'models',
+  'provider',
+  'session_id',
+  'container',
+  'user_profile_id',
+  'workspace_id',
+  'diagnostics',
+]
 
 /**
  * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, but for

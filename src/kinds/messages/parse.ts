@@ -86,7 +86,7 @@ function readBody(
   const parameters = {
     ...parametersOf(body, notes),
     ...reasoningOf(thinking, output),
-    ...(parallel === null ? {} : { parallel_tool_calls: parallel }),
+    ...(parallel === null || tools.functions === null ? {} : { parallel_tool_calls: parallel }),
   }
   withhold(body, notes)
   const chat: ChatRequest = {
