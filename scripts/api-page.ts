@@ -73,8 +73,8 @@ function partsOf(
   return example === null ? parts : [...parts, example]
 }
 
-function isPaid(title: string, { body }: WireRoute): boolean {
-  return title.startsWith('POST ') && body !== undefined
+function isPaid(title: string, { body, free }: WireRoute): boolean {
+  return title.startsWith('POST ') && body !== undefined && free === undefined
 }
 
 function servedAs(title: string, row: WireRoute): Parameters<typeof ownErrorsOf>[0] {

@@ -136,16 +136,6 @@ test('arguments that are broken, or made to take long, are one value', () => {
   assert.deepEqual(inputOf(JSON.stringify({ a: '}{\\"' })), { a: '}{\\"' })
 })
 
-test('many calls whose arguments never end cost no more than their bytes', () => {
-  const events: AnswerEvent[] = Array.from({ length: 4_000 }, (_value, index) => [
-    { type: 'tool_call' as const, choice: 0, index, id: `c${index}`, name: 'f' },
-    { type: 'tool_arguments' as const, choice: 0, index, text: '{"a":'.repeat(20) },
-  ]).flat()
-  const startedMs = performance.now()
-  written(events)
-  assert.ok(performance.now() - startedMs < 2_000)
-})
-
 test("Claude's signatures are told as they are, those of others travel as one", () => {
   const claude = { type: 'reasoning.text', text: 'Hm', signature: 'sig', format: 'anthropic-claude-v1', index: 0 }
   const red = { type: 'reasoning.encrypted', data: 'red', format: 'anthropic-claude-v1', index: 1 }
