@@ -18,6 +18,7 @@ import { choiceParameter, wholeParameter } from '../http/query.ts'
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
 const LIST_DEFAULT = 20
+const LIST_PARAMETERS = ['limit', 'after', 'order'] as const
 const LIST_MAX = 100
 
 /** The videos of an account, with the facts that this folder needs. */
@@ -79,7 +80,7 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
   const remove = (call: Call<Principal>): Promise<Reply> => removed(ports, call)
   return [
     route('POST', '/v1/videos', (call) => created(ports, call), 'paid'),
-    route('GET', '/v1/videos', (call) => (call.query.has('id') ? show(call) : listed(ports, call))),
+    route('GET', '/v1/videos', (call) => (asksForList(call) ? listed(ports, call) : show(call))),
     route('GET', '/v1/videos/history', (call) => history(ports, call), 'low'),
     route('GET', '/v1/videos/content', content),
     route('GET', '/v1/videos/:id', show),
@@ -139,6 +140,12 @@ async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principa
     status: 200,
     body: await videos.show(principalOf(call).accountId, idOf(call), publicUrlOf(publicUrl, call)),
   }
+}
+
+/** `GET /v1/videos` is for one job, and `videos.list` of OpenAI's SDKs has the same path (wire.md D-4.7). */
+function asksForList({ query, request }: Call<Principal>): boolean {
+  if (query.has('id')) return false
+  return LIST_PARAMETERS.some((name) => query.has(name)) || request.headers['x-stainless-lang'] !== undefined
 }
 
 /** Jobs of every status, a page after another, as OpenAI's clients list them. */

@@ -146,6 +146,7 @@ describe('refusals', () => {
 
   test('no id is missing_job_id, an unknown one job_not_found, by every way to a job', async () => {
     for (const [method, path] of [
+      ['GET', '/v1/videos'],
       ['GET', '/v1/videos?id='],
       ['GET', '/v1/videos/content'],
       ['DELETE', '/v1/videos'],
