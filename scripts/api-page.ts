@@ -34,7 +34,7 @@ export function withRouteTables(page: string): string {
 /** The name of a row: `{id}` of the page is `:id` there, or `*id` at the end. */
 function routeOf(title: string, rows: ReadonlyMap<string, WireRoute>): string {
   const [method = '', path = ''] = title.split(' ')
-  const pattern = (name: string): string => name.replaceAll(/[:*](\w+)/g, '{$1}')
+  const pattern = (name: string): string => name.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')
   return [...rows.keys()].find((name) => pattern(name) === `${method} ${path}`) ?? ''
 }
 
@@ -73,8 +73,8 @@ function partsOf(
   return example === null ? parts : [...parts, example]
 }
 
-function isPaid(title: string, { body }: WireRoute): boolean {
-  return title.startsWith('POST ') && body !== undefined
+function isPaid(title: string, { body, free }: WireRoute): boolean {
+  return title.startsWith('POST ') && body !== undefined && free === undefined
 }
 
 function servedAs(title: string, row: WireRoute): Parameters<typeof ownErrorsOf>[0] {
@@ -181,7 +181,7 @@ function exampleOf(routeName: string, { example, open }: WireRoute, isFirst: boo
   const [method = '', pattern = ''] = routeName.split(' ')
   const { path = {}, query = {}, body } = example
   const search = new URLSearchParams(query).toString()
-  const filled = pattern.replaceAll(/([:*])(\w+)/g, (_all, sign: string, name: string) =>
+  const filled = pattern.replaceAll(/(?<=\/)([:*])(\w+)/g, (_all, sign: string, name: string) =>
     sign === '*' ? (path[name] ?? '') : encodeURIComponent(path[name] ?? ''),
   )
   const target = `${filled}${search === '' ? '' : `?${search}`}`

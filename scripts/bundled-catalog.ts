@@ -221,7 +221,7 @@ function charged(
   prices: Readonly<Partial<Record<PriceKey, string>>>,
 ): Readonly<Partial<Record<PriceKey, string>>> {
   return Object.fromEntries(
-    Object.entries(prices).filter(([key]) => !uncharged(type, key, { listed: [], nativeResponses: false })),
+    Object.entries(prices).filter(([key]) => !uncharged(type, key, { listed: [], native: false })),
   )
 }
 

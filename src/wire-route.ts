@@ -14,6 +14,8 @@ export interface WireRoute {
   readonly summary: string
   /** Under `/v1`: no key is needed. */
   readonly open?: true
+  /** It takes a body and costs nothing. */
+  readonly free?: true
   readonly query?: ObjectSchema<Fields>
   readonly body?: JsonSchema
   /** The body of a success; a media type where it is no JSON. */

@@ -99,9 +99,9 @@ test('what arithmetic left behind is no price: it falls to the parent where that
 
 test('every bundled price is one that an answer is charged by', () => {
   for (const { id, type, endpoints } of readBundledRelease().models) {
-    for (const { price, supported_parameters: listed = [], native_responses: nativeResponses = false } of endpoints) {
+    for (const { price, supported_parameters: listed = [], native_responses: native = false } of endpoints) {
       assert.deepEqual(
-        Object.keys(price).filter((key) => uncharged(type, key, { listed, nativeResponses })),
+        Object.keys(price).filter((key) => uncharged(type, key, { listed, native })),
         [],
         id,
       )

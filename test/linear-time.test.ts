@@ -3,6 +3,9 @@ import { test } from 'node:test'
 import { parseDailyRates } from '../src/catalog/feed-rates.ts'
 import { ApiError } from '../src/errors.ts'
 import { decodeBase64, imageTypeOf } from '../src/kinds/images/bytes.ts'
+import { ContentBlocks } from '../src/kinds/messages/content-blocks.ts'
+import { decodeDetails, encodeDetails } from '../src/kinds/responses/encoded-details.ts'
+import { TextArgument } from '../src/kinds/responses/text-argument.ts'
 import { renderTranscript } from '../src/kinds/transcription/render.ts'
 import { parseTranscriptionForm } from '../src/kinds/transcription/parse.ts'
 import { withoutTrailing } from '../src/lib/trailing.ts'
@@ -62,6 +65,24 @@ const failed = (message: string): unknown => withoutSecretsOf(OURS, upstreamFail
 
 /** Texts from outside that took seconds to years, with what reads each. */
 const ATTACKS: readonly Attack[] = [
+  attack('calls of a message whose arguments never end', '{"a":'.repeat(5_000), (text) => {
+    const blocks = new ContentBlocks(() => undefined, false)
+    for (let index = 0; index < 200; index += 1) {
+      blocks.add({ type: 'tool_call', choice: 0, index, id: 'c', name: 'f' })
+      blocks.add({ type: 'tool_arguments', choice: 0, index, text })
+    }
+  }),
+  attack('the text of a custom tool in pieces of one escape', '\\\\'.repeat(100_000), (text) => {
+    const argument = new TextArgument()
+    argument.add('{"input":"')
+    for (const letter of text) argument.add(letter)
+    argument.end()
+  }),
+  attack(
+    'details of a thought that are a bomb',
+    encodeDetails([]) + Buffer.from(`[${'[],'.repeat(2_000_000)}[]]`).toString('base64'),
+    (text) => decodeDetails(text.replace(/W10=/, '')),
+  ),
   attack('a picture that begins with comments', Buffer.from('<!---->'.repeat(36)), imageTypeOf),
   attack('a picture that begins with comments which do not end', Buffer.from('<?xml><!---->'.repeat(36)), imageTypeOf),
   attack('base64 of nothing but padding', '='.repeat(MEGABYTE), decodeBase64),

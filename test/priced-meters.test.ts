@@ -10,7 +10,7 @@ import { uncharged } from '../src/catalog/price-keys.ts'
 import { priceSheet } from '../src/catalog/price-sheet.ts'
 import { priceText, shownPrices } from '../src/catalog/shown-prices.ts'
 
-const USES = { listed: ['web_search_options'], nativeResponses: false }
+const USES = { listed: ['web_search_options'], native: false }
 
 for (const { meter, priceKey, wire, types, scale } of PRICED_METERS) {
   test(`price.${priceKey} is charged, shown with its own text, and named in both languages`, () => {

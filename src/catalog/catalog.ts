@@ -70,6 +70,8 @@ export interface Endpoint {
   /** null = all that the adapter's protocol carries. */
   readonly supportedParameters: readonly string[] | null
   readonly nativeResponses: boolean
+  /** Absent = Messages pass unfiltered where the adapter speaks them. */
+  readonly nativeMessages?: boolean
   readonly nativeCompletions: boolean
 }
 

@@ -34,6 +34,7 @@ export interface EndpointEntry {
   readonly max_completion_tokens?: number
   readonly media_tokens?: MediaTokens
   readonly native_responses?: boolean
+  readonly native_messages?: boolean
   readonly native_completions?: boolean
   /** Its prices are meant, however far they are from what is known of the model. */
   readonly force?: boolean

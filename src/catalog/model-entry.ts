@@ -95,13 +95,14 @@ function readEndpoint(
   const bounded = outputBounded || reader.has('max_completion_tokens')
   const listed = readNames(reader, 'supported_parameters', PARAMETER_NAMES)
   const nativeResponses = reader.has('native_responses') ? reader.flag('native_responses', false) : null
+  const nativeMessages = reader.has('native_messages') ? reader.flag('native_messages', true) : null
   const contextLength = reader.whole('context_length', 1)
   const most = reader.whole('max_completion_tokens', 1)
   const context = contextLength ?? modelContext
   if (context !== null && most !== null && most > context)
     reader.problem('max_completion_tokens', 'above_context', { given: most, context }, aboveContext(most, context))
   if (type !== null) {
-    const uses = { listed: listed ?? [], nativeResponses: nativeResponses ?? false }
+    const uses = { listed: listed ?? [], native: nativeResponses === true || nativeMessages === true }
     for (const [key, given] of [
       ['price', price],
       ['sell', sell],
@@ -115,6 +116,7 @@ function readEndpoint(
     max_completion_tokens: most,
     media_tokens: readMediaTokens(reader.map('media_tokens')),
     native_responses: nativeResponses,
+    native_messages: nativeMessages,
     native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
     force: reader.has('force') ? reader.flag('force', false) : null,
   })
@@ -189,7 +191,7 @@ function readNames(reader: FieldReader, key: string, known: readonly string[]): 
 
 function unchargedText(type: ModelType, key: string): string {
   if (type === 'chat' && key === 'search')
-    return 'would never be charged: only an endpoint with native_responses: true, or with web_search_options among its supported_parameters, searches'
+    return 'would never be charged: only an endpoint with native_responses: true or native_messages: true, or with web_search_options among its supported_parameters, searches'
   return `would never be charged: no answer of ${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type} model is measured by it`
 }
 

@@ -18,14 +18,15 @@ export function missingPrices(type: ModelType, given: ReadonlySet<string>, outpu
 /** What of an endpoint's row decides whether it searches. */
 export interface EndpointUses {
   readonly listed: readonly string[]
-  readonly nativeResponses: boolean
+  /** It takes requests in a protocol that has searches of the provider's own. */
+  readonly native: boolean
 }
 
 /** Whether a known price key of a row is one that no answer is ever charged by. */
-export function uncharged(type: ModelType, key: string, { listed, nativeResponses }: EndpointUses): boolean {
+export function uncharged(type: ModelType, key: string, { listed, native }: EndpointUses): boolean {
   const row = PRICED_METERS.find(({ priceKey }) => priceKey === key)
   if (row === undefined) return false
-  if (type === 'chat' && key === 'search') return !nativeResponses && !listed.includes('web_search_options')
+  if (type === 'chat' && key === 'search') return !native && !listed.includes('web_search_options')
   return !row.types.includes(type)
 }
 

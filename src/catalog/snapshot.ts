@@ -170,6 +170,7 @@ function endpointOf(
     ...(entry.media_tokens === undefined ? {} : { mediaTokens: Object.freeze(entry.media_tokens) }),
     supportedParameters: listOrNull(entry.supported_parameters),
     nativeResponses: entry.native_responses ?? false,
+    ...(entry.native_messages === undefined ? {} : { nativeMessages: entry.native_messages }),
     nativeCompletions: entry.native_completions ?? false,
   })
 }

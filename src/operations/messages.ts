@@ -31,7 +31,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted: serverTools }),
     begin: (start, sink) => {
       const { candidate, identity, tokens } = start
-      const isNative = speaks(start.adapter)
+      const isNative = speaks(candidate.endpoint, start.adapter)
       const message = { ...identity, requestId }
       const count = (): number => tokens.countChat(chat, candidate.model.tokenizer)
       return new ChatAttempt(
@@ -52,13 +52,14 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
   }
 }
 
-function speaks(adapter: Adapter | undefined): boolean {
-  return adapter?.messages !== undefined
+/** An operator may turn it off for a service that takes only a part of the protocol. */
+function speaks({ nativeMessages = true }: Endpoint, adapter: Adapter | undefined): boolean {
+  return nativeMessages && adapter?.messages !== undefined
 }
 
 function planMessages(request: MessagesRequest, input: PlanInput, adapters: AdapterTable): Plan {
   const { chat, nativeOnly, serverTools } = request
-  const native = ({ provider }: Endpoint): boolean => speaks(adapters.get(provider.adapter))
+  const native = (endpoint: Endpoint): boolean => speaks(endpoint, adapters.get(endpoint.provider.adapter))
   const any = (endpoint: Endpoint): boolean =>
     native(endpoint) || adapters.get(endpoint.provider.adapter)?.chat !== undefined
   const plan = (able: (endpoint: Endpoint) => boolean): Plan =>

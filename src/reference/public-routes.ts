@@ -136,6 +136,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'POST /v1/messages/count_tokens': {
     summary: 'The tokens of a message’s input. Costs nothing.',
+    free: true,
     body: CountedMessagesBody,
     answer: CountedMessages,
     errors: [...CHAT, 'model_not_found', 'model_not_supported'],

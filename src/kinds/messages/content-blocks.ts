@@ -2,6 +2,7 @@ import type { AnswerEvent } from '../answer/event.ts'
 import { CLAUDE_REASONING } from '../answer/claude-reasoning.ts'
 import { isObject } from '../fields/json-fields.ts'
 import { encodeDetails } from '../responses/encoded-details.ts'
+import { ObjectEnd } from './object-end.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -13,7 +14,7 @@ export type BlockStep =
 
 interface OpenCall {
   readonly index: number
-  arguments: string
+  readonly arguments: ObjectEnd
 }
 
 /**
@@ -26,6 +27,7 @@ export class ContentBlocks {
   #count = 0
   #open: { readonly type: 'text' | 'thinking'; readonly index: number } | null = null
   readonly #calls = new Map<number, OpenCall>()
+  #newest: number | null = null
   /** Of another maker than Claude's: they travel as the signature of the thinking that they belong to. */
   #details: unknown[] = []
   /** They may come before the text that they stand for. */
@@ -112,14 +114,20 @@ export class ContentBlocks {
 
   #call(call: number, id: string, name: string): void {
     this.#closeSpeech()
-    for (const [other, { arguments: text }] of this.#calls) if (isWhole(text)) this.#closeCall(other)
-    this.#calls.set(call, { index: this.#start({ type: 'tool_use', id, name, input: {} }), arguments: '' })
+    if (this.#newest !== null && this.#calls.get(this.#newest)?.arguments.reached === true)
+      this.#closeCall(this.#newest)
+    this.#newest = call
+    this.#closeCall(call)
+    this.#calls.set(call, {
+      index: this.#start({ type: 'tool_use', id, name, input: {} }),
+      arguments: new ObjectEnd(),
+    })
   }
 
   #arguments(call: number, text: string): void {
     const open = this.#calls.get(call)
     if (open === undefined || text === '') return
-    open.arguments += text
+    open.arguments.add(text)
     this.#delta(open.index, { type: 'input_json_delta', partial_json: text })
   }
 
@@ -157,14 +165,5 @@ export class ContentBlocks {
 
   #delta(index: number, delta: Fields): void {
     this.#emit({ type: 'content_block_delta', index, delta })
-  }
-}
-
-function isWhole(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }

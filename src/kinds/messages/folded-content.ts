@@ -1,3 +1,4 @@
+import { BODY_LIMITS, JsonScan } from '../../lib/json-scan.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import { isObject } from '../fields/json-fields.ts'
 import { ContentBlocks, type BlockStep } from './content-blocks.ts'
@@ -41,8 +42,9 @@ function take(step: BlockStep, content: Block[], inputs: Map<number, string>): v
   }
 }
 
-/** Some models say null where a tool has no parameters; a broken text is kept as one value. */
+/** Some models say null where a tool has no parameters; a text that is broken, or a bomb, is kept as one value. */
 function inputOf(text: string): Readonly<Record<string, unknown>> {
+  if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
   try {
     const input: unknown = JSON.parse(text)
     return isObject(input) ? input : {}

@@ -1,5 +1,5 @@
 import { field, isObject, type RawObject } from '../fields/json-fields.ts'
-import { decodeDetails } from '../responses/encoded-details.ts'
+import { isEncodedDetails } from '../responses/encoded-details.ts'
 import { clearsOnly } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { usesMax } from './tools.ts'
@@ -62,7 +62,7 @@ function ownMessage(message: unknown): readonly unknown[] {
 function isForeignThought(block: unknown): boolean {
   if (!isObject(block) || block['type'] !== 'thinking') return false
   const { signature } = block
-  return typeof signature !== 'string' || signature === '' || decodeDetails(signature) !== null
+  return typeof signature !== 'string' || signature === '' || isEncodedDetails(signature)
 }
 
 /** Places that a mark for the cache may stand in: the body, tools, system, blocks, and blocks of results. */

@@ -82,7 +82,7 @@ export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
   }
   return {
     functions: functions.length === 0 ? null : functions,
-    server: types.length === 0 ? null : { callsMax: Math.min(callsMax, CALLS_MAX), types: [...new Set(types)] },
+    server: types.length === 0 ? null : { callsMax, types: [...new Set(types)] },
   }
 }
 

@@ -26,11 +26,11 @@ export class UnfilteredMessages implements AnswerWriter {
     for (const event of events) {
       if (event.type !== 'wire') continue
       const { sent } = event
-      if (!Buffer.isBuffer(sent)) this.#held.push(sent)
-      else {
-        // More came after what seemed the end.
-        out.push(...this.#held.splice(0).map(eventBytes), sent)
-      }
+      const isLast = !Buffer.isBuffer(sent)
+      // More came after what seemed the end.
+      if (!isLast || sent['type'] === 'message_delta') out.push(...this.#held.splice(0).map(eventBytes))
+      if (isLast) this.#held.push(sent)
+      else out.push(sent)
     }
     return Buffer.concat(out)
   }

@@ -119,6 +119,23 @@ test('a call stays open while its arguments are not complete', () => {
   assert.partialDeepStrictEqual(whole, { content: [{ input: { a: 1 } }, { input: {} }] })
 })
 
+test('arguments that are broken, or made to take long, are one value', () => {
+  const inputOf = (text: string): unknown =>
+    Object(
+      Object(
+        written([
+          { type: 'tool_call', choice: 0, index: 0, id: 'c', name: 'f' },
+          { type: 'tool_arguments', choice: 0, index: 0, text },
+        ]).whole['content'],
+      )[0],
+    ).input
+  const bomb = `{"a":[${'[],'.repeat(200_000)}[]]}`
+  assert.deepEqual(inputOf('{"a"'), { arguments: '{"a"' })
+  assert.deepEqual(inputOf(bomb), { arguments: bomb })
+  assert.deepEqual(inputOf('null'), {})
+  assert.deepEqual(inputOf(JSON.stringify({ a: '}{\\"' })), { a: '}{\\"' })
+})
+
 test("Claude's signatures are told as they are, those of others travel as one", () => {
   const claude = { type: 'reasoning.text', text: 'Hm', signature: 'sig', format: 'anthropic-claude-v1', index: 0 }
   const red = { type: 'reasoning.encrypted', data: 'red', format: 'anthropic-claude-v1', index: 1 }

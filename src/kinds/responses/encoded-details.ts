@@ -1,3 +1,4 @@
+import { BODY_LIMITS, JsonScan } from '../../lib/json-scan.ts'
 import { copyJson } from '../fields/json-fields.ts'
 
 const PREFIX = 'tollgate-reasoning-1:'
@@ -10,14 +11,19 @@ export function encodeDetails(details: readonly unknown[]): string {
   return PREFIX + Buffer.from(JSON.stringify(details)).toString('base64')
 }
 
+/** Whether we have encoded a text; what a provider has signed or encrypted is another. */
+export function isEncodedDetails(text: string): boolean {
+  return text.startsWith(PREFIX)
+}
+
 /** The details that we encoded; null = a native provider encrypted the text; an empty list = it is broken. */
 export function decodeDetails(encoded: string): readonly unknown[] | null {
-  if (!encoded.startsWith(PREFIX)) return null
+  if (!isEncodedDetails(encoded)) return null
+  const bytes = Buffer.from(encoded.slice(PREFIX.length), 'base64')
+  // The scan of the body has not seen into it.
+  if (new JsonScan(BODY_LIMITS).whole(bytes) !== null) return []
   try {
-    const details = copyJson(
-      JSON.parse(Buffer.from(encoded.slice(PREFIX.length), 'base64').toString('utf8')),
-      'encrypted_content',
-    )
+    const details = copyJson(JSON.parse(bytes.toString('utf8')), 'encrypted_content')
     return Array.isArray(details) ? details : []
   } catch {
     return []

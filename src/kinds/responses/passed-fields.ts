@@ -41,6 +41,7 @@ const OURS: ReadonlySet<string> = new Set([
   'conversation',
   'prompt',
   'service_tier',
+  'context_management',
   'n',
 ])
 /**
