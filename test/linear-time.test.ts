@@ -5,6 +5,7 @@ import { ApiError } from '../src/errors.ts'
 import { decodeBase64, imageTypeOf } from '../src/kinds/images/bytes.ts'
 import { ContentBlocks } from '../src/kinds/messages/content-blocks.ts'
 import { decodeDetails, encodeDetails } from '../src/kinds/responses/encoded-details.ts'
+import { TextArgument } from '../src/kinds/responses/text-argument.ts'
 import { renderTranscript } from '../src/kinds/transcription/render.ts'
 import { parseTranscriptionForm } from '../src/kinds/transcription/parse.ts'
 import { withoutTrailing } from '../src/lib/trailing.ts'
@@ -70,6 +71,12 @@ const ATTACKS: readonly Attack[] = [
       blocks.add({ type: 'tool_call', choice: 0, index, id: 'c', name: 'f' })
       blocks.add({ type: 'tool_arguments', choice: 0, index, text })
     }
+  }),
+  attack('the text of a custom tool in pieces of one escape', '\\\\'.repeat(100_000), (text) => {
+    const argument = new TextArgument()
+    argument.add('{"input":"')
+    for (const letter of text) argument.add(letter)
+    argument.end()
   }),
   attack(
     'details of a thought that are a bomb',

@@ -195,6 +195,7 @@ test('a tool that chat cannot say may be offered, but not demanded; fields that 
     plugins: [{ id: 'web' }],
     search_parameters: { mode: 'on' },
     webhook_url: 'https://x',
+    usage: { include: true },
     truncation: 'auto',
     of_next_year: { a: 1 },
   })

@@ -41,7 +41,23 @@ const OURS: ReadonlySet<string> = new Set([
   'conversation',
   'prompt',
   'service_tier',
+  'context_management',
   'n',
+])
+/** Words of chat and of routers, which Responses does not have: a strict provider refuses them. */
+const OF_CHAT: ReadonlySet<string> = new Set([
+  'response_format',
+  'reasoning_effort',
+  'include_reasoning',
+  'verbosity',
+  'logprobs',
+  'logit_bias',
+  'prediction',
+  'modalities',
+  'audio',
+  'usage',
+  'transforms',
+  'route',
 ])
 /**
  * What may name an address or an account that a provider would use, or a tool or a speed that it bills: the catalogue
@@ -53,7 +69,9 @@ const FIELDS_MAX = 64
 
 /** Other fields, known to us or not, for a provider that speaks the client's protocol (clients.md D-14.2). */
 export function passedFields(body: RawObject): RawObject {
-  const names = Object.keys(body).filter((name) => !OURS.has(name) && !FOREIGN.test(name) && name !== '__proto__')
+  const names = Object.keys(body).filter(
+    (name) => !OURS.has(name) && !OF_CHAT.has(name) && !FOREIGN.test(name) && name !== '__proto__',
+  )
   return Object.fromEntries(
     names.slice(0, FIELDS_MAX).flatMap((name) => (body[name] === null ? [] : [[name, copyJson(body[name], name)]])),
   )
