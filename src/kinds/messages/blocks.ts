@@ -5,6 +5,7 @@ import type { ChatMessage, ChatPart, ChatToolCall } from '../chat/request.ts'
 import { copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 import { decodeDetails } from '../responses/encoded-details.ts'
 import type { ReadingNotes } from './notes.ts'
+import { isRunByClient } from './tools.ts'
 
 /** The text that Claude Code puts first for Anthropic's own accounting: it changes with every request. */
 const ACCOUNTING = 'x-anthropic-billing-header:'
@@ -20,13 +21,29 @@ export function blocksOf(content: unknown, path: string): readonly RawObject[] {
   return content.map((block: unknown, index) => {
     if (!isObject(block)) throw badMessage(`${path}[${index}]`, 'must be an object')
     if (typeof field(block, 'type') !== 'string') throw badMessage(`${path}[${index}]`, 'type is required')
+    refuseInlineTools(block, `${path}[${index}]`)
     return block
   })
+}
+
+/** Tools may be defined among the blocks too: those that a provider runs have a price only in `tools`. */
+function refuseInlineTools(block: RawObject, path: string): void {
+  const changes = block['type'] === 'compaction' ? field(block, 'tool_changes') : [block]
+  for (const change of Array.isArray(changes) ? changes : []) {
+    const tool = isObject(change) ? field(change, 'tool') : undefined
+    const definition = isObject(tool) ? field(tool, 'definition') : undefined
+    if (isObject(definition) && !isRunByClient(field(definition, 'type')))
+      throw invalidInput(path, 'a tool that the provider runs is defined in tools, not among the messages')
+  }
 }
 
 /** A system text; empty where nothing is left of it. */
 export function systemMessage(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const parts = blocksOf(content, path).flatMap((block, index) => {
+    if (block['type'] === 'tool_addition' || block['type'] === 'tool_removal') {
+      notes.nativeOnly ??= { path: `${path}[${index}].type`, type: block['type'] }
+      return []
+    }
     if (block['type'] !== 'text') throw badMessage(`${path}[${index}]`, "type must be 'text'")
     const part = textPart(block, `${path}[${index}]`)
     if (!part.text.startsWith(ACCOUNTING)) return [part]

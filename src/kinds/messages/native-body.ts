@@ -1,6 +1,6 @@
 import { field, isObject, type RawObject } from '../fields/json-fields.ts'
 import { isEncodedDetails } from '../responses/encoded-details.ts'
-import { clearsOnly } from './parse.ts'
+import { clearsOnly, WITHHELD } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { usesMax } from './tools.ts'
 
@@ -13,16 +13,7 @@ export interface NativeTerms {
 }
 
 /** Ours, or of the operator's account; and a name that would make fields seem to be there. */
-const REMOVED = [
-  '__proto__',
-  'models',
-  'provider',
-  'session_id',
-  'container',
-  'user_profile_id',
-  'workspace_id',
-  'diagnostics',
-]
+const REMOVED: ReadonlySet<string> = new Set(['__proto__', 'models', 'provider', 'session_id', ...WITHHELD])
 
 /**
  * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, but for
@@ -33,7 +24,7 @@ export function nativeBody(
   { model, maxTokens, cacheMarks }: NativeTerms,
 ): Record<string, unknown> {
   const native: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(body)) if (!REMOVED.includes(name)) native[name] = value
+  for (const [name, value] of Object.entries(body)) if (!REMOVED.has(name)) native[name] = value
   native['model'] = model
   native['max_tokens'] = maxTokens ?? asked
   native['stream'] = stream

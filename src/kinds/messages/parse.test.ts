@@ -180,6 +180,20 @@ test('what a translation leaves out is named, and so is what nobody gets', () =>
   assert.deepEqual(withheld, ['speed', 'container', 'context_management'])
 })
 
+test('what makes a provider write more, or with another model, goes to nobody', () => {
+  const fields = { fallbacks: 'default', fallback_credit_token: 'x', billing_policy: {}, compaction: {}, betas: ['b'] }
+  assert.deepEqual(read(fields).withheld.toSorted(), Object.keys(fields).toSorted())
+  const added = {
+    type: 'tool_addition',
+    tool: { type: 'tool_definition', definition: { name: 'f', input_schema: {} } },
+  }
+  const messages = [
+    { role: 'user', content: 'x' },
+    { role: 'system', content: [added] },
+  ]
+  assert.deepEqual(read({ messages }).nativeOnly, { path: 'messages[1].content[0].type', type: 'tool_addition' })
+})
+
 test('tools that Anthropic describes are functions elsewhere, those that it runs are its own', () => {
   const bash = read({ tools: [{ type: 'bash_20250124', name: 'bash' }] })
   assert.equal(bash.chat.tools?.[0]?.function.name, 'bash')
@@ -215,6 +229,26 @@ test('what cannot be right is refused in one sentence', () => {
     [{ tool_choice: 'auto' }, /tool_choice: must be an object/],
     [{ thinking: { type: 'x' } }, /thinking\.type: must be one of/],
     [{ inference_geo: 'us' }, /inference_geo: only 'global'/],
+    [{ thread: { id: 't' } }, /thread: conversations are not stored here/],
+    ...[
+      { type: 'tool_addition', tool: { type: 'tool_definition', definition: { type: 'code_execution_20260521' } } },
+      {
+        type: 'compaction',
+        tool_changes: [
+          { type: 'tool_addition', tool: { type: 'tool_definition', definition: { type: 'web_search_20260318' } } },
+        ],
+      },
+    ].flatMap((block) =>
+      ['user', 'assistant', 'system'].map((role): readonly [Record<string, unknown>, RegExp] => [
+        {
+          messages: [
+            { role: 'user', content: 'x' },
+            { role, content: [block] },
+          ],
+        },
+        /a tool that the provider runs is defined in tools/,
+      ]),
+    ),
     [{ mcp_servers: [{ url: 'https://x.example' }] }, /mcp_servers: is not offered/],
   ]
   for (const [fields, message] of rows) assert.match(refusal(fields), message)

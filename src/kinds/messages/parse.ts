@@ -29,11 +29,15 @@ const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools']
 const READ: ReadonlySet<string> = new Set(
   (
     'model models provider session_id max_tokens messages system tools tool_choice stop_sequences stream ' +
-    'temperature top_p top_k thinking metadata output_config mcp_servers inference_geo'
+    'temperature top_p top_k thinking metadata output_config mcp_servers inference_geo output_format'
   ).split(' '),
 )
 /** What names the operator's account, or is told of answers by ids that are not ours. */
-const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnostics']
+const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnostics', 'betas']
+/** What makes the provider write or answer beyond the request, or with another model, at prices of its own. */
+const UNPRICED = ['fallbacks', 'fallback_credit_token', 'billing_policy', 'compaction']
+/** Fields that no provider is sent. */
+export const WITHHELD: readonly string[] = [...OF_THE_ACCOUNT, ...UNPRICED]
 const USER_CHARS_MAX = 64
 /** A version or a list of names; more is no honest header. */
 const HEADER = /^[\w.,; -]{1,2000}$/
@@ -214,21 +218,24 @@ interface ReadOutput {
 
 function outputOf(body: RawObject): ReadOutput {
   const raw = objectField(body, 'output_config')
-  if (raw === undefined) return { effort: null, format: null }
+  // Its name of an earlier version.
+  const given = objectField(body, 'output_format')
+  const older = given === undefined ? null : formatOf(given, 'output_format')
+  if (raw === undefined) return { effort: null, format: older }
   const effort = stringField(raw, 'effort', 'output_config.effort')
   if (effort !== undefined && !EFFORTS.includes(effort))
     throw invalidInput('output_config.effort', `must be one of ${EFFORTS.join(', ')}`)
   const format = objectField(raw, 'format', 'output_config.format')
-  return { effort: effort ?? null, format: format === undefined ? null : formatOf(format) }
+  return { effort: effort ?? null, format: format === undefined ? older : formatOf(format, 'output_config.format') }
 }
 
-function formatOf(format: RawObject): Readonly<Record<string, unknown>> {
-  if (field(format, 'type') !== 'json_schema') throw invalidInput('output_config.format.type', "must be 'json_schema'")
-  const schema = objectField(format, 'schema', 'output_config.format.schema')
-  if (schema === undefined) throw invalidInput('output_config.format.schema', 'is required')
+function formatOf(format: RawObject, path: string): Readonly<Record<string, unknown>> {
+  if (field(format, 'type') !== 'json_schema') throw invalidInput(`${path}.type`, "must be 'json_schema'")
+  const schema = objectField(format, 'schema', `${path}.schema`)
+  if (schema === undefined) throw invalidInput(`${path}.schema`, 'is required')
   return {
     type: 'json_schema',
-    json_schema: { name: 'answer', schema: copyObject(schema, 'output_config.format.schema'), strict: true },
+    json_schema: { name: 'answer', schema: copyObject(schema, `${path}.schema`), strict: true },
   }
 }
 
@@ -240,11 +247,13 @@ function withhold(body: RawObject, notes: ReadingNotes): void {
   const servers = field(body, 'mcp_servers')
   if (servers !== undefined && !(Array.isArray(servers) && servers.length === 0))
     throw invalidInput('mcp_servers', 'is not offered: call such tools from the client')
+  if (field(body, 'thread') !== undefined)
+    throw invalidInput('thread', 'conversations are not stored here, send all messages instead')
   const tier = field(body, 'service_tier')
   if (tier !== undefined && tier !== 'auto' && tier !== 'standard_only') notes.withheld.add('service_tier')
   const speed = field(body, 'speed')
   if (speed !== undefined && speed !== 'standard') notes.withheld.add('speed')
-  for (const name of OF_THE_ACCOUNT) if (field(body, name) !== undefined) notes.withheld.add(name)
+  for (const name of WITHHELD) if (field(body, name) !== undefined) notes.withheld.add(name)
   const management = field(body, 'context_management')
   if (management !== undefined && pricedEdits(management)) notes.withheld.add('context_management')
 }

@@ -5,6 +5,7 @@ import {
   list,
   map,
   maybe,
+  narrowed,
   nullable,
   object,
   oneOf,
@@ -66,6 +67,8 @@ const COUNTED = {
       format: maybe(object({ type: only('json_schema'), schema: map(anything(), 'A JSON Schema.') })),
     }),
   ),
+  output_format: maybe(object({ type: only('json_schema'), schema: map(anything()) }, 'As `output_config.format`.')),
+  thread: maybe(narrowed<null>({ type: 'null' })),
   inference_geo: maybe(only('global')),
   mcp_servers: maybe(list(anything(), 'Not offered.', { maxItems: 0 })),
 } as const

@@ -86,6 +86,12 @@ export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
   }
 }
 
+/** Whether a tool of this type costs nothing but its tokens, because the client runs it. */
+export function isRunByClient(type: unknown): boolean {
+  if (type === undefined || type === 'custom') return true
+  return typeof type === 'string' && (CLIENT_RUN.test(type) || KNOWN.some(({ prefix }) => type.startsWith(prefix)))
+}
+
 /** The most calls of a tool that the provider runs, as it is sent; null = the tool has no such field. */
 export function usesMax(tool: RawObject): number | null {
   const type = String(field(tool, 'type') ?? '')
