@@ -104,7 +104,12 @@ test('a provider of the protocol is asked in the client’s own words, and its a
     safetySettings: [{ category: 'X', threshold: 'BLOCK_NONE' }],
     novelField: { kept: true },
     labels: { a: 'b' },
-    generation_config: { maxOutputTokens: 100, mediaResolution: 'HIGH', max_output_tokens: null },
+    generation_config: {
+      maxOutputTokens: 100,
+      mediaResolution: 'HIGH',
+      max_output_tokens: null,
+      routing_config: { manualMode: { modelName: 'dear' } },
+    },
   })
   assert.equal(got.status, 200, got.raw)
   const { path, headers } = world.upstream.received.at(-1) ?? assert.fail()
@@ -117,7 +122,7 @@ test('a provider of the protocol is asked in the client’s own words, and its a
     novelField: { kept: true },
     generationConfig: { maxOutputTokens: 100, mediaResolution: 'HIGH' },
   })
-  assert.equal(got.headers['x-tollgate-dropped'], 'tools.codeExecution, labels')
+  assert.equal(got.headers['x-tollgate-dropped'], 'tools.codeExecution, labels, generationConfig.routingConfig')
   assert.match(got.raw, /"novel":1/)
   assert.doesNotMatch(got.raw, /theirs|gemini-3-flash/)
   assert.deepEqual(got.signatures, [['edit', 'c2ln']])

@@ -12,6 +12,11 @@ function snake(name: string): string {
   return other
 }
 
+/** Both ways to write a name. */
+export function spellings(name: string): readonly string[] {
+  return [name, snake(name)]
+}
+
 /** A member by its name in camelCase, or as Python's client writes it: `systemInstruction`, `system_instruction`. */
 export function member(object: RawObject, name: string): unknown {
   const own = field(object, name)

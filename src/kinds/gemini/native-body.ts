@@ -1,8 +1,9 @@
 import { isObject, type RawObject } from '../fields/json-fields.ts'
 import { decodeDetails } from '../responses/encoded-details.ts'
-import { member } from './members.ts'
+import { member, spellings } from './members.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { isSearch } from './tools.ts'
+import { WITHHELD, WITHHELD_CONFIG } from './withheld.ts'
 
 /** What an endpoint decides of a body. */
 export interface NativeTerms {
@@ -20,15 +21,9 @@ const REMOVED: ReadonlySet<string> = new Set([
   'provider',
   'session_id',
   'sessionId',
-  'labels',
-  'store',
-  'serviceTier',
-  'service_tier',
-  'cachedContent',
-  'cached_content',
-  'webhookConfig',
-  'webhook_config',
+  ...WITHHELD.flatMap(spellings),
 ])
+const REMOVED_CONFIG: ReadonlySet<string> = new Set(WITHHELD_CONFIG.flatMap(spellings))
 
 /**
  * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, but for
@@ -54,7 +49,9 @@ export function nativeBody({ body }: GenerateContentRequest, terms: NativeTerms)
 }
 
 function configOf(given: unknown, { maxTokens, modalities }: NativeTerms): Record<string, unknown> {
-  const config: Record<string, unknown> = isObject(given) ? { ...given } : {}
+  const config: Record<string, unknown> = {}
+  if (isObject(given))
+    for (const [name, value] of Object.entries(given)) if (!REMOVED_CONFIG.has(name)) config[name] = value
   delete config['max_output_tokens']
   if (maxTokens === null) delete config['maxOutputTokens']
   else config['maxOutputTokens'] = maxTokens

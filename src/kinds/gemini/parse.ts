@@ -8,6 +8,7 @@ import { generationConfigOf } from './generation-config.ts'
 import { listMember, member, objectMember, unknownMembers } from './members.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
+import { WITHHELD, WITHHELD_CONFIG } from './withheld.ts'
 
 /** Members that are read, and those of ours that every paid body takes. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -22,8 +23,6 @@ const KNOWN: ReadonlySet<string> = new Set([
   'models',
   'sessionId',
 ])
-
-const WITHHELD = ['labels', 'store', 'serviceTier', 'webhookConfig']
 
 /** How the route was called. */
 export interface GenerateContentCall {
@@ -90,8 +89,10 @@ function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): re
       'tools',
       `'${first.slice(0, 64)}' is not offered: it has no price here. Only functions of your own are`,
     )
+  const config = objectMember(body, 'generationConfig', 'generationConfig') ?? {}
   const named = WITHHELD.filter((name) => member(body, name) !== undefined)
-  return [...hosted.map((name) => `tools.${name}`), ...named]
+  const configured = WITHHELD_CONFIG.filter((name) => member(config, name) !== undefined)
+  return [...hosted.map((name) => `tools.${name}`), ...named, ...configured.map((name) => `generationConfig.${name}`)]
 }
 
 function noteOthers(body: RawObject, dropped: Set<string>): void {
