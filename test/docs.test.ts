@@ -153,3 +153,16 @@ test('docs/settings.md has a row for every setting that is read, and for no othe
     ),
   )
 })
+
+test('docs/clients says the versions of the clients that test/clients/run.ts installs', () => {
+  const page = read('docs/clients/README.md')
+  const installed = [...read('test/clients/run.ts').matchAll(/'[@\w/-]+?(?:@|==)(\d[\d.]*)'/g)].map(
+    ([, version]) => version ?? '',
+  )
+  assert.ok(installed.length >= 13, String(installed.length))
+  assert.deepEqual(
+    installed.filter((version) => !page.includes(version)),
+    ['1.7.3', '1.7.7'],
+    'the packages of LangChain for one provider each have versions of their own',
+  )
+})

@@ -18,14 +18,14 @@ const PACKAGES: Readonly<Record<'npm' | 'python', readonly string[]>> = {
     '@qwen-code/qwen-code@0.24.4',
   ],
   python: [
-    'llm',
-    'litellm',
-    'langchain',
-    'langchain-openai',
-    'langchain-anthropic',
-    'anthropic',
-    'google-genai',
-    'cohere',
+    'llm==0.36',
+    'litellm==1.83.0',
+    'langchain==1.4.7',
+    'langchain-openai==1.7.3',
+    'langchain-anthropic==1.7.7',
+    'anthropic==2.12.0',
+    'google-genai==3.4.0',
+    'cohere==7.3.1',
   ],
 }
 const PYTHON = join(CLIENTS, 'python')
