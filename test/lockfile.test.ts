@@ -11,6 +11,7 @@ const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/
 /** Development packages that run a script when installed, each with the reason. */
 const SCRIPTS_ALLOWED: Readonly<Record<string, string>> = {
   node: 'links the binary of the runtime that the project pins',
+  protobufjs: 'tells of a version of it; a package of Google brings it, and npm does not run it unless allowed',
   '@openrouter/sdk': 'checks its own types and may fail; npm does not run it unless allowed',
 }
 
