@@ -15,6 +15,7 @@ export function cohereChatOperation({ chat, dropped }: CohereChatRequest, adapte
     delivery: chat.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: chat.sessionId,
+    conversation: chat,
     fitsFunds: chat.maxTokens === null,
     plan: (input) => planChat({ ...input, request: chat, type: 'cohere_chat', able }),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens),

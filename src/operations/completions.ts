@@ -25,6 +25,7 @@ export function completionsOperation(request: CompletionsRequest, adapters: Adap
     delivery: chat.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: chat.sessionId,
+    conversation: chat,
     fitsFunds: chat.maxTokens === null,
     plan: (input) => planChat({ ...input, request: chat, type: 'completions', able, ...sizes }),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, sizes),

@@ -28,6 +28,7 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
     contentType: chat.stream ? TYPES[framing] : null,
     keepAlive: EMPTY_LINE,
     sessionId: chat.sessionId,
+    conversation: chat,
     fitsFunds: chat.maxTokens === null,
     ...(search === null ? {} : { mayExceed: true as const }),
     plan: (input) => planContent(request, input, adapters),

@@ -25,6 +25,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
     contentType: null,
     keepAlive: PING,
     sessionId: chat.sessionId,
+    conversation: chat,
     fitsFunds: false,
     ...(serverTools === null ? {} : { mayExceed: true as const }),
     plan: (input) => planMessages(request, input, adapters),

@@ -97,6 +97,31 @@ test('without a name the conversation is known by how it begins', async () => {
   }
 })
 
+/** A conversation that begins with `text`, as each protocol says it. */
+const DOORS: Readonly<Record<string, (text: string) => object>> = {
+  '/v1/messages': (text) => ({ model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content: text }] }),
+  '/v1/responses': (text) => ({ model: 'v/m', input: text }),
+  '/v1/completions': (text) => ({ model: 'v/m', max_tokens: 9, prompt: text }),
+  '/v1beta/models/v/m:generateContent': (text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
+  '/v2/chat': (text) => ({ model: 'v/m', messages: [{ role: 'user', content: text }] }),
+}
+
+for (const [path, bodyOf] of Object.entries(DOORS))
+  test(`${path}: a conversation without a name is known by how it begins`, async () => {
+    const home = async (text: string): Promise<string> => {
+      const { status, text: said } = await tollgate.request('POST', path, { key, body: bodyOf(text) })
+      assert.equal(status, 200, said)
+      return upstream.asked.at(-1)?.apiKey ?? ''
+    }
+    const homes = new Set<string>()
+    for (let conversation = 0; conversation < 12; conversation += 1) {
+      const text = `task ${conversation} by ${path}`
+      homes.add(await home(text))
+      assert.equal(await home(text), await home(text))
+    }
+    assert.ok(homes.size > 1)
+  })
+
 test('the record of a request says what the cache saved', async () => {
   upstream.says('p', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
