@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Errors } from 'typebox/schema'
 import { ADMIN_ROUTES } from '../../src/admin/contract.ts'
 import { CABINET_ROUTES } from '../../src/cabinet/contract.ts'
-import { statusOf } from '../../src/client-protocol.ts'
+import { statusOf, type ClientProtocol } from '../../src/client-protocol.ts'
 import { errorTypeOf } from '../../src/errors.ts'
 import type { RoutePlane } from '../../src/http/edge.ts'
 import { Router } from '../../src/http/router.ts'
@@ -76,8 +76,12 @@ export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] 
     : errors.map(({ instancePath, message }) => `${instancePath === '' ? '/' : instancePath} ${message}`)
 }
 
-function isAnthropicError(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'type' in body && body.type === 'error'
+/** The protocol of an error where another than its route's: those of `GET /v1/models` go by the request. */
+function protocolSaid(body: unknown): ClientProtocol | null {
+  if (typeof body !== 'object' || body === null) return null
+  if ('type' in body && body.type === 'error') return 'anthropic'
+  const error = 'error' in body ? body.error : null
+  return typeof error === 'object' && error !== null && 'status' in error && 'details' in error ? 'gemini' : null
 }
 
 const strict = new Map<JsonSchema, JsonSchema>()
@@ -104,7 +108,7 @@ export function checkAnswer(method: string, target: string, status: number, cont
   if (times > LOOKED_AT_MAX) return
   if (status >= 400) {
     // One that several protocols share answers in that of its request.
-    const protocol = isAnthropicError(body) ? 'anthropic' : documentedProtocol(found.route)
+    const protocol = protocolSaid(body) ?? documentedProtocol(found.route)
     assert.deepEqual(faultsOf(ERROR_BODIES[protocol], body), [], what)
     if (protocol !== 'openai') {
       const statuses = errorsOf(found.route, row).map((name) => statusOf(name, protocol))
