@@ -5,14 +5,13 @@ import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { eventsOf } from '../harness/response-fold.ts'
+import { PROMPT } from '../harness/long-prompt.ts'
 import { serve } from '../harness/served.ts'
 
 /** A parsed answer; a test that reads a field which is not there fails by itself. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
-/** Long enough that the recorded usage is plausible for it. */
-const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
 /** Adapters by the protocol of the recorded cases. */
 const ADAPTERS: Readonly<Record<string, string>> = {
   'cohere-v2-chat': 'cohere',

@@ -4,10 +4,9 @@ import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { inputOf, say, type FoldedMessage } from '../harness/message-fold.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
+import { PROMPT } from '../harness/long-prompt.ts'
 import { serve } from '../harness/served.ts'
 
-/** Long enough that the recorded usage is plausible for it. */
-const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
 /** Adapters by the protocol of the recorded cases: Anthropic's is passed on, the others are translated. */
 const ADAPTERS: Readonly<Record<string, string>> = {
   'anthropic-messages': 'anthropic',

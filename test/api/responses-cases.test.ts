@@ -4,10 +4,9 @@ import { respond, type FoldedResponse } from '../harness/response-fold.ts'
 import { PLAIN_VARIANTS, STREAM_VARIANTS } from '../harness/recorded-cases.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
+import { PROMPT } from '../harness/long-prompt.ts'
 import { serve } from '../harness/served.ts'
 
-/** Long enough that the recorded usage (up to 9,463 input tokens) is plausible for it. */
-const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
 /** Recorded answers that a client cannot get, each with the reason; the replacement is asserted. */
 const REFUSED: Readonly<Record<string, { readonly reason: string; readonly status: number }>> = {
   'openai/responses/background-mode-with-tool-vcr-3': {

@@ -4,10 +4,9 @@ import { chat, type FoldedAnswer } from './chat-fold.ts'
 import { recordedCases, type ExpectedChoice, type RecordedCase } from './recording.ts'
 import type { ReplayOptions } from './replay-wire.ts'
 import { startReplayUpstream } from './replay.ts'
+import { PROMPT } from './long-prompt.ts'
 import { serve } from './served.ts'
 
-/** Long enough that the recorded usage (up to 14,640 input tokens) is plausible for it. */
-const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(1_100)
 export const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
 /** Cuts that fit any framing. */
 const SPLIT_VARIANTS = [
