@@ -215,8 +215,16 @@ class AccessStage implements Access {
     const key = ipKey(ip)
     const block = await guard.blocked(key)
     if (block === null || block.leftMs <= 0 || (await guard.isProven(key, known.digest))) return this.#prove(known, ip)
-    this.#guard.adopt(key, block.leftMs, block.blocks)
+    this.#adoptShared(key, block.leftMs, block.blocks)
     return this.#refused(ip, blockedError(Math.ceil(block.leftMs / 1_000)))
+  }
+
+  /**
+   * A block that this node has not known goes to the store: where the answer that began it came too late, no node has
+   * told the others, and no operator would see it.
+   */
+  #adoptShared(key: string, leftMs: number, blocks: number): void {
+    if (this.#guard.adopt(key, leftMs, blocks)) this.#shared.blocked(key, leftMs, blocks)
   }
 
   #prove(known: KnownKey, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
@@ -258,8 +266,7 @@ class AccessStage implements Access {
       return this.#refused(ip, error)
     }
     const { wasBlocked, leftMs, blocks } = outcome
-    if (leftMs > 0) this.#guard.adopt(key, leftMs, blocks)
-    if (leftMs > 0 && !wasBlocked) this.#shared.blocked(key, leftMs, blocks)
+    if (leftMs > 0) this.#adoptShared(key, leftMs, blocks)
     return this.#refused(ip, wasBlocked ? blockedError(Math.ceil(leftMs / 1_000)) : error)
   }
 

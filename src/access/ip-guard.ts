@@ -66,16 +66,21 @@ export class IpGuard {
     return { leftMs: blockMs, blocks: count }
   }
 
-  /** Takes over a block, of another node or of this one. `key` is the address as `ipKey` writes it. */
-  adopt(key: string, leftMs: number, count: number): void {
+  /**
+   * Takes over a block, of another node or of this one. `key` is the address as `ipKey` writes it. Answers whether it
+   * was not blocked here yet.
+   */
+  adopt(key: string, leftMs: number, count: number): boolean {
     const before = this.#blocks.get(key)
-    const untilMs = this.#clock.monotonic() + leftMs
+    const nowMs = this.#clock.monotonic()
+    const untilMs = nowMs + leftMs
     this.#failures.delete(key)
     this.#everBlocked = true
     this.#blocks.set(key, {
       untilMs: Math.max(untilMs, before?.untilMs ?? 0),
       count: Math.max(count, before?.count ?? 0),
     })
+    return (before?.untilMs ?? 0) <= nowMs
   }
 
   /** Addresses that are blocked now, IPv6 by their /64. */

@@ -85,7 +85,8 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
         .click()
       await page.waitForURL(new RegExp(customer.accountId))
       await page.getByLabel(words.amount).fill('42,5')
-      await page.getByLabel(words.reason).fill('a gift')
+      const reason = `a gift (${language})`
+      await page.getByLabel(words.reason).fill(reason)
       await page.getByRole('button', { name: words.post, exact: true }).click()
       const question = page.getByRole('dialog')
       const told = (await question.innerText()).replaceAll(/[\s\u00a0\u202f]/g, '')
@@ -96,7 +97,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       ])
         assert.ok((language === 'en' ? told.replaceAll(',', '') : told).includes(part), `${told} names ${part}`)
       await question.getByRole('button', { name: words.post, exact: true }).click()
-      await page.getByRole('cell', { name: 'a gift' }).first().waitFor()
+      await page.getByRole('cell', { name: reason }).waitFor()
       assert.equal(
         (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance.toFixed(6),
         (before + 42.5).toFixed(6),

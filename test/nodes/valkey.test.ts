@@ -170,6 +170,18 @@ function valkeyTests(shared: NodeBench): void {
       await unblocked(nodes)
     })
 
+    test('a block whose beginning no node has heard of, since Valkey answered too late, is shown and lifted on every node', async () => {
+      await valkey.command('SET', 'tollgate:block:{127.0.0.1}', '1', 'PX', '600000')
+      const { key } = await nodes[0].createAccount()
+      assert.equal((await nodes[1].request('GET', '/v1/models', { key })).status, 429)
+      await until(
+        20_000,
+        'the other node shows the block',
+        async () => (await nodes[0].admin('GET', '/admin/v1/ip-blocks')).body.total === 1,
+      )
+      await unblocked(nodes)
+    })
+
     test('a block that another node has just begun stops a key at its first use; while Valkey hangs each node counts for itself', async () => {
       for (let count = 0; count < 20; count += 1) await nodes[0].request('GET', '/v1/models')
       const fresh = await nodes[0].createAccount()
