@@ -15,14 +15,15 @@ import { dirname, join, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import { run, type TestsStream } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { inspect } from 'node:util'
 import { isBuilt } from '../bin/program.js'
 import type { FileCost } from './harness/cpu-meter.ts'
 import { slowness } from './harness/patience.ts'
 import { grouped } from './harness/unit-groups.ts'
 
 /**
- * `node test/run.ts [--all] [--costs] [part of a path]...`: the tests of every change; with `--all` the long forms
- * too, which are files named `.long.test.ts`; with `--costs` it prints the cost of every file. Files that
+ * `node test/run.ts [--all] [--costs] [part of a path]...`: the tests of every change; with `--all` the long forms too,
+ * which are files named `.long.test.ts`; with `--costs` it prints the cost of every file that takes seconds. Files that
  * need no process share a few. Under CI a test that is skipped fails, and so does a file that costs more than its
  * share.
  */
@@ -57,6 +58,18 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/soak/soak.test.ts',
   'test/stalls-upstreams.test.ts',
 ])
+/**
+ * After all others and one at a time, their long forms too: they hold seconds of the clock against the server, and know
+ * nothing of what else the machine does.
+ */
+const BY_THE_CLOCK: ReadonlySet<string> = new Set([
+  'test/api/overload.test.ts',
+  'test/api/sign-in-timing.test.ts',
+  'test/crash/database-outage.test.ts',
+  'test/faults/clients.test.ts',
+  'test/faults/overload.test.ts',
+  'test/nodes/valkey.test.ts',
+])
 /** What was measured last on this machine: the longest begin first, so that no core is idle at the end. */
 const SECONDS = join(root, 'node_modules/.cache/test-seconds.json')
 /** What a file takes that was never measured, by its folder. */
@@ -83,6 +96,10 @@ const FILE_CPU_SECONDS_MAX = 45
  */
 const CROWDED = 1.75
 const SLOWEST = 10
+/** Of every file's cost, only these are worth a line, s of CPU. */
+const COST_SECONDS_MIN = 3
+/** What is told again at the end of each test that failed, characters. */
+const FAILURE_LENGTH = 2_000
 const MEMORY_BYTES_MIN = 6 * 1_073_741_824
 /** What runs longer has hung: the run says which files, and fails. */
 const RUN_MINUTES_MAX = { short: 30, all: 60 } as const
@@ -115,28 +132,51 @@ process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.ex
 process.env['TMPDIR'] = temporary
 const costs = mkdtempSync(join(temporary, 'cpu-'))
 process.env['TOLLGATE_TEST_CPU'] = costs
-const count = { passed: 0, failed: 0, isSound: false }
+const count = { passed: 0, failed: 0, isSound: true }
 const skipped: string[] = []
 
-const { groups, alone } = grouped(chosen, root, temporary)
-const files = longestFirst([...groups, ...alone.map((file) => join(root, file))])
+const failures: string[] = []
+
+const isByTheClock = (file: string): boolean => BY_THE_CLOCK.has(file.replace(LONG, '.test.ts'))
+const { groups, alone } = grouped(
+  chosen.filter((file) => !isByTheClock(file)),
+  root,
+  temporary,
+)
+const together = longestFirst([...groups, ...alone.map((file) => join(root, file))])
+const oneByOne = chosen.filter(isByTheClock).map((file) => join(root, file))
+const files = [...together, ...oneByOne]
 if (!isChaos) setTimeout(giveUp, RUN_MINUTES_MAX[isAll ? 'all' : 'short'] * 60_000).unref()
-const events = run({
-  cwd: root,
-  files,
-  concurrency: Math.min(12, FILES_PER_CORE[isAll ? 'all' : 'short'] * availableParallelism()),
-  timeout: isChaos ? 7_200_000 : 600_000,
-  execArgv: ['--import', join(import.meta.dirname, 'harness/cpu-meter.ts')],
-})
-events.on('test:pass', ({ name, file, skip, todo }) => {
-  if (skip !== undefined || todo !== undefined) skipped.push(`${relative(root, file ?? '')}: ${name}`)
-})
-// Of each file, and last of all together.
-events.on('test:summary', ({ file, counts: { tests, passed, skipped: skips, todo }, success }) => {
-  if (file === undefined) Object.assign(count, { passed, failed: tests - passed - skips - todo, isSound: success })
-})
-for await (const text of Readable.from(toldOf(events)).compose(spec())) process.stdout.write(text)
+await runFiles(together, Math.min(12, FILES_PER_CORE[isAll ? 'all' : 'short'] * availableParallelism()))
+await runFiles(oneByOne, 1)
 close()
+
+async function runFiles(chosenFiles: readonly string[], concurrency: number): Promise<void> {
+  if (chosenFiles.length === 0) return
+  const events = run({
+    cwd: root,
+    files: chosenFiles,
+    concurrency,
+    timeout: isChaos ? 7_200_000 : 600_000,
+    execArgv: ['--import', join(import.meta.dirname, 'harness/cpu-meter.ts')],
+  })
+  events.on('test:pass', ({ name, file, skip, todo }) => {
+    if (skip !== undefined || todo !== undefined) skipped.push(`${relative(root, file ?? '')}: ${name}`)
+  })
+  events.on('test:fail', ({ name, file, details: { error } }) => {
+    // A suite fails with its tests, which are told themselves.
+    if (!('failureType' in error && error.failureType === 'subtestsFailed'))
+      failures.push(`${relative(root, file ?? '')}: ${name}\n${inspect(error.cause ?? error).slice(0, FAILURE_LENGTH)}`)
+  })
+  // Of each file, and last of all together.
+  events.on('test:summary', ({ file, counts: { tests, passed, skipped: skips, todo }, success }) => {
+    if (file !== undefined) return
+    count.passed += passed
+    count.failed += tests - passed - skips - todo
+    count.isSound &&= success
+  })
+  for await (const text of Readable.from(toldOf(events)).compose(spec())) process.stdout.write(text)
+}
 
 function choose(): readonly string[] {
   const matches = [
@@ -230,7 +270,7 @@ function close(): void {
   const total = measured.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
   const slowest = measured
     .toSorted((left, right) => right.cpuSeconds - left.cpuSeconds)
-    .slice(0, isEveryCost ? measured.length : SLOWEST)
+    .filter(({ cpuSeconds }, index) => (isEveryCost ? cpuSeconds >= COST_SECONDS_MIN : index < SLOWEST))
   say(
     `\n${total.toFixed(0)} CPU-seconds in ${measured.length} files and ${groups.length + alone.length} processes, most of them in`,
   )
@@ -238,6 +278,8 @@ function close(): void {
     say(`${cpuSeconds.toFixed(1).padStart(7)} of ${wallSeconds.toFixed(1).padStart(5)} s  ${nameOf(file)}`)
   const wrong = isCi ? [...skipped.map((name) => `A test was skipped: ${name}`), ...overBudget(measured)] : []
   for (const sentence of wrong) say(sentence)
+  // Where the end of a log is all that is kept, it says what is wrong.
+  if (failures.length > 0) say(`\nFailed:\n\n${failures.join('\n\n')}`)
   // A suite that fails by itself is no test, and still no success.
   const failed = Math.max(count.failed, count.isSound ? 0 : 1) + wrong.length
   say(`\n${count.passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
