@@ -77,10 +77,13 @@ const ACCOUNT = {
   account_deactivated: { status: 403, when: 'the operator has deactivated the account' },
   key_deactivated: { status: 403, when: 'the key is switched off' },
   api_locked: { status: 403, when: 'the operator has locked API access of the account' },
-  access_denied: { status: 403, when: 'the key may not use this model, or a credential was used on the wrong plane' },
+  access_denied: {
+    status: 403,
+    when: 'the key may not use this model, or not from this address, or a credential was used on the wrong plane',
+  },
   rate_limit_exceeded: {
     status: 429,
-    when: "more requests than the rate limit allows, tools that a provider runs by itself after an hour in which the account's answers cost well more than it had, too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#what-one-address-may-take) of an address or account; wait for `Retry-After`",
+    when: "more requests than the rate limit or a limit of the key allows, tools that a provider runs by itself after an hour in which the account's answers cost well more than it had, too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#what-one-address-may-take) of an address or account; wait for `Retry-After`",
   },
   limit_exceeded: {
     status: 429,

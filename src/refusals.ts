@@ -37,6 +37,7 @@ export interface FieldChecks {
   readonly header_name: { readonly given: string }
   readonly http_address: { readonly given: string }
   readonly incomplete_price: { readonly needs: string }
+  readonly ip_range: { readonly given: string }
   readonly items_most: { readonly most: number }
   readonly kopecks: Range
   readonly least: { readonly least: number }

@@ -35,6 +35,7 @@ const KEY: KeyRecord = {
   limitReset: null,
   expiresAtMs: null,
   allowedModels: ['b', 'c'],
+  limits: null,
   createdAtMs: 0,
   lastUsedAtMs: null,
 }

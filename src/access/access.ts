@@ -119,7 +119,7 @@ class AccessStage implements Access {
       case 'session':
         return this.#admitSession(request)
       case 'playground':
-        return this.#admitPlayground(request)
+        return this.#admitPlayground(request, clientIp)
     }
   }
 
@@ -202,7 +202,7 @@ class AccessStage implements Access {
 
   #judge(known: KnownKey | null, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     if (known === null) return this.#unauthenticated(ip, invalidKey())
-    const refusal = refusalOf(known, this.#clock.now())
+    const refusal = refusalOf(known, this.#clock.now(), ip)
     if (refusal !== null) return this.#refused(ip, refusal)
     if (known.provenIp === ip && this.#clock.monotonic() - known.provenAtMs <= PROVE_EVERY_MS) return this.#count(known)
     const { guard } = this.#shared
@@ -326,7 +326,7 @@ class AccessStage implements Access {
   }
 
   /** The user's session acts for one of their own keys, with its limits and those of the account. */
-  async #admitPlayground(request: IncomingMessage): Promise<AccessResult<Principal>> {
+  async #admitPlayground(request: IncomingMessage, ip: string): Promise<AccessResult<Principal>> {
     const result = await this.#admitSession(request)
     if ('error' in result) return result
     const keyId = playgroundKey(request)
@@ -334,7 +334,7 @@ class AccessStage implements Access {
     if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId)
       return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
     const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
-    const refused = refusalOf(known, this.#clock.now())
+    const refused = refusalOf(known, this.#clock.now(), ip)
     if (refused !== null) return refusal(refused)
     const { principal } = known
     const decision = await this.#limiter.take(

@@ -4,6 +4,8 @@ import { RecentMap } from '../lib/recent-map.ts'
 import type { AccountStatus } from '../store/accounts/account-store.ts'
 import type { KeyOwner, KeyStore } from '../store/accounts/key-store.ts'
 import { digestBytes } from './api-key.ts'
+import { ipList, type IpList } from '../http/ip-list.ts'
+import { countedLimits } from '../store/accounts/key-limits.ts'
 import type { Principal } from './principal.ts'
 
 /** A revoked key stops within this on every node, however the news of it travels (guarantees.md requirement 2). */
@@ -24,6 +26,8 @@ export interface KnownKey {
   readonly accountStatus: AccountStatus
   readonly disabled: boolean
   readonly expiresAtMs: number | null
+  /** null = it works from everywhere. */
+  readonly allowedIps: IpList | null
   /** Monotonic ms of the look-up's start. */
   readonly readAtMs: number
   /** `changes` of the keys at that time. */
@@ -150,8 +154,8 @@ export class KeyCache {
   }
 }
 
-/** Why a known key may not be used now, or null. */
-export function refusalOf(known: KnownKey, nowMs: number): ApiError | null {
+/** Why a known key may not be used now from such an address, or null. */
+export function refusalOf(known: KnownKey, nowMs: number, ip: string): ApiError | null {
   if (known.expiresAtMs !== null && known.expiresAtMs <= nowMs) {
     return new ApiError(
       'key_expired',
@@ -159,6 +163,8 @@ export function refusalOf(known: KnownKey, nowMs: number): ApiError | null {
     )
   }
   if (known.disabled) return new ApiError('key_deactivated', 'API key is deactivated')
+  if (known.allowedIps?.has(ip) === false)
+    return new ApiError('access_denied', `This key may not be used from ${ip}: its allowed_ips do not include it`)
   if (known.accountStatus === 'active') return null
   return known.accountStatus === 'locked'
     ? new ApiError('api_locked', 'API access is blocked for this account')
@@ -182,14 +188,17 @@ export function knownKey(
     allowedModels: intersection(account.allowedModels, key.allowedModels),
     defaultModel: account.defaultModel,
     rateLimit: account.rateLimit,
+    limits: countedLimits(key.limits),
   })
   const { disabled, expiresAtMs } = key
+  const { allowedIps = null } = key.limits ?? {}
   return {
     digest,
     principal,
     accountStatus: account.status,
     disabled,
     expiresAtMs,
+    allowedIps: allowedIps === null ? null : ipList(allowedIps),
     readAtMs,
     readAtChange,
     provenIp: '',

@@ -2,12 +2,14 @@ import type { IdSource } from '../lib/ids.ts'
 import { microOf, type Micro } from '../money.ts'
 import { fieldError } from '../refusals.ts'
 import type { KeyPatch, KeyRecord, NewKey } from '../store/accounts/key-store.ts'
+import { limitsOrNull, NO_LIMITS } from '../store/accounts/key-limits.ts'
+import { limitsOf, type LimitTerms } from './limit-terms.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
 
 const ID_LETTERS = 16
 
 /** What a body says of a key, for an operator and for its owner alike; absent = not said. */
-export interface KeyTerms {
+export interface KeyTerms extends LimitTerms {
   readonly name?: string | null
   readonly disabled?: boolean
   /** RUB. */
@@ -36,6 +38,7 @@ export function newKey(
     limitReset: terms.limit_reset ?? null,
     expiresAtMs: expiryOf(terms) ?? null,
     allowedModels: terms.allowed_models ?? null,
+    limits: limitsOrNull({ ...NO_LIMITS, ...limitsOf(terms) }),
     createdAtMs: nowMs,
   }
   if (record.limitReset !== null && record.limitMicro === null) throw needsLimit()
@@ -47,6 +50,7 @@ export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch
   const { name, disabled, limit_reset: limitReset, allowed_models: allowedModels } = terms
   const limitMicro = limitOf(terms)
   const expiresAtMs = expiryOf(terms)
+  const limits = limitsOf(terms)
   const limitAfter = limitMicro === undefined ? limitBefore : limitMicro
   if (limitAfter === null && typeof limitReset === 'string') throw needsLimit()
   return {
@@ -56,6 +60,7 @@ export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch
     ...(limitReset === undefined ? {} : { limitReset }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(allowedModels === undefined ? {} : { allowedModels }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
     // A key without a limit has no period that could start again.
     ...(limitAfter === null ? { limitReset: null } : {}),
   }

@@ -1,6 +1,7 @@
 import type { Micro } from '../money.ts'
 import type { LimitReset } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
+import type { KeyLimits } from '../store/accounts/key-limits.ts'
 
 /** Whom a request of `/v1` acts for: a valid key of an active account. Cached ≤ 5 s by the key's full digest. */
 export interface Principal {
@@ -16,4 +17,6 @@ export interface Principal {
   readonly defaultModel: string | null
   /** null = the service's. */
   readonly rateLimit: RateLimit | null
+  /** null = no paid request of the key is counted beside the account's window. */
+  readonly limits: KeyLimits | null
 }

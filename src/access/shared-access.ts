@@ -1,3 +1,5 @@
+import type { MinuteState, MinuteWish } from './minute-log.ts'
+
 /** One request asking for its place in an account's window over all nodes. */
 export interface SharedTake {
   readonly accountId: string
@@ -60,4 +62,37 @@ export interface SharedGuard {
   /** Remembers for a day that the key worked from there. */
   prove(ip: string, digest: string): void
   isProven(ip: string, digest: string): Promise<boolean>
+}
+
+/** One request asking for its place in every window of its key over all nodes. */
+export interface SharedLimitsTake {
+  readonly keyId: string
+  readonly windows: readonly (MinuteWish & { readonly name: string })[]
+  /** null = running requests have no limit. */
+  readonly runningMost: number | null
+  /** The request's name on this node. */
+  readonly member: string
+  /** How long a request counts. */
+  readonly seconds: number
+}
+
+export interface SharedLimitsTaken {
+  readonly allowed: boolean
+  /** By the shared clock, for the correction. */
+  readonly second: number
+  /** Running before this one. */
+  readonly running: number
+  /** As they were before this request. */
+  readonly windows: readonly MinuteState[]
+}
+
+/** Limits of keys over all nodes. A running request is forgotten when nobody renews it. */
+export interface SharedKeyLimits {
+  readonly available: boolean
+  /** Counted in every window or in none; null = no answer in time. */
+  take(request: SharedLimitsTake): Promise<SharedLimitsTaken | null>
+  /** Adds tokens to those of a second, or takes them back. */
+  correct(keyId: string, window: string, second: number, tokens: number): Promise<void>
+  leave(keyId: string, member: string): Promise<void>
+  renew(keyId: string, members: readonly string[]): Promise<void>
 }

@@ -15,6 +15,7 @@ import {
   type Schema,
   type Static,
 } from '../schema.ts'
+import { KEY_LIMIT_FIELDS, KEY_LIMITS } from '../ledger/key-limits-contract.ts'
 
 export const PageQuery = object({
   limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
@@ -121,6 +122,7 @@ export const Key = object({
   usage_monthly: rub(),
   expires_at: nullable(time()),
   allowed_models: nullable(list(text())),
+  ...KEY_LIMITS,
   created_at: time(),
   last_used_at: nullable(time()),
 })
@@ -132,6 +134,7 @@ export const KeyBody = body({
   limit_reset: optional(nullable(LIMIT_RESET)),
   expires_at: optional(nullable(time())),
   allowed_models: optional(nullable(ALLOWED_MODELS)),
+  ...KEY_LIMIT_FIELDS,
 })
 
 export const KeyPatch = body({
@@ -141,6 +144,7 @@ export const KeyPatch = body({
   limit_reset: KeyBody.fields.limit_reset,
   expires_at: KeyBody.fields.expires_at,
   allowed_models: KeyBody.fields.allowed_models,
+  ...KEY_LIMIT_FIELDS,
 })
 export type KeyBody = Static<typeof KeyBody>
 

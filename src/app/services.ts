@@ -2,6 +2,7 @@ import type { EventAction } from '../ledger/event-action.ts'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createAccess, type Access } from '../access/access.ts'
+import { KeyLimiter } from '../access/key-limiter.ts'
 import { ConsoleSessions } from '../access/console-sessions.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
@@ -202,6 +203,7 @@ function paidServices(
     watch,
     answers,
     copyStream: nodes.copyStream,
+    keyLimits: new KeyLimiter(clock, nodes.keyLimits),
     random: uniform,
     limitResetsAtMs: (reset) =>
       reset === null ? null : periodEndMs(clock.now(), reset, catalog.current().settings.timezone),

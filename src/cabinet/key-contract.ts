@@ -1,4 +1,5 @@
 import { body, filled, flag, list, nullable, object, oneOf, optional, rub, text, time, type Static } from '../schema.ts'
+import { KEY_LIMIT_FIELDS, KEY_LIMITS } from '../ledger/key-limits-contract.ts'
 
 export const LimitReset = oneOf(['daily', 'weekly', 'monthly'])
 export type LimitReset = Static<typeof LimitReset>
@@ -18,6 +19,7 @@ export const Key = object({
   usage_monthly: rub(),
   expires_at: nullable(time()),
   allowed_models: nullable(list(text())),
+  ...KEY_LIMITS,
   created_at: time(),
   last_used_at: nullable(time()),
 })
@@ -32,6 +34,7 @@ export const KeyBody = body({
   limit_reset: optional(nullable(LimitReset, 'null = a limit for the whole life of the key.')),
   expires_at: optional(nullable(time())),
   allowed_models: optional(nullable(ALLOWED_MODELS)),
+  ...KEY_LIMIT_FIELDS,
 })
 export type KeyBody = Static<typeof KeyBody>
 
@@ -45,5 +48,6 @@ export const KeyPatch = body({
   limit_reset: KeyBody.fields.limit_reset,
   expires_at: KeyBody.fields.expires_at,
   allowed_models: KeyBody.fields.allowed_models,
+  ...KEY_LIMIT_FIELDS,
 })
 export const Keys = object({ data: list(Key) })

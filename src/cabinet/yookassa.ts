@@ -1,8 +1,8 @@
-import type { BlockList } from 'node:net'
 import { isIP } from 'node:net'
 import { unavailable, type ApiError } from '../errors.ts'
 import { reasonError } from '../refusals.ts'
 import { proxyList } from '../http/client-ip.ts'
+import type { IpList } from '../http/ip-list.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
 import { request } from '../lib/http-request.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../money.ts'
@@ -33,7 +33,7 @@ export class Yookassa implements PaymentProvider {
   readonly leastMicro = 10n * MICRO_PER_RUB
   readonly mostMicro = 350_000n * MICRO_PER_RUB
   readonly #options: YookassaOptions
-  readonly #networks: BlockList
+  readonly #networks: IpList
 
   constructor(options: YookassaOptions) {
     this.#options = options
@@ -78,7 +78,7 @@ export class Yookassa implements PaymentProvider {
 
   foreign(clientIp: string): ApiError | null {
     const family = isIP(clientIp)
-    const known = family !== 0 && this.#networks.check(clientIp, family === 6 ? 'ipv6' : 'ipv4')
+    const known = family !== 0 && this.#networks.has(clientIp)
     return known
       ? null
       : reasonError('access_denied', 'only_provider', {}, 'Notifications are taken from YooKassa alone')

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
-import { limitRemaining } from '../ledger/key-body.ts'
+import { limitFieldsOf, limitRemaining } from '../ledger/key-body.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import { rubles } from '../money.ts'
@@ -97,6 +97,7 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
     workspace_id: null,
     allowed_data_regions: ['global'],
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+    ...limitFieldsOf(record.limits),
     rate_limit: {
       requests: rate.requests,
       interval: `${rate.window}s`,

@@ -17,6 +17,7 @@ import {
   time,
   whole,
 } from '../schema.ts'
+import { KEY_LIMITS } from '../ledger/key-limits-contract.ts'
 import { LogRecord, SearchNotes } from './log-contract.ts'
 import { MODEL_FILTERS } from './model-list.ts'
 
@@ -204,6 +205,7 @@ export const KeyRecord = object({
       usage_monthly: rub(),
       currency: only('RUB'),
       expires_at: nullable(text('', { format: 'date-time' })),
+      ...KEY_LIMITS,
       rate_limit: object({ requests: whole(), interval: text(), note: text() }),
     },
     anything('Keys that clients of OpenRouter ask for.'),

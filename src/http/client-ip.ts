@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, type Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
+import { ipList, isIpRange, type IpList } from './ip-list.ts'
 
 const HOPS_MAX = 20
 const UNKNOWN_IP = '0.0.0.0'
@@ -7,7 +8,7 @@ const KNOWN_MAX = 1_000
 
 /** The operator's own proxies. Their headers are believed, and a connection from one does not count as one client. */
 export class TrustedProxies {
-  readonly #list: BlockList | null
+  readonly #list: IpList | null
   /** The same few proxies connect again and again. */
   readonly #known = new Map<string, boolean>()
 
@@ -20,7 +21,7 @@ export class TrustedProxies {
     if (this.#list === null) return false
     const known = this.#known.get(ip)
     if (known !== undefined) return known
-    const found = contains(this.#list, ip)
+    const found = this.#list.has(ip)
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
     this.#known.set(ip, found)
     return found
@@ -57,28 +58,21 @@ export function ipKey(ip: string): string {
 }
 
 /** Reads a list of addresses and CIDR ranges; throws one sentence naming the entry that is neither. */
-export function proxyList(entries: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const entry of entries) {
-    const [address = '', bitsText, ...more] = entry.trim().split('/')
-    const family = isIP(address)
-    const bits = bitsText === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(bitsText) ? Number(bitsText) : -1
-    if (family === 0 || more.length > 0 || bits < 0 || bits > (family === 6 ? 128 : 32)) {
-      throw new Error(`TRUSTED_PROXIES: '${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
-    }
-    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
+export function proxyList(entries: readonly string[]): IpList {
+  const wrong = entries.find((entry) => !isIpRange(entry))
+  if (wrong !== undefined)
+    throw new Error(`TRUSTED_PROXIES: '${wrong}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
+  return ipList(entries)
 }
 
-function walk(trusted: BlockList, peer: string, header: string): string {
+function walk(trusted: IpList, peer: string, header: string): string {
   const hops = header.split(',')
   let client = peer
   for (let index = hops.length - 1, seen = 0; index >= 0 && seen < HOPS_MAX; index -= 1, seen += 1) {
     const hop = hopAddress(hops[index] ?? '')
     if (hop === null) return client
     client = hop
-    if (!contains(trusted, hop)) return client
+    if (!trusted.has(hop)) return client
   }
   return client
 }
@@ -88,10 +82,6 @@ function hopAddress(text: string): string | null {
   const hop = text.trim()
   const address = /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
   return isIP(address) === 0 ? null : normalised(address)
-}
-
-function contains(list: BlockList, ip: string): boolean {
-  return list.check(ip, ip.includes(':') ? 'ipv6' : 'ipv4')
 }
 
 /** Turns IPv4-mapped IPv6 into IPv4, so that a client has one key on either kind of socket. */

@@ -1,4 +1,5 @@
 import { rubles } from '../money.ts'
+import { NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
 import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
 import { limitPeriod } from './ledger-core.ts'
 import type { PeriodStarts } from './ledger-store.ts'
@@ -40,8 +41,29 @@ export function keyBody<More extends object>(
     usage_monthly: rubles(spend.monthMicro),
     expires_at: isoOrNull(key.expiresAtMs),
     allowed_models: key.allowedModels,
+    ...limitFieldsOf(key.limits),
     created_at: new Date(key.createdAtMs).toISOString(),
     last_used_at: isoOrNull(key.lastUsedAtMs),
+  }
+}
+
+/** The limits of a key under their names on the wire. */
+export function limitFieldsOf(limits: KeyLimits | null) {
+  const { requestsPerMinute, tokensPerMinute, runningRequests, modelLimits, allowedIps } = limits ?? NO_LIMITS
+  return {
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    running_requests: runningRequests,
+    model_limits:
+      modelLimits === null
+        ? null
+        : Object.fromEntries(
+            Object.entries(modelLimits).map(([model, own]) => [
+              model,
+              { requests_per_minute: own.requestsPerMinute, tokens_per_minute: own.tokensPerMinute },
+            ]),
+          ),
+    allowed_ips: allowedIps,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AccessOptions } from '../access/access.ts'
+import type { LimitShare } from '../access/key-limiter.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
 import type { CopyStream } from '../relay/event-buffer.ts'
@@ -9,6 +10,7 @@ import { RemoteStreams } from './remote-streams.ts'
 import { copyStreams } from './stream-copies.ts'
 import { StreamMessages, type OwnStream } from './stream-messages.ts'
 import { ValkeyGuard } from './valkey-guard.ts'
+import { ValkeyKeyLimits } from './valkey-key-limits.ts'
 import { ValkeyWindows } from './valkey-windows.ts'
 import type { Valkey } from './valkey.ts'
 
@@ -81,6 +83,14 @@ export class Nodes {
       // The others hear of it at their next beat; a block that cannot be written stays on this node.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
       unblocked: async (ip) => await store?.unblock(ip),
+    }
+  }
+
+  /** For the limits of keys. */
+  get keyLimits(): LimitShare {
+    return {
+      nodes: () => this.#beat.nodes,
+      shared: this.#valkey === null ? null : new ValkeyKeyLimits(this.#valkey, this.id),
     }
   }
 

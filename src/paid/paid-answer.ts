@@ -77,9 +77,10 @@ function replyOf(call: Call<Principal>, generation: Generation, result: Generati
 }
 
 function ownHeaders(generation: Generation): Record<string, string> {
-  const { generationId, plan } = generation.input
+  const { generationId, plan, limitHeaders } = generation.input
   return {
     'x-generation-id': generationId,
+    ...limitHeaders,
     ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}),
   }
 }

@@ -54,6 +54,8 @@ export interface GenerationInput extends PaidCall {
   readonly affinity: Affinity | null
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
+  /** What the answer says of the limits of its key; null = it has none. */
+  readonly limitHeaders: Readonly<Record<string, string>> | null
 }
 
 /** How a generation ended. `error` is for the client when nothing had been sent yet; a broken stream carries it too. */

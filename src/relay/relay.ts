@@ -1,8 +1,10 @@
 import type { Principal } from '../access/principal.ts'
+import type { KeyLimiter, LimitGrant } from '../access/key-limiter.ts'
 import { limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { ApiError, overloaded } from '../errors.ts'
 import { freeHourEndMs } from '../ledger/free-hour.ts'
+import type { GenerationRecord } from '../ledger/generation-record.ts'
 import type { HoldOutcome, HoldRequest } from '../ledger/ledger-store.ts'
 import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -43,6 +45,8 @@ export interface RelayPorts extends GenerationPorts {
   readonly answers: { readonly isFull: boolean }
   /** null = no other node could resume a stream. */
   readonly copyStream: CopyStream | null
+  /** Asked only about keys that have limits. */
+  readonly keyLimits: Pick<KeyLimiter, 'take'>
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
@@ -104,11 +108,19 @@ export class Relay {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const affinity = affinityOf(call)
       const { principal, operation, requestId } = call
-      const plan = await this.#hold({ principal, operation, requestId, affinity }, generationId)
+      const { plan, grant } = await this.#limitedHold({ principal, operation, requestId, affinity }, generationId)
       const isResumable = operation.delivery === 'events' && operation.contentType === null && call.requestIdGiven
       const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
-      const generation = new Generation(this.#ports, { ...call, generationId, plan, affinity, buffer })
+      const generation = new Generation(this.#ports, {
+        ...call,
+        generationId,
+        plan,
+        affinity,
+        buffer,
+        limitHeaders: grant?.headers ?? null,
+      })
       this.#track(generation)
+      if (grant !== null) void generation.done.then(({ record }) => grant.end(usedOf(record)))
       return generation
     } catch (thrown) {
       this.inFlight.leave(accountId, keyId)
@@ -123,7 +135,8 @@ export class Relay {
     this.inFlight.enter(accountId, keyId)
     try {
       const id = call.id ?? timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
-      await this.#hold(call, id, call.job)
+      const { grant } = await this.#limitedHold(call, id, call.job)
+      grant?.end(null)
       return id
     } finally {
       this.inFlight.leave(accountId, keyId)
@@ -177,13 +190,38 @@ export class Relay {
     })
   }
 
+  /** Within the limits of its key: a refused request holds nothing, and one that is not held counts no tokens. */
+  async #limitedHold(
+    call: Held,
+    generationId: string,
+    jobOf: JobCall['job'] | null = null,
+  ): Promise<{ readonly plan: Plan; readonly grant: LimitGrant | null }> {
+    const funds: Funds = { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
+    const plan = this.#plan(call, funds)
+    const { limits, keyId } = call.principal
+    if (limits === null) return { plan: await this.#hold(call, generationId, plan, funds, jobOf), grant: null }
+    const models = plan.candidates.map(({ model }) => model.id)
+    const grant = await this.#ports.keyLimits.take({ keyId, limits, models, tokens: reservedTokens(plan) })
+    try {
+      return { plan: await this.#hold(call, generationId, plan, funds, jobOf), grant }
+    } catch (thrown) {
+      grant.end(null)
+      throw thrown
+    }
+  }
+
   /**
    * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned as if money
    * were endless, and only a refusal, which carries the real funds, plans it again within them.
    */
-  async #hold(call: Held, generationId: string, jobOf: JobCall['job'] | null = null): Promise<Plan> {
-    const funds: Funds = { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
-    let plan = this.#plan(call, funds)
+  async #hold(
+    call: Held,
+    generationId: string,
+    first: Plan,
+    funds: Funds,
+    jobOf: JobCall['job'] | null,
+  ): Promise<Plan> {
+    let plan = first
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.#ports.ledger.hold({
         generationId,
@@ -260,6 +298,15 @@ export class Relay {
       return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
   }
+}
+
+/** The input, and the answer where the client bounds it: one that may be as long as the model allows is not reserved. */
+function reservedTokens({ inputTokensBound, maxTokens, maxTokensComputed }: Plan): number {
+  return inputTokensBound + (maxTokensComputed ? 0 : maxTokens)
+}
+
+function usedOf({ model, inputTokens, outputTokens }: GenerationRecord): { model: string; tokens: number } {
+  return { model, tokens: inputTokens + outputTokens }
 }
 
 /** A session that the client names, else the conversation by its own beginning (clients.md D-14.7). */

@@ -222,6 +222,12 @@ const MIGRATIONS: readonly Migration[] = [
     least: 8,
     statements: () => ['CREATE INDEX job_account ON job (account_id, created_at, id)'],
   },
+  {
+    version: 14,
+    name: 'limits of keys',
+    least: 8,
+    statements: () => ['ALTER TABLE api_key ADD COLUMN limits TEXT'],
+  },
 ]
 
 /** Programs from this version on seal what they write. */

@@ -212,6 +212,11 @@ test('a key is shown once, then only its label; its settings change what it may 
     usage_monthly: 0,
     expires_at: '2036-01-01T00:00:00.000Z',
     allowed_models: ['sandbox/chat'],
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    running_requests: null,
+    model_limits: null,
+    allowed_ips: null,
     last_used_at: null,
   })
   const listed = await tollgate.admin('GET', `/admin/v1/accounts/${id}/keys`)

@@ -107,6 +107,11 @@ test('balance, credits and key add up with what a request cost', async () => {
     workspace_id: null,
     allowed_data_regions: ['global'],
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    running_requests: null,
+    model_limits: null,
+    allowed_ips: null,
     rate_limit: { requests: 300, interval: '60s', note: 'Requests per sliding window; see X-RateLimit-* headers.' },
   })
 })

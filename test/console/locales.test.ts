@@ -117,6 +117,7 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   header_name: true,
   http_address: true,
   incomplete_price: true,
+  ip_range: true,
   items_most: true,
   kopecks: true,
   least: true,

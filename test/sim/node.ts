@@ -1,3 +1,4 @@
+import { KeyLimiter } from '../../src/access/key-limiter.ts'
 import type { Principal } from '../../src/access/principal.ts'
 import { EndJournal } from '../../src/ledger/end-journal.ts'
 import { Ledger, type LedgerPorts } from '../../src/ledger/ledger.ts'
@@ -172,6 +173,7 @@ export class SimNode {
       watch: new UsageWatch({ clock, event: () => undefined }),
       slots: this.slots,
       copyStream: null,
+      keyLimits: new KeyLimiter(clock, { nodes: () => 1, shared: null }),
       random: () => random.next(),
       limitResetsAtMs: (reset) => (reset === null ? null : periodEndMs(clock.now(), reset, timezone())),
     })
@@ -188,6 +190,7 @@ export class SimNode {
       allowedModels: null,
       defaultModel: null,
       rateLimit: null,
+      limits: null,
     }
   }
 }

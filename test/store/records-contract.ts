@@ -65,6 +65,28 @@ function accountTests(records: BenchTest): void {
     assert.equal(await bench.store.keys.findByDigest(customer.digest), null)
     assert.equal(await bench.store.keys.update(customer.keyId, { name: 'x' }, periods), null)
   })
+
+  records('limits of a key are kept under its seal, and changes of different ones at once all stay', async (bench) => {
+    const { keyId, digest } = await bench.customer(RUB)
+    const { keys } = bench.store
+    const periods = bench.ledger.periods(NOON_MS)
+    assert.equal((await keys.findByDigest(digest))?.key.limits, null)
+    const modelLimits = { 'a/*': { requestsPerMinute: 3, tokensPerMinute: null } }
+    await Promise.all([
+      keys.update(keyId, { limits: { requestsPerMinute: 10 } }, periods),
+      keys.update(keyId, { limits: { modelLimits } }, periods),
+      keys.update(keyId, { limits: { allowedIps: ['10.0.0.0/8'] } }, periods),
+    ])
+    assert.deepEqual((await keys.findByDigest(digest))?.key.limits, {
+      requestsPerMinute: 10,
+      tokensPerMinute: null,
+      runningRequests: null,
+      modelLimits,
+      allowedIps: ['10.0.0.0/8'],
+    })
+    const none = { requestsPerMinute: null, modelLimits: null, allowedIps: null }
+    assert.equal((await keys.update(keyId, { limits: none }, periods))?.limits, null)
+  })
 }
 
 function entryTests(records: BenchTest): void {

@@ -40,6 +40,8 @@ export function bodyReader<T>({ body }: { readonly body?: JsonSchema }, json: un
   return read
 }
 
+const MAP_MAX = 100
+const NAME_SHOWN = 80
 const NONE: ReadonlySet<unknown> = new Set()
 
 function objectOf(
@@ -59,6 +61,26 @@ function objectOf(
   }
   refuseUnknown(Object.keys(given), Object.keys(properties), path)
   return read
+}
+
+/** Of a map each value is judged, and the length of each name. */
+function mapOf(
+  values: JsonSchema,
+  names: JsonSchema,
+  given: unknown,
+  field: string,
+): Readonly<Record<string, unknown>> {
+  if (!isObject(given)) throw fieldError(field, 'object', {}, 'must be an object')
+  const entries = Object.entries(given)
+  if (entries.length > MAP_MAX)
+    throw fieldError(field, 'items_most', { most: MAP_MAX }, `must have at most ${MAP_MAX} entries`)
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const path = `${field}.${name.slice(0, NAME_SHOWN)}`
+      textOf(names, name, path)
+      return [name, fieldOf(values, value, path, true, false)]
+    }),
+  )
 }
 
 function refuseUnknown(given: readonly string[], names: readonly string[], path: string): void {
@@ -87,7 +109,10 @@ function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: 
   if (rules.type === 'string') return rules.format === 'date-time' ? timeOf(given, field) : textOf(rules, given, field)
   if (rules.type === 'number') return amountOf(rules, given, field, isLate)
   if (rules.type === 'array') return textsOf(rules, given, field)
-  if (rules.type === 'object') return objectOf(rules, given, `${field}.`)
+  if (rules.type === 'object')
+    return typeof rules.additionalProperties === 'object'
+      ? mapOf(rules.additionalProperties, rules.propertyNames ?? {}, given, field)
+      : objectOf(rules, given, `${field}.`)
   throw new Error(`A body has a field that nothing reads: ${field}.`)
 }
 

@@ -2,6 +2,7 @@ import type { Micro } from '../../money.ts'
 import { limitPeriod } from '../../ledger/ledger-core.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { jsonText, readAccountRules, type AccountRecord } from './account-store.ts'
+import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
   big,
@@ -30,6 +31,8 @@ export interface KeyRecord {
   readonly limitReset: LimitReset | null
   readonly expiresAtMs: number | null
   readonly allowedModels: readonly string[] | null
+  /** null = none. */
+  readonly limits: KeyLimits | null
   readonly createdAtMs: number
   readonly lastUsedAtMs: number | null
 }
@@ -50,7 +53,10 @@ export interface KeyOwner {
 }
 
 export type KeyPatch = Partial<
-  Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'>
+  Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'> & {
+    /** Those that change. */
+    readonly limits: Partial<KeyLimits>
+  }
 >
 
 export type NewKey = Pick<
@@ -59,10 +65,11 @@ export type NewKey = Pick<
 > & {
   /** SHA-256 of the key, 32 bytes. */
   readonly digest: Buffer
+  readonly limits?: KeyLimits | null
 }
 
 const COLUMNS =
-  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, held, created_at, last_used_at'
+  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at'
 
 interface KeyWithSpend {
   readonly key: KeyRecord
@@ -81,6 +88,7 @@ function readKey(row: Row): KeyRecord {
     limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
     expiresAtMs: integerOrNull(row, 'expires_at'),
     allowedModels: json<readonly string[]>(row, 'allowed_models'),
+    limits: json<KeyLimits>(row, 'limits'),
     createdAtMs: integer(row, 'created_at'),
     lastUsedAtMs: integerOrNull(row, 'last_used_at'),
   }
@@ -99,7 +107,7 @@ export class KeyStore {
     await this.#database.transaction(async (sql) => {
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key')
       await sql.run(
-        'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?)',
+        'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)',
         [
           key.id,
           key.accountId,
@@ -110,6 +118,7 @@ export class KeyStore {
           key.limitReset,
           millis(key.expiresAtMs),
           jsonText(key.allowedModels),
+          jsonText(key.limits ?? null),
           BigInt(key.createdAtMs),
           this.#sealOf(key),
         ],
@@ -162,12 +171,20 @@ export class KeyStore {
     if (patch.expiresAtMs !== undefined) set('expires_at', millis(patch.expiresAtMs))
     if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
     return this.#database.transaction(async (sql) => {
+      if (patch.limits !== undefined) set('limits', await this.#limitsAfter(sql, id, patch.limits))
       if (sets.length > 0) await this.#change(sql, id, sets, values)
       const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
       if (row === undefined) return null
       if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await this.#recordOver(sql, row, periods)
       return readKey(row)
     })
+  }
+
+  /** Read in the transaction of the change, so that two changes of different limits both stay. */
+  async #limitsAfter(sql: Sql, id: string, patch: Partial<KeyLimits>): Promise<string | null> {
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const [row = {}] = await sql.all(`SELECT limits FROM api_key WHERE id = ?${lock}`, [id])
+    return jsonText(limitsOrNull({ ...NO_LIMITS, ...json<KeyLimits>(row, 'limits'), ...patch }))
   }
 
   /** false = no such key. Its past stays in the log. */
@@ -233,6 +250,9 @@ export class KeyStore {
       key.expiresAtMs,
       jsonText(key.allowedModels),
       key.createdAtMs,
+      null,
+      null,
+      jsonText(key.limits ?? null),
     ])
   }
 

@@ -60,6 +60,7 @@ export const COVERED = {
       'created_at',
       'limit_over',
       'limit_over_start',
+      'limits',
     ],
     checked: { held: 'I5' },
     free: { name: 'a label', label: 'a label', last_used_at: 'shown only', seal: SEAL },

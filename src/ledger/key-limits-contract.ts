@@ -1,0 +1,40 @@
+import { body, list, map, nullable, optional, text, whole, type Static } from '../schema.ts'
+
+const REQUESTS = nullable(whole('In any minute; null = as the account.', { minimum: 1, maximum: 1_000_000 }))
+const TOKENS = nullable(
+  whole('Of paid requests in any minute: reserved at the start, corrected at the end; null = no limit.', {
+    minimum: 1,
+    maximum: 1_000_000_000,
+  }),
+)
+const RUNNING = nullable(whole('Paid requests at once; null = no limit.', { minimum: 1, maximum: 10_000 }))
+const MODEL = body({ requests_per_minute: optional(REQUESTS), tokens_per_minute: optional(TOKENS) })
+const MODELS = nullable({
+  ...map(MODEL, 'By model id or by a pattern such as `openai/*`; each model that fits is counted for itself.'),
+  propertyNames: text('', { minLength: 1, maxLength: 200 }),
+})
+const IPS = nullable(
+  list(text('', { minLength: 1 }), 'Addresses and CIDR ranges, IPv4 or IPv6; null = from everywhere.', {
+    maxItems: 100,
+  }),
+)
+
+/** The limits of a key, as answers show them. */
+export const KEY_LIMITS = {
+  requests_per_minute: REQUESTS,
+  tokens_per_minute: TOKENS,
+  running_requests: RUNNING,
+  model_limits: MODELS,
+  allowed_ips: IPS,
+} as const
+
+/** The same as bodies set them; absent = as before. */
+export const KEY_LIMIT_FIELDS = {
+  requests_per_minute: optional(REQUESTS),
+  tokens_per_minute: optional(TOKENS),
+  running_requests: optional(RUNNING),
+  model_limits: optional(MODELS),
+  allowed_ips: optional(IPS),
+} as const
+
+export type ModelLimits = Static<typeof MODELS>

@@ -1,0 +1,154 @@
+import type { SharedKeyLimits, SharedLimitsTake, SharedLimitsTaken } from '../access/shared-access.ts'
+import { script, type Argument, type Valkey } from './valkey.ts'
+
+const LEASE_MS = 60_000
+/** Numbers that the script says of each window. */
+const STATE_LENGTH = 5
+
+/**
+ * Counts a request in all windows of its key, or in none. Each window is a hash of the requests (`r`) and tokens (`t`)
+ * of a second, by Valkey's clock; running requests are names with the end of their lease. Answers: allowed, the
+ * second, running requests, then of each window its requests, tokens, the waits for both, and when its oldest leaves.
+ */
+const TAKE = script(`
+local time = redis.call('TIME')
+local now = tonumber(time[1])
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local windows, running, lease, member = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local length = tonumber(ARGV[5])
+local answer = { 1, now, 0 }
+local function wait(counts, most, needed)
+  local used = 0
+  for _, count in pairs(counts) do used = used + count end
+  if most < 0 or used + needed <= most then return used, 0 end
+  local left = used
+  for second = now - length + 1, now do
+    left = left - (counts[second] or 0)
+    if left + needed <= most then return used, second + length - now end
+  end
+  return used, length
+end
+for window = 1, windows do
+  local at = 6 + (window - 1) * 3
+  local entries = redis.call('HGETALL', KEYS[window + 1])
+  local counts, oldest = { r = {}, t = {} }, nil
+  for index = 1, #entries, 2 do
+    local kind, second = string.sub(entries[index], 1, 1), tonumber(string.sub(entries[index], 2))
+    if second == nil or counts[kind] == nil or second + length <= now or second > now then
+      redis.call('HDEL', KEYS[window + 1], entries[index])
+    else
+      counts[kind][second] = tonumber(entries[index + 1]) or 0
+      if oldest == nil or second < oldest then oldest = second end
+    end
+  end
+  local requests, requestsWait = wait(counts.r, tonumber(ARGV[at]), 1)
+  local tokens, tokensWait = wait(counts.t, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
+  if requestsWait > 0 or tokensWait > 0 then answer[1] = 0 end
+  for _, number in ipairs({ requests, tokens, requestsWait, tokensWait, oldest and oldest + length - now or 0 }) do
+    answer[#answer + 1] = number
+  end
+end
+if running >= 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', nowMs)
+  answer[3] = redis.call('ZCARD', KEYS[1])
+  if answer[3] >= running then answer[1] = 0 end
+end
+if answer[1] == 1 then
+  for window = 1, windows do
+    local key = KEYS[window + 1]
+    redis.call('HINCRBY', key, 'r' .. now, 1)
+    redis.call('HINCRBY', key, 't' .. now, ARGV[6 + (window - 1) * 3 + 2])
+    redis.call('EXPIRE', key, length)
+  end
+  if running >= 0 then
+    redis.call('ZADD', KEYS[1], nowMs + lease, member)
+    redis.call('PEXPIRE', KEYS[1], lease)
+  end
+end
+return answer`)
+
+/** Changes what a second counts of tokens, while it counts. */
+const CORRECT = script(`
+if redis.call('HEXISTS', KEYS[1], 't' .. ARGV[1]) == 1 then
+  redis.call('HINCRBY', KEYS[1], 't' .. ARGV[1], ARGV[2])
+end
+return 1`)
+
+const RENEW = script(`
+local time = redis.call('TIME')
+local untilMs = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+for index = 2, #ARGV do redis.call('ZADD', KEYS[1], untilMs, ARGV[index]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`)
+
+/** Limits of keys over all nodes. The braces keep what belongs to a key together where slots are divided. */
+export class ValkeyKeyLimits implements SharedKeyLimits {
+  readonly #valkey: Valkey
+  readonly #node: string
+
+  constructor(valkey: Valkey, node: string) {
+    this.#valkey = valkey
+    this.#node = node
+  }
+
+  get available(): boolean {
+    return this.#valkey.available
+  }
+
+  async take({ keyId, windows, runningMost, member, seconds }: SharedLimitsTake): Promise<SharedLimitsTaken | null> {
+    const keys = [runningKey(keyId), ...windows.map(({ name }) => windowKey(keyId, name))]
+    const values: readonly Argument[] = [
+      windows.length,
+      runningMost ?? -1,
+      LEASE_MS,
+      this.#name(member),
+      seconds,
+      ...windows.flatMap(({ requestsMost, tokensMost, tokens }) => [requestsMost ?? -1, tokensMost ?? -1, tokens]),
+    ]
+    const answer = await this.#valkey.run(TAKE, keys, values)
+    const numbers = Array.isArray(answer) ? answer.map(Number) : []
+    // Somebody else may have written into it: what is no number counts as no answer.
+    if (numbers.length !== 3 + windows.length * STATE_LENGTH || !numbers.every(Number.isFinite)) return null
+    const [allowed = 0, second = 0, running = 0, ...rest] = numbers
+    return {
+      allowed: allowed === 1,
+      second,
+      running,
+      windows: windows.map((_, index) => stateOf(rest.slice(index * STATE_LENGTH), seconds)),
+    }
+  }
+
+  async correct(keyId: string, window: string, second: number, tokens: number): Promise<void> {
+    await this.#valkey.run(CORRECT, [windowKey(keyId, window)], [second, tokens])
+  }
+
+  async leave(keyId: string, member: string): Promise<void> {
+    await this.#valkey.command('ZREM', [runningKey(keyId), this.#name(member)])
+  }
+
+  async renew(keyId: string, members: readonly string[]): Promise<void> {
+    await this.#valkey.run(RENEW, [runningKey(keyId)], [LEASE_MS, ...members.map((member) => this.#name(member))])
+  }
+
+  #name(member: string): string {
+    return `${this.#node}:${member}`
+  }
+}
+
+function stateOf(
+  [requests = 0, tokens = 0, ...waits]: readonly number[],
+  most: number,
+): SharedLimitsTaken['windows'][number] {
+  const [requestsWait = 0, tokensWait = 0, resetSeconds = 0] = waits.map((seconds) =>
+    Math.min(Math.max(0, seconds), most),
+  )
+  return { requests, tokens, requestsWait, tokensWait, resetSeconds }
+}
+
+function windowKey(keyId: string, name: string): string {
+  return `tollgate:key:{${keyId}}:minute:${name}`
+}
+
+function runningKey(keyId: string): string {
+  return `tollgate:key:{${keyId}}:running`
+}
