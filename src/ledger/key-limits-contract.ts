@@ -1,4 +1,4 @@
-import { body, list, map, nullable, optional, text, whole, type Static } from '../schema.ts'
+import { body, list, map, nullable, optional, text, whole } from '../schema.ts'
 
 const REQUESTS = nullable(whole('In any minute; null = as the account.', { minimum: 1, maximum: 1_000_000 }))
 const TOKENS = nullable(
@@ -36,5 +36,3 @@ export const KEY_LIMIT_FIELDS = {
   model_limits: optional(MODELS),
   allowed_ips: optional(IPS),
 } as const
-
-export type ModelLimits = Static<typeof MODELS>
