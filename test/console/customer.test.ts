@@ -29,9 +29,19 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   hold: t('request.hold'),
   save: t('common.save'),
   disabled: t('keys.disabled'),
+  moreLimits: t('keys.more_limits'),
+  requests: t('keys.requests_per_minute'),
+  model: t('keys.model'),
+  addModel: t('keys.model_limit_add'),
+  ips: t('keys.allowed_ips'),
   csv: t('log.csv'),
   added: textPattern(language, 'money.redeemed'),
   compare: textPattern(language, 'models.compare'),
+  pace: [
+    t('keys.pace_requests').replace('{{text}}', '2'),
+    t('keys.pace_models_one').replace('{{count}}', '1'),
+    t('keys.pace_ips_one').replace('{{count}}', '1'),
+  ].join(' · '),
   talk: textPattern(language, 'play.cost_all'),
 })
 
@@ -122,11 +132,21 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       await page.getByRole('button', { name: words.createKey }).first().click()
       const dialog = page.getByRole('dialog')
       await dialog.locator('input[data-autofocus]').fill('from the browser')
+      await dialog.getByRole('button', { name: words.moreLimits }).click()
+      await dialog.getByLabel(words.requests).fill('2')
+      await dialog.getByRole('button', { name: words.addModel }).click()
+      await dialog.getByLabel(words.model, { exact: false }).last().fill('sandbox/*')
+      await dialog.getByLabel(words.requests).last().fill('1')
+      await dialog.getByLabel(words.ips).fill('127.0.0.0/8')
+      await dialog.getByLabel(words.ips).press('Enter')
       await dialog.getByRole('button', { name: words.createKey }).click()
       const shown = await page.getByText(/^sk-tg-[0-9A-Za-z]{38}$/).innerText()
       assert.equal((await chat(tollgate, shown, 'Hello')).status, 200)
+      const again = await chat(tollgate, shown, 'Hello')
+      assert.match(again.text, /This key with model 'sandbox\/chat' may use 1 requests per minute/)
       await page.getByRole('button', { name: words.kept }).click()
       await page.getByRole('cell', { name: /^from the browser/ }).waitFor()
+      await page.getByText(words.pace, { exact: true }).waitFor()
       assert.equal(await page.getByText(shown).count(), 0)
       const menu = page.getByRole('row', { name: /^from the browser/ }).getByRole('button')
       await menu.click()

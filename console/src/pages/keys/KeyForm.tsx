@@ -11,11 +11,12 @@ import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { plainNumber } from '../../parts/number-text.ts'
+import { KeyLimitFields, limitBodyOf, limitValuesOf, type LimitValues } from './KeyLimitFields.tsx'
 import css from '../../style/layout.module.css'
 
 type LimitKind = 'none' | 'fixed' | 'periodic'
 
-interface Values {
+interface Values extends LimitValues {
   readonly name: string
   readonly kind: LimitKind
   readonly limit: string
@@ -83,6 +84,7 @@ export function KeyForm({
           data={(models.data?.data ?? []).map(({ id }) => id)}
           {...form.getInputProps('models')}
         />
+        <KeyLimitFields form={form} models={(models.data?.data ?? []).map(({ id }) => id)} />
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending || change.isPending}>
             {edited === null ? t('keys.create') : t('common.save')}
@@ -145,15 +147,17 @@ function valuesOf(key: Key | null, zone: string): Values {
     reset: key?.limit_reset ?? 'monthly',
     expires: key?.expires_at === null || key === null ? '' : dayIn(Date.parse(key.expires_at), zone),
     models: [...(key?.allowed_models ?? [])],
+    ...limitValuesOf(key),
   }
 }
 
-function bodyOf({ name, kind, limit, reset, expires, models }: Values, zone: string): KeyBody {
+function bodyOf({ name, kind, limit, reset, expires, models, ...limits }: Values, zone: string): KeyBody {
   return {
     name: name.trim(),
     limit: kind === 'none' ? null : Number(limit),
     limit_reset: kind === 'periodic' ? reset : null,
     expires_at: lastSecondOf(expires, zone),
     allowed_models: models.length === 0 ? null : models,
+    ...limitBodyOf(limits),
   }
 }

@@ -27,6 +27,33 @@ export function KeyUsage({ apiKey }: { readonly apiKey: Limited }): ReactNode {
   )
 }
 
+type Paced = Pick<
+  Key,
+  'requests_per_minute' | 'tokens_per_minute' | 'running_requests' | 'model_limits' | 'allowed_ips'
+>
+
+/** The limits that a key has beside its money, in a line; nothing for a key without them. */
+export function KeyPace({ apiKey }: { readonly apiKey: Paced }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const { requests_per_minute: requests, tokens_per_minute: tokens, running_requests: running } = apiKey
+  const models = Object.keys(apiKey.model_limits ?? {}).length
+  const ips = apiKey.allowed_ips?.length ?? 0
+  const told = [
+    requests === null ? null : t('keys.pace_requests', { text: format.number(requests) }),
+    tokens === null ? null : t('keys.pace_tokens', { text: format.number(tokens) }),
+    running === null ? null : t('keys.pace_running', { text: format.number(running) }),
+    models === 0 ? null : t('keys.pace_models', { count: models }),
+    ips === 0 ? null : t('keys.pace_ips', { count: ips }),
+  ].filter((part) => part !== null)
+  if (told.length === 0) return null
+  return (
+    <Text size="xs" c="dimmed" mt={4}>
+      {told.join(' · ')}
+    </Text>
+  )
+}
+
 /** Whether the key works now, and until when. */
 export function KeyState({
   apiKey,

@@ -13,7 +13,7 @@ import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
-import { KeyState, KeyUsage } from './KeyUsage.tsx'
+import { KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
@@ -99,7 +99,7 @@ function KeyList({
           ),
         },
         { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
-        { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <KeyUsage apiKey={key} /> },
+        { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <UsageAndPace apiKey={key} /> },
         { id: 'month', title: t('keys.month'), end: true, cell: (key) => format.money(key.usage_monthly) },
         {
           id: 'used',
@@ -117,6 +117,15 @@ function KeyList({
         { id: t('common.actions'), title: '', end: true, cell: (key) => <KeyMenu apiKey={key} edit={edit} /> },
       ]}
     />
+  )
+}
+
+function UsageAndPace({ apiKey }: { readonly apiKey: Key }): ReactNode {
+  return (
+    <>
+      <KeyUsage apiKey={apiKey} />
+      <KeyPace apiKey={apiKey} />
+    </>
   )
 }
 
