@@ -109,46 +109,15 @@ function ModelRows<V extends LimitValues>({
       </Text>
       <Stack gap="xs">
         {rows.map((row, index) => (
-          // Rows have no name before one is typed; they are only added at the end.
-          // oxlint-disable-next-line react/no-array-index-key
-          <Group key={index} align="end" wrap="nowrap">
-            <div className={css.fields} style={{ flex: 1 }}>
-              <Autocomplete
-                label={t('keys.model')}
-                required
-                maxLength={200}
-                limit={50}
-                data={[...models]}
-                value={row.model}
-                onChange={(model) => change(index, { model })}
-              />
-              <NumberField
-                label={t('keys.requests_per_minute')}
-                decimals={0}
-                least={1}
-                most={REQUESTS_MAX}
-                value={row.requests}
-                onChange={(requests) => change(index, { requests })}
-              />
-              <NumberField
-                label={t('keys.tokens_per_minute')}
-                decimals={0}
-                least={1}
-                most={TOKENS_MAX}
-                value={row.tokens}
-                onChange={(tokens) => change(index, { tokens })}
-              />
-            </div>
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size="lg"
-              aria-label={t('keys.model_limit_remove', { model: row.model })}
-              onClick={() => set(rows.filter((_row, each) => each !== index))}
-            >
-              <TrashIcon size={16} />
-            </ActionIcon>
-          </Group>
+          <ModelRowFields
+            // Rows have no name before one is typed; they are only added at the end.
+            // oxlint-disable-next-line react/no-array-index-key
+            key={index}
+            row={row}
+            models={models}
+            change={(part) => change(index, part)}
+            remove={() => set(rows.filter((_row, each) => each !== index))}
+          />
         ))}
       </Stack>
       {rows.length < ROWS_MAX && (
@@ -163,6 +132,60 @@ function ModelRows<V extends LimitValues>({
         </Button>
       )}
     </div>
+  )
+}
+
+function ModelRowFields({
+  row,
+  models,
+  change,
+  remove,
+}: {
+  readonly row: ModelRow
+  readonly models: readonly string[]
+  readonly change: (part: Partial<ModelRow>) => void
+  readonly remove: () => void
+}): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Group align="end" wrap="nowrap">
+      <div className={css.fields} style={{ flex: 1 }}>
+        <Autocomplete
+          label={t('keys.model')}
+          required
+          maxLength={200}
+          limit={50}
+          data={[...models]}
+          value={row.model}
+          onChange={(model) => change({ model })}
+        />
+        <NumberField
+          label={t('keys.requests_per_minute')}
+          decimals={0}
+          least={1}
+          most={REQUESTS_MAX}
+          value={row.requests}
+          onChange={(requests) => change({ requests })}
+        />
+        <NumberField
+          label={t('keys.tokens_per_minute')}
+          decimals={0}
+          least={1}
+          most={TOKENS_MAX}
+          value={row.tokens}
+          onChange={(tokens) => change({ tokens })}
+        />
+      </div>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={t('keys.model_limit_remove', { model: row.model })}
+        onClick={remove}
+      >
+        <TrashIcon size={16} />
+      </ActionIcon>
+    </Group>
   )
 }
 
