@@ -55,7 +55,8 @@ function partsOf(
 ): readonly string[] {
   // A line of a shell stands where the whole answer is explained.
   const isFirst = 'media' in row.answer || !shown.has(row.answer)
-  const parts = [row.open === true ? 'Needs no key.' : `Needs an API key.${isPaid(title, row) ? ' Is paid for.' : ''}`]
+  const needs = row.manages === true ? 'Needs a management key.' : 'Needs an API key.'
+  const parts = [row.open === true ? 'Needs no key.' : `${needs}${isPaid(title, row) ? ' Is paid for.' : ''}`]
   const parameters = [
     ...[...title.matchAll(/\{(\w+)\}/g)].map(([, part = '']) => `| \`${part}\` | path | string | required |`),
     ...Object.entries(row.query?.properties ?? {}).map(

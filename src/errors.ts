@@ -79,7 +79,7 @@ const ACCOUNT = {
   api_locked: { status: 403, when: 'the operator has locked API access of the account' },
   access_denied: {
     status: 403,
-    when: 'the key may not use this model, or not from this address, or a credential was used on the wrong plane',
+    when: 'the key may not use this model, or not from this address, or is of the other kind (API key, management key), or a credential was used on the wrong plane',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -106,7 +106,7 @@ const ABSENCE = {
     status: 404,
     when: 'the routing preferences leave no provider; relax them or choose another model',
   },
-  not_found: { status: 404, when: 'the admin API has no such record' },
+  not_found: { status: 404, when: 'the admin API, or the one that manages keys, has no such record' },
   method_not_allowed: { status: 405, when: 'the path exists with other methods; `Allow` lists them' },
   conflict: {
     status: 409,

@@ -14,6 +14,8 @@ export interface WireRoute {
   readonly summary: string
   /** Under `/v1`: no key is needed. */
   readonly open?: true
+  /** A management key is needed. */
+  readonly manages?: true
   /** It takes a body and costs nothing. */
   readonly free?: true
   readonly query?: ObjectSchema<Fields>

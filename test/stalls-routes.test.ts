@@ -39,6 +39,7 @@ let routes: readonly Route<unknown>[]
 let cookie: string
 let key: string
 let playgroundKey: string
+let managementKey: string
 
 before(async () => {
   const listing = await startMovingServer(CATALOG)
@@ -52,6 +53,7 @@ before(async () => {
   await topUp(first, accountId, 10_000)
   playgroundKey = String((await person.browser.post('keys', { name: 'playground' })).body.id)
   key = String((await first.admin('POST', `/admin/v1/accounts/${accountId}/keys`, { name: 'k' })).body.key)
+  managementKey = String((await person.browser.post('management-keys', { name: 'm' })).body.key)
   await first.stop()
   fillEmbeddedLog(dataDir, { rows: LOG_ROWS, large: accountId, startMs: LOG_START_MS }, { there: true })
   stalls = await startStallServer(CATALOG, dataDir)
@@ -68,6 +70,9 @@ function headersOf({ plane }: Route<unknown>): Record<string, string> {
       return { cookie, 'sec-fetch-site': 'same-origin' }
     case 'playground':
       return { cookie, 'sec-fetch-site': 'same-origin', 'x-tollgate-key-id': playgroundKey }
+    case 'management':
+      return { authorization: `Bearer ${managementKey}` }
+    case 'any_key':
     case 'key':
       return { authorization: `Bearer ${key}` }
     case 'admin':

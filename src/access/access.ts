@@ -7,7 +7,7 @@ import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { KeyStore } from '../store/accounts/key-store.ts'
 import type { ConsoleSession } from './console-sessions.ts'
-import { digestOf, digestText, isWellFormed, KEY_PREFIX } from './api-key.ts'
+import { digestOf, digestText, isManagementKey, isWellFormed, KEY_PREFIX, MANAGEMENT_PREFIX } from './api-key.ts'
 import { bearer, DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 import { IpGuard } from './ip-guard.ts'
 import { KeyCache, knownKey, refusalOf, type KnownKey } from './key-cache.ts'
@@ -33,6 +33,8 @@ const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, heade
 
 export interface AccessOptions {
   readonly keys: Pick<KeyStore, 'findByDigest' | 'findOwner' | 'touch' | 'changes'>
+  /** Keys that manage keys; absent = there are none. */
+  readonly managementKeys?: Pick<KeyStore, 'findByDigest' | 'touch' | 'changes'>
   readonly clock: Clock
   /** Live: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
@@ -83,6 +85,7 @@ class AccessStage implements Access {
   readonly #options: AccessOptions
   readonly #clock: Clock
   readonly #cache: KeyCache
+  readonly #managers: KeyCache | null
   readonly #limiter: RateLimiter
   readonly #guard: IpGuard
   readonly #adminDigest: Buffer | null
@@ -91,7 +94,7 @@ class AccessStage implements Access {
   readonly #sessions = new WeakMap<IncomingMessage, ConsoleSession>()
 
   constructor(options: AccessOptions) {
-    const { adminToken, clock, keys, settings } = options
+    const { adminToken, clock, keys, managementKeys, settings } = options
     if (adminToken !== null && adminToken.length < ADMIN_TOKEN_LENGTH_MIN) {
       throw new Error(
         `TOLLGATE_ADMIN_TOKEN has ${adminToken.length} characters, at least ${ADMIN_TOKEN_LENGTH_MIN} are needed`,
@@ -101,6 +104,7 @@ class AccessStage implements Access {
     this.#shared = options.shared ?? ALONE
     this.#clock = clock
     this.#cache = new KeyCache({ keys, clock })
+    this.#managers = managementKeys === undefined ? null : new KeyCache({ keys: managementKeys, clock })
     this.#limiter = new RateLimiter(clock, options.shared)
     this.#guard = new IpGuard({ clock, settings: () => settings().ipBlock })
     this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
@@ -113,7 +117,9 @@ class AccessStage implements Access {
   ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     switch (plane) {
       case 'key':
-        return this.#admitKey(request, clientIp)
+      case 'management':
+      case 'any_key':
+        return this.#admitKey(request, plane, clientIp)
       case 'admin':
         return this.#admitAdmin(request)
       case 'session':
@@ -151,10 +157,12 @@ class AccessStage implements Access {
 
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
     this.#cache.invalidate(changed)
+    this.#managers?.invalidate(changed)
   }
 
-  close(): Promise<void> {
-    return this.#cache.flush()
+  async close(): Promise<void> {
+    await this.#managers?.flush()
+    await this.#cache.flush()
   }
 
   block(ip: string, leftMs: number, blocks: number): void {
@@ -170,33 +178,42 @@ class AccessStage implements Access {
    * IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked
    * at.
    */
-  #admitKey(request: IncomingMessage, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+  #admitKey(
+    request: IncomingMessage,
+    plane: 'key' | 'management' | 'any_key',
+    ip: string,
+  ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const blockedSeconds = this.#guard.blockedSeconds(ip)
     const token = presentedKey(request)
+    const manages = typeof token === 'string' && isManagementKey(token)
     const digest = typeof token === 'string' && isWellFormed(token) ? digestText(token) : null
+    const cache = manages ? this.#managers : this.#cache
     if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest)))
-      return this.#stopped(ip, digest, blockedSeconds)
+      return this.#stopped(ip, cache, digest, blockedSeconds)
     if (token === null) return this.#unauthenticated(ip, missingKey())
     if (token === DIFFERENT_KEYS) return this.#unauthenticated(ip, differentKeys())
-    if (digest === null) return this.#unauthenticated(ip, invalidKey())
-    return this.#look(digest, ip)
+    if (digest === null || cache === null) return this.#unauthenticated(ip, invalidKey())
+    // Told by its first letters alone, so that no key is looked up for a route that it does not open.
+    if (plane !== 'any_key' && manages !== (plane === 'management')) return this.#refused(ip, wrongKind(manages))
+    return this.#look(cache, digest, ip)
   }
 
   /** Of a blocked address: a key may have proved itself there on another node. */
   #stopped(
     ip: string,
+    cache: KeyCache | null,
     digest: string | null,
     seconds: number,
   ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const { guard } = this.#shared
-    if (digest === null || guard?.available !== true) return this.#refused(ip, blockedError(seconds))
+    if (digest === null || cache === null || guard?.available !== true) return this.#refused(ip, blockedError(seconds))
     return guard
       .isProven(ipKey(ip), digest)
-      .then((proven) => (proven ? this.#look(digest, ip) : this.#refused(ip, blockedError(seconds))))
+      .then((proven) => (proven ? this.#look(cache, digest, ip) : this.#refused(ip, blockedError(seconds))))
   }
 
-  #look(digest: string, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
-    const known = this.#cache.find(digest)
+  #look(cache: KeyCache, digest: string, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+    const known = cache.find(digest)
     return known instanceof Promise ? known.then((late) => this.#judge(late, ip)) : this.#judge(known, ip)
   }
 
@@ -245,7 +262,8 @@ class AccessStage implements Access {
   #counted(principal: Principal, decision: RateDecision): AccessResult<Principal> {
     const headers = rateHeaders(decision)
     if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
-    this.#cache.touch(principal.keyId)
+    const cache = principal.isManagement === true ? this.#managers : this.#cache
+    cache?.touch(principal.keyId)
     return { principal, headers }
   }
 
@@ -283,7 +301,7 @@ class AccessStage implements Access {
   #admitAdmin(request: IncomingMessage): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const { authorization } = request.headers
     const token = bearer(authorization)
-    if (token?.startsWith(KEY_PREFIX) === true) {
+    if (token?.startsWith(KEY_PREFIX) === true || token?.startsWith(MANAGEMENT_PREFIX) === true) {
       return { error: new ApiError('access_denied', 'This key has no access to the admin API'), headers: NO_HEADERS }
     }
     // Digests have one length, which the constant-time comparison needs, and hide that of the token.
@@ -376,6 +394,12 @@ function differentKeys(): ApiError {
 
 function invalidKey(): ApiError {
   return new ApiError('invalid_api_key', 'Invalid API key')
+}
+
+function wrongKind(manages: boolean): ApiError {
+  return manages
+    ? new ApiError('access_denied', 'This is a management key: it opens /v1/keys and GET /v1/key, and no model')
+    : new ApiError('access_denied', 'This needs a management key, which the cabinet makes: an API key manages no keys')
 }
 
 function unauthorized(): ApiError {

@@ -3,15 +3,16 @@ import { crc32 } from 'node:zlib'
 import type { IdSource } from '../lib/ids.ts'
 
 export const KEY_PREFIX = 'sk-tg-'
+/** Of a key that opens no model and only the routes that manage keys. */
+export const MANAGEMENT_PREFIX = 'sk-tgm-'
 const SECRET_LETTERS = 32
 const CHECKSUM_LETTERS = 6
-const CHECKED_LENGTH = KEY_PREFIX.length + SECRET_LETTERS
-const SHAPE = /^sk-tg-[0-9A-Za-z]{38}$/
+const SHAPE = /^sk-tgm?-[0-9A-Za-z]{38}$/
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** A new API key: prefix, 190 random bits, checksum (wire.md 12). It is shown once and stored as a digest. */
-export function generateKey(ids: IdSource): string {
-  const checked = KEY_PREFIX + ids.letters(SECRET_LETTERS)
+export function generateKey(ids: IdSource, prefix = KEY_PREFIX): string {
+  const checked = prefix + ids.letters(SECRET_LETTERS)
   return checked + checksum(checked)
 }
 
@@ -19,7 +20,11 @@ export function generateKey(ids: IdSource): string {
  * Whether text can be a key of ours at all, told without a look-up: guesses and typing errors cost the store nothing.
  */
 export function isWellFormed(key: string): boolean {
-  return SHAPE.test(key) && key.slice(CHECKED_LENGTH) === checksum(key.slice(0, CHECKED_LENGTH))
+  return SHAPE.test(key) && key.slice(-CHECKSUM_LETTERS) === checksum(key.slice(0, -CHECKSUM_LETTERS))
+}
+
+export function isManagementKey(key: string): boolean {
+  return key.startsWith(MANAGEMENT_PREFIX)
 }
 
 /** SHA-256 of the key, the only form in which it is stored. */

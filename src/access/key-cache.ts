@@ -189,6 +189,7 @@ export function knownKey(
     defaultModel: account.defaultModel,
     rateLimit: account.rateLimit,
     limits: countedLimits(key.limits),
+    ...(owner.isManagement === true ? { isManagement: true } : {}),
   })
   const { disabled, expiresAtMs } = key
   const { allowedIps = null } = key.limits ?? {}

@@ -1,12 +1,15 @@
 import type { IdSource } from '../lib/ids.ts'
 import { microOf, type Micro } from '../money.ts'
-import { fieldError } from '../refusals.ts'
+import type { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import type { KeyPatch, KeyRecord, NewKey } from '../store/accounts/key-store.ts'
 import { limitsOrNull, NO_LIMITS } from '../store/accounts/key-limits.ts'
 import { limitsOf, type LimitTerms } from './limit-terms.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
 
 const ID_LETTERS = 16
+/** More are made only by mistake. */
+const KEYS_MAX = 500
 
 /** What a body says of a key, for an operator and for its owner alike; absent = not said. */
 export interface KeyTerms extends LimitTerms {
@@ -43,6 +46,13 @@ export function newKey(
   }
   if (record.limitReset !== null && record.limitMicro === null) throw needsLimit()
   return { key, record }
+}
+
+/** Why an account with so many keys gets no further one by its own hand, or null. */
+export function tooManyKeys(count: number): ApiError | null {
+  if (count < KEYS_MAX) return null
+  const message = `An account has at most ${KEYS_MAX} keys: delete some first`
+  return reasonError('conflict', 'keys_most', { most: KEYS_MAX }, message)
 }
 
 /** What a body changes of a key with such a limit. */

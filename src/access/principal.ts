@@ -19,4 +19,6 @@ export interface Principal {
   readonly rateLimit: RateLimit | null
   /** null = no paid request of the key is counted beside the account's window. */
   readonly limits: KeyLimits | null
+  /** It manages the keys of its account and opens no model. */
+  readonly isManagement?: true
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { accountRoutes } from '../endpoints/account.ts'
 import { countTokensRoutes } from '../endpoints/count-tokens.ts'
 import { generationRoutes } from '../endpoints/generation.ts'
+import { managedKeyRoutes } from '../endpoints/keys.ts'
 import { healthRoutes } from '../endpoints/health.ts'
 import { modelRoutes } from '../endpoints/models.ts'
 import { videoRoutes } from '../endpoints/videos.ts'
@@ -24,7 +25,22 @@ export function allRoutes(
   version: string,
   unready: () => string | null,
 ): readonly Route<Principal>[] {
-  const { core, clock, adapters, nodes, ledger, health, relay, videos, pictures, sse, idempotency, tokens } = services
+  const {
+    core,
+    access,
+    clock,
+    ids,
+    adapters,
+    nodes,
+    ledger,
+    health,
+    relay,
+    videos,
+    pictures,
+    sse,
+    idempotency,
+    tokens,
+  } = services
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
@@ -48,6 +64,7 @@ export function allRoutes(
     }),
     ...countTokensRoutes({ catalog, tokens }),
     ...accountRoutes({ store, catalog, clock, periods }),
+    ...managedKeyRoutes({ store, access, clock, ids, periods }),
     ...generationRoutes({ store, catalog }),
     ...web,
   ]

@@ -264,6 +264,7 @@ function callerServices({
   const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, cipher: keyWrap, isSecure })
   const access = createAccess({
     keys: store.keys,
+    managementKeys: store.managementKeys,
     clock,
     settings: () => catalog.current().settings,
     adminToken: config.adminToken,

@@ -2,7 +2,16 @@ import { Statement } from '../ledger/statement.ts'
 import { list, object, only, text, whole } from '../schema.ts'
 import type { ApiOf, WireRoute } from '../wire-route.ts'
 import { Identity, ProofBody } from './identity-contract.ts'
-import { Key, KeyBody, KeyPatch, Keys, NewKey } from './key-contract.ts'
+import {
+  Key,
+  KeyBody,
+  KeyPatch,
+  Keys,
+  ManagementKeyBody,
+  ManagementKeys,
+  NewKey,
+  NewManagementKey,
+} from './key-contract.ts'
 import {
   Apps,
   AppsQuery,
@@ -231,6 +240,25 @@ export const CABINET_ROUTES = {
     answer: Deleted,
     errors: ['not_found'],
     example: { path: KEY },
+  },
+  'GET /cabinet/v1/management-keys': {
+    summary: 'The keys that manage the keys of the account.',
+    answer: ManagementKeys,
+    example: {},
+  },
+  'POST /cabinet/v1/management-keys': {
+    summary: 'Makes a key for `/v1/keys`, which opens no model. `key` is in this answer only.',
+    body: ManagementKeyBody,
+    answer: NewManagementKey,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: { body: { name: 'provisioning' } },
+  },
+  'DELETE /cabinet/v1/management-keys/:id': {
+    summary: 'Deletes it. The keys that it made stay.',
+    answer: Deleted,
+    errors: ['not_found'],
+    example: { path: { id: 'mkey_Vb3kQ9xT2mLr7dWa' } },
   },
 
   'GET /cabinet/v1/usage': {

@@ -4,6 +4,7 @@ import type { Route } from '../http/edge.ts'
 import { redeemCode } from './codes.ts'
 import { identityRoutes } from './identities.ts'
 import { keyRoutes } from './keys.ts'
+import { managementKeyRoutes } from './management-keys.ts'
 import { ledgerPage, statement } from './ledger.ts'
 import { logCsv } from './log-csv.ts'
 import { logPage } from './log.ts'
@@ -105,6 +106,7 @@ function cabinetRoutes(
     ...profileRoutes(ports),
     ...totpRoutes(ports),
     ...keyRoutes(ports),
+    ...managementKeyRoutes(ports),
     visitRoute(ports, 'GET /cabinet/v1/summary', (visit) => summary(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/usage', (visit) => usage(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/apps', (visit) => apps(ports, visit)),

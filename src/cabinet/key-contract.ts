@@ -51,3 +51,19 @@ export const KeyPatch = body({
   ...KEY_LIMIT_FIELDS,
 })
 export const Keys = object({ data: list(Key) })
+
+/** A key for programs that manage the account's API keys; it opens no model. */
+export const ManagementKey = object({
+  id: text(),
+  name: text(),
+  label: text(),
+  expires_at: nullable(time()),
+  created_at: time(),
+  last_used_at: nullable(time()),
+})
+export type ManagementKey = Static<typeof ManagementKey>
+export const ManagementKeyBody = body({ name: NAME, expires_at: optional(nullable(time())) })
+export type ManagementKeyBody = Static<typeof ManagementKeyBody>
+export const NewManagementKey = object({ ...ManagementKey.fields, key: text() }, 'Shown this once.')
+export type NewManagementKey = Static<typeof NewManagementKey>
+export const ManagementKeys = object({ data: list(ManagementKey) })

@@ -1,4 +1,4 @@
-import { keyPatchOf, newKey } from '../access/key-terms.ts'
+import { keyPatchOf, newKey, tooManyKeys } from '../access/key-terms.ts'
 import type { Principal } from '../access/principal.ts'
 import { reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
@@ -7,9 +7,6 @@ import { periodEndMs } from '../ledger/period.ts'
 import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
 import type { Key, KeyBody, NewKey } from './key-contract.ts'
 import { iso, recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
-
-/** More are made only by mistake. */
-const KEYS_MAX = 500
 
 interface KeyWithSpend {
   readonly key: KeyRecord
@@ -58,13 +55,8 @@ async function ownKey(ports: CabinetPorts, { call, accountId }: Visit): Promise<
 
 async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit, given: KeyBody): Promise<NewKey> {
   const { key, record } = newKey(given, accountId, ports.ids, ports.clock.now())
-  if ((await ports.store.keys.list(accountId, ports.periods())).length >= KEYS_MAX)
-    throw reasonError(
-      'conflict',
-      'keys_most',
-      { most: KEYS_MAX },
-      `An account has at most ${KEYS_MAX} keys: delete some first`,
-    )
+  const refusal = tooManyKeys((await ports.store.keys.list(accountId, ports.periods())).length)
+  if (refusal !== null) throw refusal
   const made = shownKey(ports, { key: await ports.store.keys.create(record), spend: NOTHING_SPENT })
   await recordEvent(ports, user.email, call.clientIp, 'key.create', made.id, made)
   return { ...made, key }

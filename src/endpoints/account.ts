@@ -10,7 +10,7 @@ import { rubles } from '../money.ts'
 import type { Store } from '../store/store.ts'
 
 export interface AccountRoutePorts {
-  readonly store: Pick<Store, 'accounts' | 'keys' | 'entries'>
+  readonly store: Pick<Store, 'accounts' | 'keys' | 'managementKeys' | 'entries'>
   readonly catalog: Catalog
   readonly clock: Clock
   readonly periods: () => PeriodStarts
@@ -24,7 +24,7 @@ export function accountRoutes(ports: AccountRoutePorts): readonly Route<Principa
   ): Route<Principal> => ({
     method: 'GET',
     path,
-    plane: 'key',
+    plane: handle === key ? 'any_key' : 'key',
     body: 'none',
     handle: (call) => handle(ports, principalOf(call)),
   })
@@ -60,11 +60,11 @@ async function credits({ store }: AccountRoutePorts, principal: Principal): Prom
 }
 
 async function key(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
+  if (principal.isManagement === true) return managementKey(ports, principal)
   const periods = ports.periods()
   const found = await ports.store.keys.get(principal.keyId, periods)
   if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
   const { settings } = ports.catalog.current()
-  const rate = principal.rateLimit ?? settings.rateLimit
   const { key: record, spend } = found
   const remaining = limitRemaining(record, spend, periods)
   const resetsAt =
@@ -84,27 +84,60 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
     usage_monthly: rubles(spend.monthMicro),
     currency: 'RUB',
     expires_at: record.expiresAtMs === null ? null : new Date(record.expiresAtMs).toISOString(),
+    ...sharedFields(ports, principal),
+    ...limitFieldsOf(record.limits),
+  }
+  return { status: 200, body: { data } }
+}
+
+/** A key that manages keys spends nothing. */
+async function managementKey(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
+  const found = await ports.store.managementKeys.get(principal.keyId)
+  if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
+  const data = {
+    label: found.label,
+    name: found.name,
+    limit: null,
+    limit_reset: null,
+    limit_remaining: null,
+    limit_resets_at: null,
+    usage: 0,
+    usage_daily: 0,
+    usage_weekly: 0,
+    usage_monthly: 0,
+    currency: 'RUB',
+    expires_at: found.expiresAtMs === null ? null : new Date(found.expiresAtMs).toISOString(),
+    ...sharedFields(ports, principal),
+    ...limitFieldsOf(null),
+  }
+  return { status: 200, body: { data } }
+}
+
+/** What clients of OpenRouter ask of either kind of key. */
+function sharedFields({ catalog }: AccountRoutePorts, principal: Principal) {
+  const { accountId, rateLimit } = principal
+  const isManagement = principal.isManagement === true
+  const rate = rateLimit ?? catalog.current().settings.rateLimit
+  return {
     is_free_tier: false,
-    is_management_key: false,
-    is_provisioning_key: false,
+    is_management_key: isManagement,
+    is_provisioning_key: isManagement,
     include_byok_in_limit: false,
     byok_usage: 0,
     byok_usage_daily: 0,
     byok_usage_weekly: 0,
     byok_usage_monthly: 0,
-    creator_user_id: record.accountId,
+    creator_user_id: accountId,
     organization_id: null,
     workspace_id: null,
     allowed_data_regions: ['global'],
     free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
-    ...limitFieldsOf(record.limits),
     rate_limit: {
       requests: rate.requests,
       interval: `${rate.window}s`,
       note: 'Requests per sliding window; see X-RateLimit-* headers.',
     },
   }
-  return { status: 200, body: { data } }
 }
 
 /** The form of boundaries: whole seconds, no fraction. */

@@ -22,6 +22,8 @@ const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   token: SMALL,
   session: SMALL,
   key: LARGE,
+  management: LARGE,
+  any_key: LARGE,
   playground: LARGE,
   admin: LARGE,
 })

@@ -5,10 +5,11 @@ import type { JsonMember } from '../lib/json-scan.ts'
 import type { RequestLog } from './request-log.ts'
 
 /**
- * How access checks a caller: `key` = a principal; `admin` = the admin token or an administrator's session; `session` =
- * anybody's session; `playground` = a session that acts as a principal.
+ * How access checks a caller: `key` = a principal; `management` = a key that manages keys; `any_key` = either; `admin`
+ * = the admin token or an administrator's session; `session` = anybody's session; `playground` = a session that acts as
+ * a principal.
  */
-export type AccessPlane = 'key' | 'admin' | 'session' | 'playground'
+export type AccessPlane = 'key' | 'management' | 'any_key' | 'admin' | 'session' | 'playground'
 /** Who may call a route. Also `open` = no key is needed; `token` = the URL carries the credential. */
 export type RoutePlane = 'open' | 'token' | AccessPlane
 
@@ -56,7 +57,7 @@ export interface Call<P> {
   /** clock.monotonic() at arrival, ms; wall-clock Unix ms. */
   readonly startedMs: number
   readonly arrivedAtMs: number
-  /** The result of access for `key` and `playground` routes. */
+  /** The result of access for the routes of keys and `playground`. */
   readonly principal: P | null
   /** Headers of every response (CORS, request id, rate limit): a hijacking handler must write them itself. */
   readonly baseHeaders: Readonly<Record<string, string>>

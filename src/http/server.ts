@@ -8,7 +8,7 @@ import { BodyBudget } from './body-budget.ts'
 import { breakConnection } from './break-connection.ts'
 import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type Body, type BodyHead, type BodyPorts } from './body.ts'
 import { ipKey, TrustedProxies } from './client-ip.ts'
-import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type Route } from './edge.ts'
+import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type Route, type RoutePlane } from './edge.ts'
 import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
@@ -57,6 +57,14 @@ export function createEdge<P>(options: EdgeOptions<P>): Edge {
 interface UnfinishedLine extends BagItem {
   readonly finish: () => void
 }
+
+const CLOSED_IN_MAINTENANCE: ReadonlySet<RoutePlane> = new Set<RoutePlane>([
+  'key',
+  'management',
+  'any_key',
+  'token',
+  'playground',
+])
 
 class HttpEdge<P> implements Edge {
   readonly server: Server
@@ -185,10 +193,7 @@ class HttpEdge<P> implements Edge {
     exchange.route = route
     exchange.params = match.params
     exchange.log.route(route.path)
-    const notice =
-      route.plane === 'key' || route.plane === 'token' || route.plane === 'playground'
-        ? this.#options.maintenance()
-        : null
+    const notice = CLOSED_IN_MAINTENANCE.has(route.plane) ? this.#options.maintenance() : null
     if (notice !== null) throw underMaintenance(notice)
     if (route.plane === 'open' || route.plane === 'token') {
       const foreign = route.refuse?.(request, exchange.clientIp) ?? null

@@ -18,6 +18,8 @@ export const EVENT_ACTIONS = [
   'ledger.adjustment',
   'ledger.refund',
   'ledger.topup',
+  'management_key.create',
+  'management_key.delete',
   'model.create',
   'model.delete',
   'model.update',

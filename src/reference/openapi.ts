@@ -129,6 +129,8 @@ function securityOf({ plane }: ServedRoute): Operation['security'] {
     case 'token':
       return []
     case 'key':
+    case 'management':
+    case 'any_key':
       return [{ key: [] }]
     case 'session':
     case 'playground':

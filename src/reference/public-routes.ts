@@ -34,6 +34,15 @@ import {
   VideoQuery,
   VideoRecord,
 } from '../endpoints/contract.ts'
+import {
+  ManagedKeyBody,
+  ManagedKeyDeleted,
+  ManagedKeyPatch,
+  ManagedKeyQuery,
+  ManagedKeys,
+  NewManagedKey,
+  OneManagedKey,
+} from '../endpoints/keys-contract.ts'
 import { KIND_LISTS } from '../endpoints/model-list.ts'
 import type { ErrorName } from '../errors.ts'
 import { ChatAnswer, ChatBody } from '../kinds/chat/schema.ts'
@@ -102,6 +111,7 @@ const LISTEN: WireRoute = {
   errors: SOUND,
   example: { body: { model: 'sandbox/transcription', input_audio: { data: WAV, format: 'wav' } } },
 }
+const MANAGED_KEY = { hash: 'key_Vb3kQ9xT2mLr7dWa' }
 const VIDEO = { id: 'gen-Vb3kQ9xT2mLr7dWa' }
 const JOB: readonly ErrorName[] = ['missing_job_id', 'job_not_found', 'invalid_input']
 const FILE: readonly ErrorName[] = [...JOB, 'job_not_completed', 'file_not_found', 'invalid_range']
@@ -347,6 +357,47 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   'GET /v1/credits': { summary: 'All that was paid in and charged.', answer: Credits, example: {} },
   'GET /v1/key': { summary: 'The key of the request.', answer: KeyRecord, example: {} },
   'GET /v1/auth/key': { summary: 'The key of the request.', answer: KeyRecord, example: {} },
+  'GET /v1/keys': {
+    summary: 'The API keys of the account. Needs a management key, as all routes under `/v1/keys` do.',
+    query: ManagedKeyQuery,
+    manages: true,
+    answer: ManagedKeys,
+    errors: ['invalid_input'],
+    example: { query: { include_disabled: 'true' } },
+  },
+  'POST /v1/keys': {
+    summary: 'Makes an API key. `key` is in this answer only.',
+    free: true,
+    body: ManagedKeyBody,
+    manages: true,
+    answer: NewManagedKey,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: { body: { name: 'customer 17', limit: 500, limit_reset: 'monthly', requests_per_minute: 60 } },
+  },
+  'GET /v1/keys/:hash': {
+    summary: 'One API key.',
+    manages: true,
+    answer: OneManagedKey,
+    errors: ['not_found'],
+    example: { path: MANAGED_KEY },
+  },
+  'PATCH /v1/keys/:hash': {
+    summary: 'Changes the fields that are given.',
+    free: true,
+    body: ManagedKeyPatch,
+    manages: true,
+    answer: OneManagedKey,
+    errors: ['invalid_input', 'not_found'],
+    example: { path: MANAGED_KEY, body: { disabled: true, limit: null } },
+  },
+  'DELETE /v1/keys/:hash': {
+    summary: 'Deletes an API key.',
+    manages: true,
+    answer: ManagedKeyDeleted,
+    errors: ['not_found'],
+    example: { path: MANAGED_KEY },
+  },
   'GET /v1/generation': {
     summary: 'The log of the account, newest first, or one request where `id` is given.',
     query: LogQuery,

@@ -60,6 +60,8 @@ const PLANES: Readonly<Record<RoutePlane, readonly ErrorName[]>> = {
   open: [],
   token: [],
   key: KEY,
+  management: KEY,
+  any_key: KEY,
   session: SESSION,
   playground: [...SESSION, ...KEY, 'invalid_input'],
   admin: [...SESSION, 'rate_limit_exceeded'],

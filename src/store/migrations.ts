@@ -228,6 +228,20 @@ const MIGRATIONS: readonly Migration[] = [
     least: 8,
     statements: () => ['ALTER TABLE api_key ADD COLUMN limits TEXT'],
   },
+  {
+    version: 15,
+    name: 'keys that manage keys',
+    least: 8,
+    statements: (dialect) => {
+      const { blob, clustered } = words(dialect)
+      return [
+        `CREATE TABLE management_key (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), name TEXT NOT NULL, digest ${blob} NOT NULL UNIQUE, label TEXT NOT NULL,
+          expires_at BIGINT, created_at BIGINT NOT NULL, last_used_at BIGINT)${clustered}`,
+        'CREATE INDEX management_key_account ON management_key (account_id, created_at)',
+      ]
+    },
+  },
 ]
 
 /** Programs from this version on seal what they write. */

@@ -15,6 +15,7 @@ import { GenerationStore } from './log/generation-store.ts'
 import { IdempotencyStore } from './idempotency/idempotency-store.ts'
 import { JobStore } from './jobs/job-store.ts'
 import { KeyStore } from './accounts/key-store.ts'
+import { ManagementKeyStore } from './accounts/management-key-store.ts'
 import { LogStore } from './log/log-store.ts'
 import { LogUpkeep } from './log/upkeep.ts'
 import { migrate, SEALING_SCHEMA } from './migrations.ts'
@@ -116,6 +117,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     ledger,
     accounts: new AccountStore(database, seal),
     keys: new KeyStore(database, seal),
+    managementKeys: new ManagementKeyStore(database),
     entries: new EntryStore(database, seal),
     statements: new StatementStore(database, seal),
     generations: new GenerationStore(database),

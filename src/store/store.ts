@@ -10,6 +10,7 @@ import type { GenerationStore } from './log/generation-store.ts'
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts'
 import type { JobStore } from './jobs/job-store.ts'
 import type { KeyStore } from './accounts/key-store.ts'
+import type { ManagementKeyStore } from './accounts/management-key-store.ts'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { LogStore } from './log/log-store.ts'
 import type { LogUpkeep } from './log/upkeep.ts'
@@ -26,6 +27,7 @@ export interface Store {
   readonly ledger: LedgerStore
   readonly accounts: AccountStore
   readonly keys: KeyStore
+  readonly managementKeys: ManagementKeyStore
   readonly entries: EntryStore
   readonly statements: StatementStore
   readonly generations: GenerationStore

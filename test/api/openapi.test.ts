@@ -21,7 +21,8 @@ let document: OpenApiDocument
 let person: { readonly browser: ConsoleClient; readonly accountId: string; readonly userId: string }
 /** A browser without a session. */
 let stranger: ConsoleClient
-let key: { readonly id: string; readonly key: string }
+let key: { readonly id: string; readonly key: string; readonly manager: string }
+const KEY_PLANES: ReadonlySet<string> = new Set(['key', 'management', 'any_key'])
 
 before(async () => {
   server = await startInProcess({ catalog: CATALOG, env: ENV })
@@ -31,7 +32,9 @@ before(async () => {
   person = await signedUp(server)
   stranger = new ConsoleClient(server)
   await topUp(server, person.accountId, 1_000)
-  key = (await person.browser.post('keys', { name: 'first' })).body
+  const made = (await person.browser.post('keys', { name: 'first' })).body
+  const manager = (await person.browser.post('management-keys', { name: 'manager' })).body
+  key = { ...made, manager: manager.key }
 })
 
 after(() => server.stop())
@@ -46,7 +49,7 @@ test('each route of the server has a row with a summary, an answer, errors and a
     assert.ok(row.example !== undefined, `${nameOf(route)} has no example`)
     const names = [...route.path.matchAll(/(?<=\/)[:*](\w+)/g)].map(([, name = '']) => name)
     assert.deepEqual(Object.keys(row.example.path ?? {}), names, `${nameOf(route)}: the example names its path`)
-    if (route.path.startsWith('/v1/')) assert.equal(row.open === true, route.plane !== 'key', nameOf(route))
+    if (route.path.startsWith('/v1/')) assert.equal(row.open === true, !KEY_PLANES.has(route.plane), nameOf(route))
     if (route.body !== 'none') assert.ok(row.body !== undefined, `${nameOf(route)} has no schema of its body`)
     if (row.body !== undefined) assert.deepEqual(faultsOf(row.body, row.example.body), [], nameOf(route))
     for (const name of row.errors ?? []) assert.ok(ERROR_NAMES.includes(name))
@@ -130,6 +133,9 @@ async function send(route: Route<unknown>, row: WireRoute, ids: Readonly<Record<
   const address = search === '' ? target : `${target}?${search}`
   const options = body === undefined ? (route.body === 'none' ? {} : { body: {} }) : { body }
   switch (route.plane) {
+    case 'management':
+      return server.request(route.method, address, { ...options, key: key.manager })
+    case 'any_key':
     case 'key':
       return server.request(route.method, address, { ...options, key: key.key })
     case 'admin':
@@ -190,11 +196,14 @@ test('each example is answered as its contract says', async () => {
   })
   const ids = (route: Route<unknown>, job: string): Readonly<Record<string, string>> => ({
     acc_Vb3kQ9xT2mLr7dWa: account,
-    key_Vb3kQ9xT2mLr7dWa: route.plane === 'admin' ? adminKey : spare,
+    key_Vb3kQ9xT2mLr7dWa: route.plane === 'admin' ? adminKey : route.plane === 'management' ? managed : spare,
+    mkey_Vb3kQ9xT2mLr7dWa: manager,
     usr_Vb3kQ9xT2mLr7dWa: other.userId,
     code_Vb3kQ9xT2mLr7dWa: code,
     'gen-Vb3kQ9xT2mLr7dWa': route.path.includes('/videos') ? job : chat.body.id,
   })
+  const managed = (await person.browser.post('keys', { name: 'managed' })).body.id
+  const manager = (await person.browser.post('management-keys', { name: 'unused' })).body.id
   const spare = (await person.browser.post('keys', { name: 'spare' })).body.id
   const rank = (route: Route<unknown>): number =>
     LAST.findIndex((name) => nameOf(route).startsWith(name)) + (nameOf(route).endsWith('sign-out') ? 10 : 0)

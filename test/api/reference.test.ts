@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { audioForm } from '../harness/audio-form.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { pathTemplate } from '../../src/http/router.ts'
+import { signedUp } from '../harness/console-client.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 
 /** A section of docs/reference/api.md. */
@@ -108,9 +109,16 @@ test('each paid route has an example, and its fields are in the tables', () => {
   }
 })
 
+async function managementKey(name: string): Promise<string> {
+  const { browser } = await signedUp(server, `${name}@example.com`)
+  return (await browser.post('management-keys', { name })).body.key
+}
+
 for (const { section, path, json, form } of EXAMPLES) {
   test(`the example of ${section.method} ${section.path} works, and the section names each key of its answer`, async () => {
-    const { key } = await server.createAccount({ balance: 1_000 })
+    const key = section.path.startsWith('/v1/keys')
+      ? await managementKey(section.method)
+      : (await server.createAccount({ balance: 1_000 })).key
     const upload = form === null ? null : audioForm(form, { bytes: wavFile(1) })
     const sent = upload ?? (json === null ? {} : { body: json })
     const { status, headers, text, body } = await server.request(section.method, path, { key, ...sent })

@@ -4,7 +4,8 @@ import type { Route } from '../../src/http/edge.ts'
 import { generateKey } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/lib/ids.ts'
 import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
-import { calledModel, PROTOCOL_BODIES } from '../harness/protocol-bodies.ts'
+import { calledModel } from '../harness/protocol-bodies.ts'
+import { BODIES, errorOf } from '../harness/route-calls.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
@@ -29,9 +30,10 @@ const PRINCIPALS = [
   'session',
   'A',
   'session A',
+  'manager B',
+  'manager A',
 ] as const
 type Principal = (typeof PRINCIPALS)[number]
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 interface Person {
   readonly id: string
@@ -39,14 +41,16 @@ interface Person {
   readonly keyId: string
   readonly key: string
   readonly cookie: string
+  /** Manages the keys of the account. */
+  readonly manager: string
+  readonly managerId: string
+  /** A key that nobody uses. */
+  readonly spareId: string
 }
 
 let server: MovingServer
 let adminCookie: string
-const people: { A: Person; B: Person } = {
-  A: { id: '', userId: '', keyId: '', key: '', cookie: '' },
-  B: { id: '', userId: '', keyId: '', key: '', cookie: '' },
-}
+let people: { readonly A: Person; readonly B: Person }
 /** What A has, by what a path or a query names it with. */
 const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '' }
 
@@ -54,13 +58,23 @@ async function person(email: string): Promise<Person> {
   const { browser, accountId, userId } = await signedUp(server, email)
   await topUp(server, accountId, 1_000)
   const made = await browser.post('keys', { name: 'first' })
-  return { id: accountId, userId, keyId: made.body.id, key: made.body.key, cookie: browser.cookie }
+  const spare = await browser.post('keys', { name: 'spare' })
+  const manager = await browser.post('management-keys', { name: 'manager' })
+  return {
+    id: accountId,
+    userId,
+    keyId: made.body.id,
+    key: made.body.key,
+    cookie: browser.cookie,
+    manager: manager.body.key,
+    managerId: manager.body.id,
+    spareId: spare.body.id,
+  }
 }
 
 before(async () => {
   server = await startMovingServer(CATALOG)
-  people.A = await person('a@example.com')
-  people.B = await person('b@example.com')
+  people = { A: await person('a@example.com'), B: await person('b@example.com') }
   adminCookie = (await administrator(server, 'root@example.com')).cookie
   const { key } = people.A
   const chat = await server.request('POST', '/v1/chat/completions', {
@@ -105,22 +119,6 @@ before(async () => {
 
 after(() => server.stop())
 
-const BODIES: Readonly<Record<string, unknown>> = {
-  'POST /v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
-  'POST /v1/responses': { model: 'sandbox/chat', input: 'x' },
-  'POST /v1/messages': { model: 'sandbox/chat', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] },
-  'POST /v1/messages/count_tokens': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
-  ...PROTOCOL_BODIES,
-  'POST /v1/completions': { model: 'sandbox/chat', prompt: 'x' },
-  'POST /v1/embeddings': { model: 'sandbox/embeddings', input: 'x' },
-  'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
-  'POST /v1/images/generations': { model: 'sandbox/image', prompt: 'x' },
-  'POST /v1/images': { model: 'sandbox/image', prompt: 'x' },
-  'POST /v1/audio/speech': { model: 'sandbox/tts', input: 'x', voice: 'alloy' },
-  'POST /v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
-  'POST /setup': { token: 'A'.repeat(43), email: 'x@example.com', password: 'correct horse battery' },
-}
-
 /** Query of the routes that name an object by one. */
 const QUERIES: Readonly<Record<string, () => string>> = {
   '/v1/images/content': () => objects.picture,
@@ -154,6 +152,8 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/users/:id/identities/:identity': () => 'idn_none',
   '/cabinet/v1/identities/:id': () => 'idn_none',
   '/cabinet/v1/sessions/:id': () => objects.session,
+  '/v1/keys/:hash': () => people.A.spareId,
+  '/cabinet/v1/management-keys/:id': () => people.A.managerId,
   '/cabinet/v1/keys/:id': () => people.A.keyId,
   '/cabinet/v1/log/:id': () => objects.generation,
   '/cabinet/v1/models/*id': () => 'sandbox/chat',
@@ -174,6 +174,10 @@ const OWNED: ReadonlySet<string> = new Set([
   'DELETE /v1/streams',
   'GET /v1/responses/:id',
   'POST /v1/responses/:id/cancel',
+  'GET /v1/keys/:hash',
+  'PATCH /v1/keys/:hash',
+  'DELETE /v1/keys/:hash',
+  'DELETE /cabinet/v1/management-keys/:id',
   'GET /cabinet/v1/keys/:id',
   'PATCH /cabinet/v1/keys/:id',
   'DELETE /cabinet/v1/keys/:id',
@@ -215,6 +219,9 @@ function headersOf(principal: Principal): Record<string, string> {
       return { authorization: 'Bearer sk-tg-short' }
     case 'unknown':
       return { authorization: `Bearer ${generateKey(randomIds())}` }
+    case 'manager A':
+    case 'manager B':
+      return { authorization: `Bearer ${people[principal === 'manager A' ? 'A' : 'B'].manager}` }
     case 'A':
     case 'B':
       return { authorization: `Bearer ${people[principal].key}` }
@@ -243,34 +250,8 @@ function ask(route: Route<unknown>, headers: Record<string, string>, target = ta
   })
 }
 
-function errorOf(answer: Answer, what: string): { readonly status: number; readonly type: string } {
-  assert.equal(answer.headers['content-type'], JSON_TYPE, what)
-  assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._:-]+$/, what)
-  if (answer.body.type === 'error') return messagesErrorOf(answer, what)
-  if (typeof answer.body.message === 'string') return plainErrorOf(answer, answer.body.message, what)
-  assert.deepEqual(Object.keys(answer.body), ['error'], what)
-  if (Array.isArray(answer.body.error.details)) return plainErrorOf(answer, answer.body.error.message, what)
-  const { code, message, metadata } = answer.body.error
-  assert.equal(code, answer.status, what)
-  assert.ok(typeof message === 'string' && message.length > 0, what)
-  return { status: answer.status, type: metadata.error_type }
-}
-
-/** Anthropic's shape has a type for each status, and no word of ours. */
-function messagesErrorOf({ status, body, headers }: Answer, what: string): ReturnType<typeof errorOf> {
-  assert.equal(body.request_id, headers['request-id'], what)
-  assert.equal(body.error.type, status === 401 ? 'authentication_error' : 'not_found_error', what)
-  assert.ok(status === 401 || status === 404, what)
-  return { status, type: body.error.message.startsWith('Missing') ? 'missing_api_key' : 'invalid_api_key' }
-}
-
-/** Other protocols have only words for it. */
-function plainErrorOf({ status }: Answer, message: string, what: string): ReturnType<typeof errorOf> {
-  assert.ok(status === 401 || status === 404, what)
-  return { status, type: message.startsWith('Missing') ? 'missing_api_key' : 'invalid_api_key' }
-}
-
 const KEYS: ReadonlySet<Principal> = new Set(['A', 'B'])
+const MANAGERS: ReadonlySet<Principal> = new Set(['manager A', 'manager B'])
 const CUSTOMERS: ReadonlySet<Principal> = new Set(['session A', 'session B'])
 const NOBODY: ReadonlySet<Principal> = new Set(['none', 'stale session'])
 
@@ -283,8 +264,17 @@ function refusalOf(
     case 'open':
     case 'token':
       return null
+    case 'management':
+      if (MANAGERS.has(principal)) return null
+      if (KEYS.has(principal) || principal === 'unknown') return { status: 403, type: 'access_denied' }
+      return {
+        status: 401,
+        type: principal === 'none' || principal.includes('session') ? 'missing_api_key' : 'invalid_api_key',
+      }
+    case 'any_key':
     case 'key':
-      if (KEYS.has(principal)) return null
+      if (KEYS.has(principal) || (MANAGERS.has(principal) && plane === 'any_key')) return null
+      if (MANAGERS.has(principal)) return { status: 403, type: 'access_denied' }
       return {
         status: 401,
         type: principal === 'none' || principal.includes('session') ? 'missing_api_key' : 'invalid_api_key',
@@ -359,7 +349,9 @@ test('every route × every principal: the plane of a route decides, and a strang
       if (refusal !== null) assert.deepEqual(errorOf(answer, what), refusal, what)
       else await checkLetIn(route, principal, answer, what)
       assert.ok(
-        ![people.A.key, people.B.key, server.adminToken].some((secret) => answer.text.includes(secret)),
+        ![people.A.key, people.B.key, people.A.manager, people.B.manager, server.adminToken].some((secret) =>
+          answer.text.includes(secret),
+        ),
         `${what} shows a secret`,
       )
     }
@@ -384,13 +376,14 @@ async function checkLetIn(route: Route<unknown>, principal: Principal, answer: A
   // An administrator has no account: their session opens only the routes of the user.
   if (principal === 'session') return assert.notEqual(answer.status, 401, what)
   if (OWNED.has(callOf(name)))
-    return principal === 'A' || principal === 'session A'
+    return ['A', 'session A', 'manager A'].includes(principal)
       ? assert.ok(answer.status < 300 || [400, 404].includes(answer.status), `${what}: ${answer.status}`)
       : checkStranger(route, principal, answer, what)
-  if (principal === 'B' || principal === 'session B')
+  if (['B', 'session B', 'manager B'].includes(principal))
     for (const secret of [
       people.A.id,
       people.A.keyId,
+      people.A.spareId,
       people.A.userId,
       objects.generation,
       objects.video,
@@ -417,6 +410,8 @@ async function checkStranger(route: Route<unknown>, principal: Principal, answer
     objects.response,
     objects.session,
     people.A.keyId,
+    people.A.spareId,
+    people.A.managerId,
   ].flatMap((id) => [id, id.replace('resp-', 'gen-')])
   const plain = (text: string): string =>
     ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(absent(id), 'ID'), text)
@@ -441,7 +436,7 @@ test('a path in no table is a 404 for every client, and a wrong method a 405, be
       const answer = await server.request('GET', path, { headers: headersOf(principal) })
       // The rest of a path under models is a model's name, and asked for with a key.
       assert.ok(
-        answer.status === 404 || (path === '/v1/models/' && answer.status === 401),
+        answer.status === 404 || (path === '/v1/models/' && answer.status === (MANAGERS.has(principal) ? 403 : 401)),
         `${path} as ${principal}: ${answer.status}`,
       )
       errorOf(answer, path)

@@ -42,6 +42,7 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
     t('keys.pace_models_one').replace('{{count}}', '1'),
     t('keys.pace_ips_one').replace('{{count}}', '1'),
   ].join(' · '),
+  manage: t('keys.management_create'),
   talk: textPattern(language, 'play.cost_all'),
 })
 
@@ -148,6 +149,14 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       await page.getByRole('cell', { name: /^from the browser/ }).waitFor()
       await page.getByText(words.pace, { exact: true }).waitFor()
       assert.equal(await page.getByText(shown).count(), 0)
+      await page.getByRole('button', { name: words.manage }).click()
+      await page.getByRole('dialog').locator('input').fill('provisioning')
+      await page.getByRole('dialog').getByRole('button', { name: words.manage }).click()
+      const manager = await page.getByText(/^sk-tgm-[0-9A-Za-z]{38}$/).innerText()
+      const listed = await tollgate.request('GET', '/v1/keys', { key: manager })
+      assert.ok(listed.body.data.some(({ name }: { name: string }) => name === 'from the browser'))
+      await page.getByRole('button', { name: words.kept }).click()
+      await page.getByRole('cell', { name: /^provisioning/ }).waitFor()
       const menu = page.getByRole('row', { name: /^from the browser/ }).getByRole('button')
       await menu.click()
       await page.getByRole('menuitem').nth(2).click()

@@ -84,6 +84,9 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'POST /cabinet/v1/totp/confirm': row('code'),
     'POST /cabinet/v1/totp/recovery-codes': row('code'),
     'POST /cabinet/v1/totp/disable': row('code'),
+    'POST /v1/keys': KEY,
+    'PATCH /v1/keys/:hash': KEY,
+    'POST /cabinet/v1/management-keys': row('name', 'expires_at'),
     'POST /cabinet/v1/keys': KEY,
     'PATCH /cabinet/v1/keys/:id': KEY,
     'POST /cabinet/v1/codes/redeem': row('code'),
@@ -123,7 +126,9 @@ export const LARGE_CHARS = 10_485_000
 export const SMALL_CHARS = 15_000
 
 export function charsOf({ plane }: Route<unknown>): number {
-  return plane === 'key' || plane === 'playground' || plane === 'admin' ? LARGE_CHARS : SMALL_CHARS
+  return plane === 'key' || plane === 'management' || plane === 'playground' || plane === 'admin'
+    ? LARGE_CHARS
+    : SMALL_CHARS
 }
 
 const repeated = (piece: string, chars: number): string => piece.repeat(Math.max(1, Math.floor(chars / piece.length)))

@@ -50,6 +50,7 @@ export interface KeySpend {
 export interface KeyOwner {
   readonly key: KeyRecord
   readonly account: Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
+  readonly isManagement?: true
 }
 
 export type KeyPatch = Partial<

@@ -238,6 +238,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   setup_token: 'people',
   recovery_code: 'people',
   console_session: 'people',
+  management_key: 'who may make keys, as a session may',
   sign_in: 'people',
   idempotency_key: 'answers, sealed for themselves',
 }

@@ -14,6 +14,7 @@ import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
+import { ManagementKeys } from './ManagementKeys.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
@@ -55,6 +56,7 @@ export function KeysPage(): ReactNode {
           </Suspense>
         )}
       </Dialog>
+      <ManagementKeys />
       <ShownOnce made={made} close={() => setMade(null)} />
     </Page>
   )

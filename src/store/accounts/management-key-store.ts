@@ -1,0 +1,107 @@
+import { readAccountRules } from './account-store.ts'
+import { integer, integerOrNull, text, type Database, type Row } from '../database.ts'
+import type { KeyOwner } from './key-store.ts'
+
+/** A key that manages the keys of its account and opens no model. */
+export interface ManagementKey {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly label: string
+  readonly expiresAtMs: number | null
+  readonly createdAtMs: number
+  readonly lastUsedAtMs: number | null
+}
+
+export type NewManagementKey = Omit<ManagementKey, 'lastUsedAtMs'> & {
+  /** SHA-256 of the key, 32 bytes. */
+  readonly digest: Buffer
+}
+
+const COLUMNS = 'id, account_id, name, label, expires_at, created_at, last_used_at'
+
+function readKey(row: Row): ManagementKey {
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    name: text(row, 'name'),
+    label: text(row, 'label'),
+    expiresAtMs: integerOrNull(row, 'expires_at'),
+    createdAtMs: integer(row, 'created_at'),
+    lastUsedAtMs: integerOrNull(row, 'last_used_at'),
+  }
+}
+
+/** In a table of their own: an older program, which knows nothing of them, takes none for an API key. */
+export class ManagementKeyStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** As of the API keys. */
+  get changes(): number | null {
+    return this.#database.coldWrites
+  }
+
+  async create(key: NewManagementKey): Promise<void> {
+    await this.#database.run(
+      'INSERT INTO management_key (id, account_id, name, digest, label, expires_at, created_at) VALUES (?,?,?,?,?,?,?)',
+      [
+        key.id,
+        key.accountId,
+        key.name,
+        key.digest,
+        key.label,
+        key.expiresAtMs === null ? null : BigInt(key.expiresAtMs),
+        BigInt(key.createdAtMs),
+      ],
+    )
+  }
+
+  /** With its account, as authentication needs it. */
+  async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM management_key WHERE digest = ?`, [digest])
+    if (row === undefined) return null
+    const { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs } = readKey(row)
+    const [account] = await this.#database.all(
+      'SELECT id, status, default_model, rate_limit, allowed_models FROM account WHERE id = ?',
+      [accountId],
+    )
+    if (account === undefined) return null
+    const none = { disabled: false, limitMicro: null, limitReset: null, allowedModels: null, limits: null }
+    const key = { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs, ...none }
+    return { key, account: readAccountRules(account), isManagement: true }
+  }
+
+  async get(id: string): Promise<ManagementKey | null> {
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM management_key WHERE id = ?`, [id])
+    return row === undefined ? null : readKey(row)
+  }
+
+  async list(accountId: string): Promise<readonly ManagementKey[]> {
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS} FROM management_key WHERE account_id = ? ORDER BY created_at DESC, id`,
+      [accountId],
+    )
+    return rows.map(readKey)
+  }
+
+  /** false = the account has no such key. */
+  async delete(id: string, accountId: string): Promise<boolean> {
+    return (
+      (await this.#database.run('DELETE FROM management_key WHERE id = ? AND account_id = ?', [id, accountId])) === 1
+    )
+  }
+
+  async touch(ids: readonly string[], atMs: number): Promise<void> {
+    await this.#database.transaction(
+      async (sql) => {
+        for (const id of ids)
+          await sql.run('UPDATE management_key SET last_used_at = ? WHERE id = ?', [BigInt(atMs), id])
+      },
+      { purpose: 'note' },
+    )
+  }
+}
