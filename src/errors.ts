@@ -54,7 +54,10 @@ const REQUEST = {
   job_not_completed: { status: 400, when: 'the content of a job is asked for before the job is done; ask again later' },
   content_filtered: { status: 400, when: "the provider's moderation refused the input" },
   request_timeout: { status: 408, when: 'the request did not arrive in time' },
-  request_too_large: { status: 413, when: 'the body is larger than 10 MB, or than 16 kB on a route that needs no key' },
+  request_too_large: {
+    status: 413,
+    when: 'the body is larger than 10 MB, or than 16 kB on a route that needs no key or manages keys',
+  },
   unsupported_media_type: {
     status: 415,
     when: 'the body is of another type, charset or encoding than the endpoint takes',

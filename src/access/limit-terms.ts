@@ -40,7 +40,8 @@ function modelLimitsOf(models: NonNullable<LimitTerms['model_limits']> | null): 
 function ipsOf(ips: readonly string[] | null): KeyLimits['allowedIps'] {
   if (ips === null || ips.length === 0) return null
   const entries = ips.map((entry) => entry.trim())
-  const wrong = entries.find((entry) => !isIpRange(entry))
+  // A zone may be of any length, and says nothing about a client.
+  const wrong = entries.find((entry) => entry.includes('%') || !isIpRange(entry))
   if (wrong === undefined) return entries
   const given = wrong.slice(0, SHOWN_CHARS)
   throw fieldError(

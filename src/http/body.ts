@@ -15,14 +15,14 @@ interface BodyLimit {
 }
 
 const LARGE: BodyLimit = Object.freeze({ bytes: 10_485_760, words: '10 MB' })
-/** For routes without credentials or with those of a person: a form is never longer. */
+/** For routes without credentials or with those of a person, or that manage keys: a form is never longer. */
 const SMALL: BodyLimit = Object.freeze({ bytes: 16_384, words: '16 kB' })
 const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   open: SMALL,
   token: SMALL,
   session: SMALL,
   key: LARGE,
-  management: LARGE,
+  management: SMALL,
   any_key: LARGE,
   playground: LARGE,
   admin: LARGE,

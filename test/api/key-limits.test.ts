@@ -245,6 +245,7 @@ test('what a limit may not be is refused in one sentence', async () => {
       { allowed_ips: ['10.0.0.0/33'] },
       /^allowed_ips: must hold IP addresses or CIDR ranges .*, got '10\.0\.0\.0\/33'$/,
     ],
+    [{ allowed_ips: [`fe80::1%${'x'.repeat(5_000)}`] }, /got 'fe80::1%x{72}'$/],
     [{ allowed_ips: ['example.org'] }, /got 'example\.org'$/],
     [{ allowed_ips: '10.0.0.1' }, /^allowed_ips: must be a list of texts$/],
   ]

@@ -144,6 +144,7 @@ test('hostile bodies are refused in one sentence, and a management key makes no 
     [{ name: 'x', allowed_ips: ['10.0.0.0/8', 7] }, /^allowed_ips/],
   ]
   for (const [body, message] of wrong) refused(await keys('POST', '', body), 400, 'invalid_input', message)
+  refused(await keys('POST', '', { name: 'x', allowed_models: ['m'.repeat(20_000)] }), 413, 'request_too_large')
   refused(await keys('GET', '?offset=-1'), 400, 'invalid_input', /^offset/)
   refused(await keys('GET', '?include_disabled=maybe'), 400, 'invalid_input', /^include_disabled/)
   for (const hash of ['..%2f..%2fadmin', "'%20OR%201=1--", 'x'.repeat(2_000), managerId])

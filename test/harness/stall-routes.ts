@@ -126,9 +126,7 @@ export const LARGE_CHARS = 10_485_000
 export const SMALL_CHARS = 15_000
 
 export function charsOf({ plane }: Route<unknown>): number {
-  return plane === 'key' || plane === 'management' || plane === 'playground' || plane === 'admin'
-    ? LARGE_CHARS
-    : SMALL_CHARS
+  return plane === 'key' || plane === 'playground' || plane === 'admin' ? LARGE_CHARS : SMALL_CHARS
 }
 
 const repeated = (piece: string, chars: number): string => piece.repeat(Math.max(1, Math.floor(chars / piece.length)))
