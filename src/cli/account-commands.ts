@@ -21,6 +21,10 @@ const KEY: Readonly<Record<string, Option>> = {
   'limit-reset': { value: 'PERIOD', help: 'when the limit starts anew: daily, weekly, monthly, or none' },
   'expires-at': { value: 'TIME', help: 'an ISO time; none = never' },
   'allowed-models': { value: 'A,B', help: 'comma list of models; none = every model' },
+  'requests-per-minute': { value: 'N', help: 'paid requests in any minute; none = as its account' },
+  'tokens-per-minute': { value: 'N', help: 'their tokens in any minute; none = no limit' },
+  'running-requests': { value: 'N', help: 'paid requests at once; none = no limit' },
+  'allowed-ips': { value: 'A,B', help: 'comma list of addresses and CIDR ranges; none = from everywhere' },
 }
 const ACCOUNT_COLUMNS = ['id', 'name', 'email', 'status', 'balance', 'available', 'reserved']
 const KEY_COLUMNS = ['id', 'name', 'label', 'disabled', 'limit', 'limit_reset', 'usage', 'expires_at', 'last_used_at']
@@ -220,16 +224,29 @@ function keyFields(input: CommandInput): Fields {
     ...given('limit_reset', orNone(input.text('limit-reset'), String)),
     ...given('expires_at', orNone(input.text('expires-at'), String)),
     ...given('allowed_models', models(input)),
+    ...given('requests_per_minute', count(input, 'requests-per-minute')),
+    ...given('tokens_per_minute', count(input, 'tokens-per-minute')),
+    ...given('running_requests', count(input, 'running-requests')),
+    ...given('allowed_ips', orNone(input.text('allowed-ips'), commaList)),
   }
 }
 
 function models(input: CommandInput): readonly string[] | null | undefined {
-  return orNone(input.text('allowed-models'), (text) =>
-    text
-      .split(',')
-      .map((model) => model.trim())
-      .filter((model) => model !== ''),
-  )
+  return orNone(input.text('allowed-models'), commaList)
+}
+
+function commaList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function count(input: CommandInput, name: string): number | null | undefined {
+  return orNone(input.text(name), (text) => {
+    if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
+    throw new UsageError(`--${name} must be a whole number of at least 1, or none, got '${text}'`)
+  })
 }
 
 function flagText(input: CommandInput, name: string): boolean | undefined {

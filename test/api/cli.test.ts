@@ -103,6 +103,7 @@ for (const [argv, expected] of [
   [['account', 'create'], /NAME is missing/],
   [['account', 'update', 'acc_1'], /Nothing to change/],
   [['account', 'update', 'acc_1', '--rate-limit', 'fast'], /--rate-limit must be requests\/seconds/],
+  [['key', 'update', 'key_1', '--running-requests', 'many'], /--running-requests must be a whole number of at least 1/],
   [['key', 'update', 'key_1', '--disabled', 'maybe'], /--disabled must be true or false/],
 ] as const) {
   test(`tollgate ${argv.join(' ')}: one line names the expected words, exit 2`, async () => {
@@ -170,6 +171,12 @@ test('thin clients manage accounts, keys and money of the running server', async
   assert.equal(
     (await json(['key', 'update', String(key['id']), '--disabled', 'true', '--limit', 'none']))['disabled'],
     true,
+  )
+  const limits = ['--requests-per-minute', '60', '--tokens-per-minute', 'none', '--allowed-ips', '10.0.0.0/8, ::1']
+  const limited = await json(['key', 'update', String(key['id']), ...limits])
+  assert.deepEqual(
+    [limited['requests_per_minute'], limited['tokens_per_minute'], limited['allowed_ips']],
+    [60, null, ['10.0.0.0/8', '::1']],
   )
   assert.match((await beside(['key', 'list', id])).out, /backend/)
   assert.deepEqual(await json(['key', 'delete', String(key['id'])]), { id: key['id'], deleted: true })
