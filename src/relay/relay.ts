@@ -63,6 +63,12 @@ interface Funds {
   keyRoomMicro: Micro | null
 }
 
+/** A request that the limits of its key let through, and its plan as if money were endless. */
+interface Limited {
+  readonly plan: Plan
+  readonly grant: LimitGrant
+}
+
 /** The paid path: plan → hold → attempt → settle. The only place that knows this order. */
 export class Relay {
   readonly streams: Streams
@@ -99,16 +105,19 @@ export class Relay {
   }
 
   async #admit(call: PaidCall): Promise<Generation> {
-    const { accountId, keyId } = call.principal
+    const { accountId, keyId, limits } = call.principal
     // Refused while it costs nothing: later it would wait with an answer that is paid for.
     if (call.operation.delivery === 'whole' && this.#ports.answers.isFull)
       throw overloaded(this.#ports.random(), 'answer_budget')
     this.inFlight.enter(accountId, keyId)
+    let limited: Limited | null = null
     try {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const affinity = affinityOf(call)
       const { principal, operation, requestId } = call
-      const { plan, grant } = await this.#limitedHold({ principal, operation, requestId, affinity }, generationId)
+      const held = { principal, operation, requestId, affinity }
+      if (limits !== null) limited = await this.#limited(held)
+      const plan = await this.#hold(held, generationId, null, limited?.plan)
       const isResumable = operation.delivery === 'events' && operation.contentType === null && call.requestIdGiven
       const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
       const generation = new Generation(this.#ports, {
@@ -117,15 +126,20 @@ export class Relay {
         plan,
         affinity,
         buffer,
-        limitHeaders: grant?.headers ?? null,
+        limitHeaders: limited?.grant.headers ?? null,
       })
       this.#track(generation)
-      if (grant !== null) void generation.done.then(({ record }) => grant.end(usedOf(record)))
+      if (limited !== null) this.#endLimited(limited, generation)
       return generation
     } catch (thrown) {
       this.inFlight.leave(accountId, keyId)
+      limited?.grant.end(null)
       throw thrown
     }
+  }
+
+  #endLimited({ grant }: Limited, generation: Generation): void {
+    void generation.done.then(({ record }) => grant.end(usedOf(record)))
   }
 
   /** Prices a job and holds for it; answers its id. The runners of jobs find it in the store. */
@@ -133,13 +147,15 @@ export class Relay {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
     this.inFlight.enter(accountId, keyId)
+    let limited: Limited | null = null
     try {
       const id = call.id ?? timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
-      const { grant } = await this.#limitedHold(call, id, call.job)
-      grant?.end(null)
+      limited = await this.#limited(call)
+      await this.#hold(call, id, call.job, limited?.plan)
       return id
     } finally {
       this.inFlight.leave(accountId, keyId)
+      limited?.grant.end(null)
     }
   }
 
@@ -190,24 +206,13 @@ export class Relay {
     })
   }
 
-  /** Within the limits of its key: a refused request holds nothing, and one that is not held counts no tokens. */
-  async #limitedHold(
-    call: Held,
-    generationId: string,
-    jobOf: JobCall['job'] | null = null,
-  ): Promise<{ readonly plan: Plan; readonly grant: LimitGrant | null }> {
-    const funds: Funds = { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
-    const plan = this.#plan(call, funds)
+  /** Counts the request in the limits of its key, before anything is held. */
+  async #limited(call: Held): Promise<Limited | null> {
     const { limits, keyId } = call.principal
-    if (limits === null) return { plan: await this.#hold(call, generationId, plan, funds, jobOf), grant: null }
+    if (limits === null) return null
+    const plan = this.#plan(call, endlessFunds())
     const models = plan.candidates.map(({ model }) => model.id)
-    const grant = await this.#ports.keyLimits.take({ keyId, limits, models, tokens: reservedTokens(plan) })
-    try {
-      return { plan: await this.#hold(call, generationId, plan, funds, jobOf), grant }
-    } catch (thrown) {
-      grant.end(null)
-      throw thrown
-    }
+    return { plan, grant: await this.#ports.keyLimits.take({ keyId, limits, models, tokens: reservedTokens(plan) }) }
   }
 
   /**
@@ -217,11 +222,11 @@ export class Relay {
   async #hold(
     call: Held,
     generationId: string,
-    first: Plan,
-    funds: Funds,
-    jobOf: JobCall['job'] | null,
+    jobOf: JobCall['job'] | null = null,
+    first: Plan | null = null,
   ): Promise<Plan> {
-    let plan = first
+    const funds = endlessFunds()
+    let plan = first ?? this.#plan(call, funds)
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.#ports.ledger.hold({
         generationId,
@@ -298,6 +303,10 @@ export class Relay {
       return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
     throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
   }
+}
+
+function endlessFunds(): Funds {
+  return { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
 }
 
 /** The input, and the answer where the client bounds it: one that may be as long as the model allows is not reserved. */

@@ -39,10 +39,12 @@ export function KeyLimitFields<V extends LimitValues>({
   readonly models: readonly string[]
 }): ReactNode {
   const { t } = useTranslation()
-  const [opened, setOpened] = useState(() => hasLimits(form.values))
+  const [unfolded, setUnfolded] = useState(false)
+  // A field that is hidden could not say why the form is not sent.
+  const opened = unfolded || hasLimits(form.values)
   return (
     <div>
-      <Button variant="subtle" size="compact-sm" aria-expanded={opened} onClick={() => setOpened(!opened)}>
+      <Button variant="subtle" size="compact-sm" aria-expanded={opened} onClick={() => setUnfolded(!opened)}>
         {t('keys.more_limits')}
       </Button>
       <Collapse expanded={opened}>
