@@ -1,15 +1,16 @@
+import { text } from 'node:stream/consumers'
 import { Pool, type Dispatcher } from 'undici'
 
-/** What the load generator is asked to do, as JSON in its one argument. */
+/** What the load generator is asked to do, as JSON on its input. */
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
   readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
-  /** Characters of text in the prompt, in each of 2,048 inputs of `embeddings`, or to be spoken. */
-  readonly promptChars: number
+  /** Text of the prompt, of each of 2,048 inputs of `embeddings`, or what is to be spoken. */
+  readonly prompt: string
   readonly clients: number
   readonly seconds: number
-  /** Client i uses key i modulo their number. */
+  /** Each request has the next one. */
   readonly keys: readonly string[]
 }
 
@@ -33,7 +34,7 @@ const SPEECH_BYTES = 409_600
 /** One client: asks again as soon as an answer has come to its end, until the time is over. */
 class Client implements Dispatcher.DispatchHandler {
   readonly #pool: Pool
-  readonly #options: Dispatcher.DispatchOptions
+  readonly #optionsOf: () => Dispatcher.DispatchOptions
   readonly #ask: LoadOrder['ask']
   readonly #report: (latencyMs: number, bytes: number, wrong: string | null) => boolean
   readonly #finished: () => void
@@ -44,13 +45,13 @@ class Client implements Dispatcher.DispatchHandler {
 
   constructor(
     pool: Pool,
-    options: Dispatcher.DispatchOptions,
+    optionsOf: () => Dispatcher.DispatchOptions,
     ask: LoadOrder['ask'],
     report: (latencyMs: number, bytes: number, wrong: string | null) => boolean,
     finished: () => void,
   ) {
     this.#pool = pool
-    this.#options = options
+    this.#optionsOf = optionsOf
     this.#ask = ask
     this.#report = report
     this.#finished = finished
@@ -58,7 +59,7 @@ class Client implements Dispatcher.DispatchHandler {
 
   ask(): void {
     this.#startedMs = performance.now()
-    this.#pool.dispatch(this.#options, this)
+    this.#pool.dispatch(this.#optionsOf(), this)
   }
 
   onRequestStart(): void {
@@ -93,18 +94,16 @@ class Client implements Dispatcher.DispatchHandler {
   }
 }
 
-function requestOf({ ask, model, promptChars }: LoadOrder): { readonly path: string; readonly body: Buffer } {
-  const text = 'What does the fake provider say today? '
-  const content = text.repeat(Math.ceil(promptChars / text.length)).slice(0, promptChars)
+function requestOf({ ask, model, prompt }: LoadOrder): { readonly path: string; readonly body: Buffer } {
   if (ask === 'speech')
-    return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: content, voice: 'alloy' })) }
+    return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: prompt, voice: 'alloy' })) }
   if (ask === 'embeddings') {
-    const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${content}`)
+    const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${prompt}`)
     return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
   }
   const messages = [
     { role: 'system', content: 'Answer in one sentence.' },
-    { role: 'user', content },
+    { role: 'user', content: prompt },
   ]
   return {
     path: '/v1/chat/completions',
@@ -130,14 +129,16 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     }
     return performance.now() < untilMs && wrong < 100
   }
+  const headersOf = order.keys.map((key) => ({ 'content-type': 'application/json', authorization: `Bearer ${key}` }))
+  let asked = 0
+  const optionsOf = (): Dispatcher.DispatchOptions => {
+    asked += 1
+    return { path, method: 'POST', body, headers: headersOf[asked % headersOf.length] ?? {} }
+  }
   await Promise.all(
-    Array.from({ length: order.clients }, (_value, index) => {
-      const headers = {
-        'content-type': 'application/json',
-        authorization: `Bearer ${order.keys[index % order.keys.length] ?? 'none'}`,
-      }
+    Array.from({ length: order.clients }, () => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      new Client(pool, { path, method: 'POST', body, headers }, order.ask, report, resolve).ask()
+      new Client(pool, optionsOf, order.ask, report, resolve).ask()
       return promise
     }),
   )
@@ -149,5 +150,5 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   return { requests: latencies.length, wrong, firstWrong, bytes, elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
-// The one argument is written by bench/run.ts.
-process.stdout.write(`${JSON.stringify(await run(JSON.parse(process.argv[2] ?? '{}') as LoadOrder))}\n`)
+// Written by bench/run.ts.
+process.stdout.write(`${JSON.stringify(await run(JSON.parse(await text(process.stdin)) as LoadOrder))}\n`)

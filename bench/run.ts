@@ -1,48 +1,25 @@
 import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../test/harness/postgres.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
+import { checkOut } from './other-commit.ts'
+import { moveToCore, onCore, pinningText } from './pinning.ts'
 import { treeUsage } from './process-tree.ts'
-import { startNginx, startTollgate, startUpstream, type Server } from './servers.ts'
+import { figure, loadName, markdown, rowsOf, type Row, type Sample } from './report.ts'
+import { SCENARIOS, type Scenario, type ServerName } from './scenarios.ts'
+import { startBare, startNginx, startUpstream, type Server } from './servers.ts'
+import { startTollgate } from './tollgate.ts'
 
-const CHUNKS = 100
 /** The last settles and log lines of a round are written after its last answer. */
 const TRAILING_MS = 500
-
-interface Scenario {
-  readonly name: string
-  readonly model: 'plain' | 'burst' | 'paced' | 'translated' | 'vectors' | 'voice'
-  readonly promptChars: number
-  readonly clients: number
-  /** Requests, or chunks, that one answer counts as. */
-  readonly parts: number
-}
-
-interface Sample extends LoadResult {
-  readonly cpuMicrosPerRequest: number
-  readonly residentBytes: number
-}
-
-const SCENARIOS: readonly Scenario[] = [
-  { name: 'chat, 1 kB answer', model: 'plain', promptChars: 200, clients: 32, parts: 1 },
-  { name: 'chat, 1 kB answer', model: 'plain', promptChars: 200, clients: 1, parts: 1 },
-  { name: 'chat, 100 kB prompt', model: 'plain', promptChars: 100_000, clients: 32, parts: 1 },
-  { name: 'stream of 100 chunks, at once', model: 'burst', promptChars: 200, clients: 32, parts: CHUNKS },
-  // nginx passes on the OpenAI stream; Tollgate makes it of Anthropic's events.
-  {
-    name: 'stream of 100 chunks, at once, translated',
-    model: 'translated',
-    promptChars: 200,
-    clients: 32,
-    parts: CHUNKS,
-  },
-  { name: 'stream of 100 chunks, over a second', model: 'paced', promptChars: 200, clients: 100, parts: CHUNKS },
-  { name: 'speech of 400 kB in 100 chunks', model: 'voice', promptChars: 300, clients: 32, parts: CHUNKS },
-  // 140 kB in, 16.8 MB out.
-  { name: 'embeddings of 2,048 inputs', model: 'vectors', promptChars: 60, clients: 4, parts: 1 },
-]
+/** A server is warm when two loads in a row cost the same but for this share, or after so many times `--warmup`. */
+const STEADY_SHARE = 0.05
+const WARMUPS_MAX = 3
+const OWN = join(import.meta.dirname, '..')
 
 const { values } = parseArgs({
   options: {
@@ -50,24 +27,34 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '4' },
     warmup: { type: 'string', default: '12' },
     only: { type: 'string', default: '' },
+    servers: { type: 'string', default: '' },
+    compare: { type: 'string', default: '' },
+    json: { type: 'string', default: '' },
     profile: { type: 'string', default: '' },
   },
 })
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const warmup = Number(values.warmup)
-const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.only))
+const wanted = values.servers === '' ? null : new Set(['nginx', ...values.servers.split(',')])
+const scenarios = SCENARIOS.filter((scenario) => loadName(scenario).includes(values.only))
+const needed = new Set(scenarios.flatMap(({ servers }) => servers).filter((name) => wanted?.has(name) !== false))
 if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || !(warmup > 0) || scenarios.length === 0) {
   process.stderr.write(
-    `usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--profile DIRECTORY]: TEXT is part of ${SCENARIOS.map(({ name }) => name).join(' · ')}; DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high\n`,
+    `usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--servers LIST] [--compare COMMIT] [--json FILE] [--profile DIRECTORY]
+TEXT is part of: ${SCENARIOS.map(loadName).join(' · ')}
+LIST is some of raw,http,embedded,postgres,workers; nginx is always there.
+COMMIT is built and measured beside this one. FILE gets the table as JSON.
+DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high.\n`,
   )
   process.exit(2)
 }
 
 async function load(order: LoadOrder): Promise<LoadResult> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'load.ts'), JSON.stringify(order)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(...onCore('other', process.execPath, [join(import.meta.dirname, 'load.ts')]), {
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
+  child.stdin.end(JSON.stringify(order))
   let text = ''
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString()
@@ -83,23 +70,32 @@ async function load(order: LoadOrder): Promise<LoadResult> {
 function asks(model: Scenario['model']): LoadOrder['ask'] {
   if (model === 'voice') return 'speech'
   if (model === 'vectors') return 'embeddings'
-  return model === 'plain' ? 'chat' : 'stream'
+  return model === 'plain' || model === 'reasoned' ? 'chat' : 'stream'
+}
+
+function usage({ pids }: Server): { readonly cpuMicros: number; readonly residentBytes: number } {
+  const all = pids.map(treeUsage)
+  return {
+    cpuMicros: all.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0),
+    residentBytes: all.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+  }
 }
 
 async function measure(server: Server, scenario: Scenario, forSeconds: number): Promise<Sample> {
-  const before = treeUsage(server.pid)
-  const { model, promptChars, clients } = scenario
+  const { model, prompt, clients, accounts } = scenario
+  const keys = await server.keys(accounts)
+  const before = usage(server)
   const result = await load({
     origin: server.origin,
     model: server.model(model),
     ask: asks(model),
-    promptChars,
+    prompt,
     clients,
     seconds: forSeconds,
-    keys: server.keys,
+    keys,
   })
   await delay(TRAILING_MS)
-  const after = treeUsage(server.pid)
+  const after = usage(server)
   // A server that fails quickly would look fast.
   if (result.wrong > 0)
     throw new Error(
@@ -112,89 +108,109 @@ async function measure(server: Server, scenario: Scenario, forSeconds: number): 
   }
 }
 
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((left, right) => left - right)
-  const middle = Math.floor(sorted.length / 2)
-  const upper = sorted[middle] ?? 0
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2
-}
-
-function figure(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
-}
-
-/** Servers take turns within each round, so that a noisy minute of the machine touches both alike. */
-async function measureAll(
-  servers: readonly Server[],
-): Promise<ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>> {
-  const samples = new Map(
-    scenarios.map((scenario) => [scenario, new Map(servers.map((server) => [server, [] as Sample[]]))]),
+function tell(round: string, scenario: Scenario, server: Server, sample: Sample): void {
+  process.stderr.write(
+    `${round} · ${loadName(scenario)} · ${server.name}: ${figure(sample.cpuMicrosPerRequest)} CPU-µs a request, ${sample.requests} requests, p50 ${figure(sample.p50Ms)} ms, p99 ${figure(sample.p99Ms)} ms\n`,
   )
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const scenario of scenarios) {
-      const turn = round % 2 === 0 ? servers : servers.toReversed()
-      for (const server of turn) {
-        // Round 0 warms up: a server that runs for days is compiled, and the compiler takes tens of thousands of
-        // requests.
-        const sample = await measure(server, scenario, round === 0 ? warmup : seconds)
-        if (round > 0) samples.get(scenario)?.get(server)?.push(sample)
-        process.stderr.write(
-          `round ${round} · ${scenario.name} · ${server.name}: ${figure(sample.cpuMicrosPerRequest)} CPU-µs a request, ${sample.requests} requests, p50 ${figure(sample.p50Ms)} ms, p99 ${figure(sample.p99Ms)} ms\n`,
-        )
-      }
-    }
-  }
-  return samples
 }
 
-function table(samples: ReadonlyMap<Scenario, ReadonlyMap<Server, readonly Sample[]>>): string {
-  const lines = [
-    '| Load | Server | CPU-µs a request | range | CPU-µs a chunk | × nginx | requests/s | p50 ms | p99 ms | memory MB |',
-    '|---|---|---|---|---|---|---|---|---|---|',
-  ]
-  for (const [scenario, byServer] of samples) {
-    let floor: number | null = null
-    for (const [server, list] of byServer) {
-      const costs = list.map(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest)
-      const cost = median(costs)
-      floor ??= cost
-      const perChunk = scenario.parts === 1 ? '' : figure(cost / scenario.parts)
-      const rate = median(list.map(({ requests, elapsedMs }) => (requests * 1_000) / elapsedMs))
-      const cells = [
-        `${scenario.name}, ${scenario.clients} ${scenario.clients === 1 ? 'client' : 'clients'}`,
-        server.name,
-        figure(cost),
-        `${figure(Math.min(...costs))}–${figure(Math.max(...costs))}`,
-        perChunk,
-        figure(cost / floor),
-        rate.toFixed(0),
-        figure(median(list.map(({ p50Ms }) => p50Ms))),
-        figure(median(list.map(({ p99Ms }) => p99Ms))),
-        (Math.max(...list.map(({ residentBytes }) => residentBytes)) / 2 ** 20).toFixed(0),
-      ]
-      lines.push(`| ${cells.join(' | ')} |`)
-    }
+/** A server that runs for days is compiled, and the compiler takes tens of thousands of requests. */
+async function warm(server: Server, scenario: Scenario): Promise<void> {
+  let before = Number.POSITIVE_INFINITY
+  for (let turn = 0; turn < WARMUPS_MAX; turn += 1) {
+    const sample = await measure(server, scenario, turn === 0 ? warmup : seconds)
+    tell('warm-up', scenario, server, sample)
+    const cost = sample.cpuMicrosPerRequest
+    if (Math.abs(before - cost) <= STEADY_SHARE * cost) return
+    before = cost
   }
-  return lines.join('\n')
 }
 
-const started: Server[] = []
+/** Servers take turns within each round, so that a noisy minute of the machine touches all alike. */
+async function measureScenario(scenario: Scenario, servers: readonly Server[]): Promise<readonly Row[]> {
+  const samples = new Map(servers.map((server) => [server.name, [] as Sample[]]))
+  for (const server of servers) await warm(server, scenario)
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
+      const sample = await measure(server, scenario, seconds)
+      samples.get(server.name)?.push(sample)
+      tell(`round ${round}`, scenario, server, sample)
+    }
+  }
+  return rowsOf(scenario, samples)
+}
+
+const cleanUps: (() => Promise<void> | void)[] = []
+
+function keep(server: Server): Server {
+  cleanUps.push(() => server.stop())
+  return server
+}
+
+/** Every server that a load needs, by its name; those with PostgreSQL are left out where it is not installed. */
+async function startAll(upstream: Server): Promise<ReadonlyMap<ServerName, readonly Server[]>> {
+  const all = new Map<ServerName, readonly Server[]>([['nginx', [keep(await startNginx(upstream))]]])
+  for (const kind of ['raw', 'http'] as const)
+    if (needed.has(kind)) all.set(kind, [keep(await startBare(kind, upstream))])
+  if (needed.has('embedded')) all.set('embedded', await startEmbedded(upstream))
+  for (const [name, workers] of [
+    ['postgres', 1],
+    ['workers', 2],
+  ] as const)
+    if (needed.has(name)) all.set(name, await startWithPostgres(upstream, workers))
+  return all
+}
+
+/** This program, and the other commit's before it. */
+function programs(): readonly { readonly label: string; readonly root: string }[] {
+  const own = { label: 'Tollgate', root: OWN }
+  return other === null ? [own] : [{ label: `Tollgate ${other.hash}`, root: other.root }, own]
+}
+
+async function startEmbedded(upstream: Server): Promise<readonly Server[]> {
+  const nodeOptions = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`]
+  const started: Server[] = []
+  for (const { label, root } of programs())
+    started.push(
+      keep(await startTollgate(upstream, { name: label, root, nodeOptions: root === OWN ? nodeOptions : [] })),
+    )
+  return started
+}
+
+async function startWithPostgres(upstream: Server, workers: number): Promise<readonly Server[]> {
+  const started: Server[] = []
+  for (const { label, root } of programs()) {
+    // With the settings of an installation: each commit is on the disk.
+    const postgres = await startPostgres(undefined, [])
+    if (postgres === null) return []
+    cleanUps.push(() => postgres.stop())
+    const pid = postgres.pid()
+    moveToCore(workers === 1 ? 'measured' : 'any', pid)
+    const name = `${label}, PostgreSQL, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
+    started.push(keep(await startTollgate(upstream, { name, root, postgres: { url: postgres.url, pid, workers } })))
+  }
+  return started
+}
+
+const other = values.compare === '' ? null : checkOut(values.compare)
+if (other !== null) cleanUps.push(() => other.remove())
 try {
-  const upstream = await startUpstream()
-  started.push(upstream)
-  const nginx = await startNginx(upstream)
-  started.push(nginx)
-  const tollgate = await startTollgate(
-    upstream,
-    Math.max(...scenarios.map(({ clients }) => clients)),
-    values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`],
-  )
-  started.push(tollgate)
-  const samples = await measureAll([nginx, tollgate])
+  const upstream = keep(await startUpstream())
+  const servers = await startAll(upstream)
+  const rows: Row[] = []
+  for (const scenario of scenarios) {
+    const names = scenario.servers.filter((name) => needed.has(name))
+    rows.push(
+      ...(await measureScenario(
+        scenario,
+        names.flatMap((name) => servers.get(name) ?? []),
+      )),
+    )
+  }
   const [cpu] = cpus()
-  process.stdout.write(
-    `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Node ${process.versions.node}; median of ${rounds} interleaved rounds of ${seconds} s\n\n${table(samples)}\n`,
-  )
+  const machine = `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Node ${process.versions.node}; median of ${rounds} interleaved rounds of ${seconds} s; ${pinningText()}`
+  process.stdout.write(`${machine}\n\n${markdown(rows)}\n`)
+  if (values.json !== '') writeFileSync(values.json, `${JSON.stringify({ machine, rows }, null, 2)}\n`)
 } finally {
-  for (const server of started.toReversed()) await server.stop()
+  for (const cleanUp of cleanUps.toReversed()) await cleanUp()
 }

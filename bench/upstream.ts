@@ -1,38 +1,61 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { CHUNKS } from './scenarios.ts'
 
-/** Chunks of content in every stream. */
-const CHUNKS = 100
 const PACE_MS = 10
-const USAGE = { prompt_tokens: 24, completion_tokens: CHUNKS, total_tokens: 24 + CHUNKS }
 const ANSWER_TEXT = 'The answer of the fake provider is long enough to look like one. '.repeat(11)
+const WORDS = Array.from({ length: CHUNKS }, (_value, index) => ` word${index}`)
+/** Tokens of thought in front of the answer of `reasoned`. */
+const THOUGHTS = 64
 
-/** Bodies are made once: the upstream is no part of what is measured, so it does as little as it can. */
-const PLAIN = Buffer.from(
-  JSON.stringify({
-    id: 'chatcmpl-bench',
-    object: 'chat.completion',
-    created: 1_763_651_164,
-    model: 'bench',
-    system_fingerprint: 'fp_bench',
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: ANSWER_TEXT, refusal: null },
-        logprobs: null,
-        finish_reason: 'stop',
-      },
-    ],
-    usage: USAGE,
-  }),
-)
-const EVENTS: readonly Buffer[] = [
+/** What the provider counts, honestly: of the texts that it got and of those that it sends. */
+interface Usage {
+  readonly prompt: number
+  readonly completion: number
+}
+
+function usageBody({ prompt, completion }: Usage): Readonly<Record<string, unknown>> {
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+}
+
+/** Most of the prompt from the cache, and thoughts in front of the answer. */
+function reasonedUsage({ prompt, completion }: Usage): Readonly<Record<string, unknown>> {
+  return {
+    ...usageBody({ prompt, completion: completion + THOUGHTS }),
+    prompt_tokens_details: { cached_tokens: Math.floor(prompt * 0.75) },
+    completion_tokens_details: { reasoning_tokens: THOUGHTS },
+  }
+}
+
+const answerTokens = countTokens(ANSWER_TEXT)
+const streamTokens = countTokens(WORDS.join(''))
+
+const plain = (usage: Readonly<Record<string, unknown>>): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      id: 'chatcmpl-bench',
+      object: 'chat.completion',
+      created: 1_763_651_164,
+      model: 'bench',
+      system_fingerprint: 'fp_bench',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: ANSWER_TEXT, refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage,
+    }),
+  )
+
+const events = (usage: Readonly<Record<string, unknown>>): readonly Buffer[] => [
   event([{ index: 0, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }]),
-  ...Array.from({ length: CHUNKS }, (_value, index) =>
-    event([{ index: 0, delta: { content: ` word${index}` }, logprobs: null, finish_reason: null }]),
-  ),
+  ...WORDS.map((content) => event([{ index: 0, delta: { content }, logprobs: null, finish_reason: null }])),
   event([{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }]),
-  event([], USAGE),
+  event([], usage),
   Buffer.from('data: [DONE]\n\n'),
 ]
 
@@ -41,14 +64,19 @@ const SOUND = Buffer.alloc(4_096, 0x55)
 /** What an official client asks for: base64, of the size of OpenAI's smaller vectors. */
 const INPUTS = 2_048
 const DIMENSIONS = 1_536
-const VECTORS = Buffer.from(
-  JSON.stringify({
-    object: 'list',
-    data: Array.from({ length: INPUTS }, (_value, index) => ({ object: 'embedding', index, embedding: vector(index) })),
-    model: 'bench',
-    usage: { prompt_tokens: 16 * INPUTS, total_tokens: 16 * INPUTS },
-  }),
-)
+const vectors = (prompt: number): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      object: 'list',
+      data: Array.from({ length: INPUTS }, (_value, index) => ({
+        object: 'embedding',
+        index,
+        embedding: vector(index),
+      })),
+      model: 'bench',
+      usage: { prompt_tokens: prompt, total_tokens: prompt },
+    }),
+  )
 
 function vector(seed: number): string {
   return Buffer.from(
@@ -57,7 +85,7 @@ function vector(seed: number): string {
 }
 
 /** The same answer in Anthropic's protocol, so that every chunk has to be translated. */
-const ANTHROPIC_EVENTS: readonly Buffer[] = [
+const anthropicEvents = ({ prompt, completion }: Usage): readonly Buffer[] => [
   anthropicEvent('message_start', {
     message: {
       id: 'msg_bench',
@@ -66,17 +94,15 @@ const ANTHROPIC_EVENTS: readonly Buffer[] = [
       model: 'bench',
       content: [],
       stop_reason: null,
-      usage: { input_tokens: 24, output_tokens: 1 },
+      usage: { input_tokens: prompt, output_tokens: 1 },
     },
   }),
   anthropicEvent('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-  ...Array.from({ length: CHUNKS }, (_value, index) =>
-    anthropicEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ` word${index}` } }),
-  ),
+  ...WORDS.map((text) => anthropicEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
   anthropicEvent('content_block_stop', { index: 0 }),
   anthropicEvent('message_delta', {
     delta: { stop_reason: 'end_turn', stop_sequence: null },
-    usage: { input_tokens: 24, output_tokens: CHUNKS },
+    usage: { input_tokens: prompt, output_tokens: completion },
   }),
   anthropicEvent('message_stop', {}),
 ]
@@ -85,7 +111,7 @@ function anthropicEvent(type: string, fields: Readonly<Record<string, unknown>>)
   return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`)
 }
 
-function event(choices: readonly unknown[], usage: typeof USAGE | null = null): Buffer {
+function event(choices: readonly unknown[], usage: Readonly<Record<string, unknown>> | null = null): Buffer {
   return Buffer.from(
     `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_763_651_164, model: 'bench', system_fingerprint: 'fp_bench', choices, usage })}\n\n`,
   )
@@ -93,6 +119,7 @@ function event(choices: readonly unknown[], usage: typeof USAGE | null = null): 
 
 interface Paced {
   readonly response: ServerResponse
+  readonly events: readonly Buffer[]
   next: number
 }
 
@@ -100,46 +127,93 @@ interface Paced {
 const paced = new Set<Paced>()
 setInterval(() => {
   for (const stream of paced) {
-    stream.response.write(EVENTS[stream.next])
+    stream.response.write(stream.events[stream.next])
     stream.next += 1
-    if (stream.next < EVENTS.length) continue
+    if (stream.next < stream.events.length) continue
     paced.delete(stream)
     stream.response.end()
   }
 }, PACE_MS)
 
-function answer(model: string, path: string, response: ServerResponse): void {
-  if (model === 'plain' || model === 'vectors') {
-    const body = model === 'plain' ? PLAIN : VECTORS
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
-    return
+/** All that is sent for one request, made when its like comes first: the upstream is no part of what is measured. */
+const answers = new Map<string, readonly Buffer[]>()
+
+function answerTo(model: string, path: string, body: Buffer): readonly Buffer[] {
+  // A load sends one body again and again.
+  const name = `${model} ${path} ${body.length}`
+  const known = answers.get(name)
+  if (known !== undefined) return known
+  const made = makeAnswer(model, path, promptTokens(body))
+  answers.set(name, made)
+  return made
+}
+
+function makeAnswer(model: string, path: string, prompt: number): readonly Buffer[] {
+  if (model === 'plain') return [plain(usageBody({ prompt, completion: answerTokens }))]
+  if (model === 'reasoned') return [plain(reasonedUsage({ prompt, completion: answerTokens }))]
+  if (model === 'vectors') return [vectors(prompt)]
+  if (model === 'voice') return Array.from({ length: CHUNKS }, () => SOUND)
+  const usage = { prompt, completion: streamTokens }
+  return path.endsWith('/messages') ? anthropicEvents(usage) : events(usageBody(usage))
+}
+
+/** Of the texts of the messages or inputs of any of the protocols here. */
+function promptTokens(body: Buffer): number {
+  // Written by bench/load.ts, or by the server from it.
+  const {
+    messages = [],
+    system = '',
+    input = '',
+  } = JSON.parse(body.toString()) as {
+    readonly messages?: readonly { readonly content: unknown }[]
+    readonly system?: unknown
+    readonly input?: string | readonly string[]
   }
-  if (model === 'voice') {
-    response.writeHead(200, { 'content-type': 'audio/mpeg', 'x-accel-buffering': 'no' })
-    for (let chunk = 0; chunk < CHUNKS; chunk += 1) response.write(SOUND)
-    response.end()
+  return [...messages.map(({ content }) => content), system, input]
+    .flatMap(textsOf)
+    .reduce((sum, text) => sum + countTokens(text), 0)
+}
+
+function textsOf(content: unknown): readonly string[] {
+  if (typeof content === 'string') return [content]
+  if (Array.isArray(content)) return content.flatMap(textsOf)
+  return typeof content === 'object' && content !== null && 'text' in content ? textsOf(content.text) : []
+}
+
+function answer(model: string, parts: readonly Buffer[], response: ServerResponse): void {
+  const [whole] = parts
+  if (parts.length === 1 && whole !== undefined) {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length }).end(whole)
     return
   }
   // nginx passes a stream on unbuffered when it is told so by this header.
   response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': model === 'voice' ? 'audio/mpeg' : 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
   })
   if (model === 'paced') {
-    paced.add({ response, next: 0 })
+    paced.add({ response, events: parts, next: 0 })
     return
   }
-  for (const bytes of path.endsWith('/messages') ? ANTHROPIC_EVENTS : EVENTS) response.write(bytes)
+  for (const bytes of parts) response.write(bytes)
   response.end()
 }
 
 const server = createServer((request, response) => {
-  let head = ''
-  request.on('data', (chunk: Buffer) => {
-    if (head === '') head = chunk.toString('latin1', 0, 200)
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const path = request.url ?? ''
+    const body = Buffer.concat(chunks)
+    // A look at whether nginx answers.
+    if (body.length === 0) {
+      response.writeHead(204).end()
+      return
+    }
+    const model = /"model":\s*"(\w+)"/.exec(body.toString('latin1', 0, 200))?.[1] ?? 'plain'
+    answer(model, answerTo(model, path, body), response)
   })
-  request.on('end', () => answer(/"model":\s*"(\w+)"/.exec(head)?.[1] ?? 'plain', request.url ?? '', response))
 })
 server.keepAliveTimeout = 120_000
 server.listen(0, '127.0.0.1', () => {

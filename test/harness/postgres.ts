@@ -9,11 +9,15 @@ import { freePort } from './free-port.ts'
 
 const INSTALLATIONS = '/usr/lib/postgresql'
 const READY_MS = 20_000
+/** fsync is off: these tests kill processes, never the machine. */
+const TEST_SETTINGS = ['fsync=off', 'max_connections=100', 'shared_buffers=32MB']
 const POLL_MS = 50
 const run = promisify(execFile)
 
 export interface Postgres {
   readonly url: string
+  /** Of its first process, the parent of the others. */
+  readonly pid: () => number
   /** Ends every server process at once, as a crash would, and starts again on the same data. */
   crash(): Promise<void>
   /** Ends every server process at once, until `start`. */
@@ -28,7 +32,10 @@ export interface Postgres {
  * A PostgreSQL in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is
  * installed, and says so loudly; under CI a missing PostgreSQL is a failure.
  */
-export async function startPostgres(parent = tmpdir()): Promise<Postgres | null> {
+export async function startPostgres(
+  parent = tmpdir(),
+  settings: readonly string[] = TEST_SETTINGS,
+): Promise<Postgres | null> {
   const bin = newestBin()
   if (bin === null) {
     const sentence = `SKIPPED: no PostgreSQL under ${INSTALLATIONS}. Install the package "postgresql" to run these tests.`
@@ -42,7 +49,6 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
   const data = join(directory, 'data')
   await run('cp', ['-a', await initialised(bin, owner), data])
   const port = await freePort()
-  // fsync is off: these tests kill processes, never the machine.
   const options = [
     '-D',
     data,
@@ -52,12 +58,7 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
     String(port),
     '-k',
     directory,
-    '-c',
-    'fsync=off',
-    '-c',
-    'max_connections=100',
-    '-c',
-    'shared_buffers=32MB',
+    ...settings.flatMap((setting) => ['-c', setting]),
   ]
   const start = (): ChildProcess =>
     spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
@@ -82,7 +83,7 @@ export async function startPostgres(parent = tmpdir()): Promise<Postgres | null>
     await halt()
     await startAgain()
   }
-  return { url, crash, halt, start: startAgain, stall: () => stall(child.pid ?? 0), stop }
+  return { url, pid: () => child.pid ?? 0, crash, halt, start: startAgain, stall: () => stall(child.pid ?? 0), stop }
 }
 
 /** A directory as `initdb` makes it, made once on this machine: that takes longer than all the rest of a start. */

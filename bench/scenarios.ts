@@ -1,0 +1,74 @@
+/** Chunks in every stream and every sound. */
+export const CHUNKS = 100
+
+/** Who answers the load; each a row of the table. */
+export type ServerName = 'nginx' | 'raw' | 'http' | 'embedded' | 'postgres' | 'workers'
+
+export interface Scenario {
+  readonly name: string
+  readonly model: 'plain' | 'reasoned' | 'burst' | 'paced' | 'translated' | 'vectors' | 'voice'
+  /** Text of the prompt, of each of 2,048 inputs of `vectors`, or what is to be spoken. */
+  readonly prompt: string
+  readonly clients: number
+  /** Accounts that the requests come from, a key each. */
+  readonly accounts: number
+  /** Requests, or chunks, that one answer counts as. */
+  readonly parts: number
+  readonly servers: readonly ServerName[]
+}
+
+const ACCOUNTS = 32
+const MANY_ACCOUNTS = 10_000
+const PRODUCT: readonly ServerName[] = ['nginx', 'embedded']
+const REFERENCES: readonly ServerName[] = ['nginx', 'raw', 'http', 'embedded']
+const ALL: readonly ServerName[] = [...REFERENCES, 'postgres', 'workers']
+
+const LATIN = 'What does the fake provider say today? '
+const RUSSIAN = 'Что сегодня отвечает поставщик, которого нет? '
+const SHORT = cut(LATIN, 200)
+const RUSSIAN_PROMPT = cut(RUSSIAN, 30_000)
+const AS_MANY_BYTES = cut(LATIN, Buffer.byteLength(RUSSIAN_PROMPT))
+
+export const SCENARIOS: readonly Scenario[] = [
+  chat('chat, 1 kB answer', { servers: ALL }),
+  chat('chat, 1 kB answer', { servers: ALL, clients: 1 }),
+  chat('chat, 10,000 accounts', { accounts: MANY_ACCOUNTS }),
+  chat('chat, 100 kB prompt', { servers: REFERENCES, prompt: cut(LATIN, 100_000) }),
+  chat('chat, Russian prompt of 30,000 characters', { prompt: RUSSIAN_PROMPT }),
+  chat('chat, Latin prompt of as many bytes', { prompt: AS_MANY_BYTES }),
+  chat('chat, cached prompt and reasoning', { model: 'reasoned' }),
+  stream('stream of 100 chunks, at once', 'burst', 32, REFERENCES),
+  // The others pass on the OpenAI stream; Tollgate makes it of Anthropic's events.
+  stream('stream of 100 chunks, at once, translated', 'translated', 32, PRODUCT),
+  stream('stream of 100 chunks, over a second', 'paced', 32, REFERENCES),
+  stream('stream of 100 chunks, over a second', 'paced', 256, REFERENCES),
+  { ...chat('speech of 400 kB in 100 chunks', { model: 'voice', prompt: cut(LATIN, 300) }), parts: CHUNKS },
+  // 140 kB in, 16.8 MB out.
+  chat('embeddings of 2,048 inputs', { model: 'vectors', prompt: cut(LATIN, 60), clients: 4 }),
+]
+
+function chat(name: string, differing: Partial<Scenario>): Scenario {
+  return {
+    name,
+    model: 'plain',
+    prompt: SHORT,
+    clients: 32,
+    accounts: ACCOUNTS,
+    parts: 1,
+    servers: PRODUCT,
+    ...differing,
+  }
+}
+
+function stream(
+  name: string,
+  model: 'burst' | 'translated' | 'paced',
+  clients: number,
+  servers: readonly ServerName[],
+): Scenario {
+  return { ...chat(name, { model, clients, servers }), parts: CHUNKS }
+}
+
+function cut(sentence: string, chars: number): string {
+  return sentence.repeat(Math.ceil(chars / sentence.length)).slice(0, chars)
+}

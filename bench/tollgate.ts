@@ -1,0 +1,152 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { request } from 'undici'
+import { onCore } from './pinning.ts'
+import { START_MS, stopChild, type Server } from './servers.ts'
+
+/** Accounts that are made at the same time. */
+const AT_ONCE = 32
+
+export interface TollgateOptions {
+  readonly name: string
+  /** The folder of the program: this one, or that of another commit. */
+  readonly root: string
+  readonly nodeOptions?: readonly string[]
+  /** Absent = the embedded store. */
+  readonly postgres?: { readonly url: string; readonly pid: number; readonly workers: number }
+}
+
+/** Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on. */
+export async function startTollgate(upstream: Server, options: TollgateOptions): Promise<Server> {
+  const { name, root, nodeOptions = [], postgres } = options
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+  const adminToken = randomBytes(24).toString('hex')
+  const config = join(directory, 'tollgate.yaml')
+  const log = join(directory, 'log')
+  writeFileSync(config, catalogue(upstream.origin))
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    TOLLGATE_DATA: join(directory, 'data'),
+    TOLLGATE_CONFIG: config,
+    TOLLGATE_ADMIN_TOKEN: adminToken,
+    ...(postgres === undefined
+      ? {}
+      : {
+          DATABASE_URL: postgres.url,
+          TOLLGATE_WORKERS: String(postgres.workers),
+          TOLLGATE_KEK: randomBytes(32).toString('base64'),
+        }),
+  }
+  // A file, not a pipe: reading a line per request would cost the bench more than it measures.
+  const command = [...nodeOptions, join(root, 'bin/tollgate.js'), 'start']
+  // Two workers are there for two cores.
+  const core = (postgres?.workers ?? 1) > 1 ? 'any' : 'measured'
+  const child = spawn(...onCore(core, process.execPath, command), {
+    cwd: directory,
+    env,
+    stdio: ['ignore', openSync(log, 'w'), 'inherit'],
+  })
+  const origin = await readyOrigin(log, child)
+  const keys: string[] = []
+  return {
+    name,
+    origin,
+    pids: [child.pid ?? 0, ...(postgres === undefined ? [] : [postgres.pid])],
+    keys: async (accounts) => {
+      while (keys.length < accounts) {
+        const next = Array.from({ length: Math.min(AT_ONCE, accounts - keys.length) }, (_value, index) =>
+          createKey(origin, adminToken, keys.length + index),
+        )
+        keys.push(...(await Promise.all(next)))
+      }
+      return keys.slice(0, accounts)
+    },
+    model: (upstreamName) => `bench/${upstreamName}`,
+    stop: async () => {
+      const audit = await admin(origin, adminToken, 'GET', '/admin/v1/audit')
+      await stopChild(child)
+      rmSync(directory, { recursive: true, force: true })
+      if (audit['violations'] !== 0)
+        throw new Error(`The audit after the load found violations: ${JSON.stringify(audit)}`)
+    },
+  }
+}
+
+function catalogue(upstream: string): string {
+  const models = Object.entries({
+    plain: 'fake',
+    reasoned: 'fake',
+    burst: 'fake',
+    paced: 'fake',
+    translated: 'anthropic',
+  }).map(
+    ([name, provider]) => `  - id: bench/${name}
+    type: chat
+    context_length: 128000
+    max_completion_tokens: 16384
+    tokenizer: o200k_base
+    endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60, input_cache_read: 0.03 } }]
+`,
+  )
+  const voice = `  - { id: bench/voice, type: tts, endpoints: [{ provider: fake, model: voice, price: { currency: USD, characters: 15 } }] }
+`
+  const vectors = `  - { id: bench/vectors, type: embeddings, context_length: 8192, tokenizer: o200k_base, endpoints: [{ provider: fake, model: vectors, price: { currency: USD, prompt: 0.02 } }] }
+`
+  return `rates: { USD: 92.50 }
+markup: 1.20
+rate_limit: { requests: 100000, window: 10 }
+providers:
+  fake: { name: Fake, adapter: openai, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
+  anthropic: { name: Translated, adapter: anthropic, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
+models:
+${models.join('')}${vectors}${voice}`
+}
+
+async function createKey(origin: string, token: string, index: number): Promise<string> {
+  const account = await admin(origin, token, 'POST', '/admin/v1/accounts', { name: `bench ${index}` })
+  await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/ledger`, {
+    kind: 'topup',
+    amount: 1_000_000,
+    reason: 'bench',
+    reference: `bench-${index}`,
+  })
+  // A monthly limit, so that spending is counted as well.
+  const key = await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/keys`, {
+    name: 'bench',
+    limit: 1_000_000,
+    limit_reset: 'monthly',
+  })
+  return String(key['key'])
+}
+
+async function admin(
+  origin: string,
+  token: string,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: unknown,
+): Promise<Record<string, unknown>> {
+  const answer = await request(`${origin}${path}`, {
+    method,
+    body: body === undefined ? null : JSON.stringify(body),
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+  })
+  const text = await answer.body.text()
+  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
+  // The admin API answers objects.
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+async function readyOrigin(log: string, child: ChildProcess): Promise<string> {
+  for (const untilMs = Date.now() + START_MS; Date.now() < untilMs && child.exitCode === null; await delay(20)) {
+    const ready = /Tollgate ready on (http:\/\/\S+)/.exec(readFileSync(log, 'utf8'))
+    if (ready?.[1] !== undefined) return ready[1]
+  }
+  throw new Error(`Tollgate did not become ready:\n${readFileSync(log, 'utf8')}`)
+}
