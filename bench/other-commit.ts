@@ -20,7 +20,7 @@ export function checkOut(commit: string): OtherCommit {
   const hash = git('rev-parse', '--short', `${commit}^{commit}`)
   const parent = mkdtempSync(join(tmpdir(), 'tollgate-bench-commit-'))
   const root = join(parent, hash)
-  git('worktree', 'add', '--detach', root, hash)
+  git('worktree', 'add', '--quiet', '--detach', root, hash)
   const remove = (): void => {
     git('worktree', 'remove', '--force', root)
     rmSync(parent, { recursive: true, force: true })

@@ -19,6 +19,8 @@ const TRAILING_MS = 500
 /** A server is warm when two loads in a row cost the same but for this share, or after so many times `--warmup`. */
 const STEADY_SHARE = 0.05
 const WARMUPS_MAX = 3
+/** Each commit is on the disk; a checkpoint as rarely as in an installation, whose segments are larger. */
+const POSTGRES_SETTINGS = ['max_wal_size=1GB', 'wal_init_zero=off']
 const OWN = join(import.meta.dirname, '..')
 
 const { values } = parseArgs({
@@ -99,7 +101,7 @@ async function measure(server: Server, scenario: Scenario, forSeconds: number): 
   // A server that fails quickly would look fast.
   if (result.wrong > 0)
     throw new Error(
-      `${server.name}, ${scenario.name}: ${result.wrong} of ${result.requests} answers were wrong, the first: ${result.firstWrong}`,
+      `${server.name}, ${scenario.name}: ${result.wrong} of ${result.requests} answers were wrong, the first: ${result.firstWrong}\n${server.complaints()}`,
     )
   return {
     ...result,
@@ -180,8 +182,7 @@ async function startEmbedded(upstream: Server): Promise<readonly Server[]> {
 async function startWithPostgres(upstream: Server, workers: number): Promise<readonly Server[]> {
   const started: Server[] = []
   for (const { label, root } of programs()) {
-    // With the settings of an installation: each commit is on the disk.
-    const postgres = await startPostgres(undefined, [])
+    const postgres = await startPostgres(undefined, POSTGRES_SETTINGS)
     if (postgres === null) return []
     cleanUps.push(() => postgres.stop())
     const pid = postgres.pid()

@@ -19,6 +19,8 @@ export interface Server {
   keys(accounts: number): Promise<readonly string[]>
   /** The name under which a request asks for one of the upstream's models. */
   model(upstream: string): string
+  /** What its log has besides ordinary lines, for a load that failed. */
+  complaints(): string
   stop(): Promise<void>
 }
 
@@ -52,6 +54,7 @@ function plainServer(name: string, origin: string, child: ChildProcess, stop: ()
     pids: [child.pid ?? 0],
     keys: () => Promise.resolve(['none']),
     model: (upstream) => upstream,
+    complaints: () => '',
     stop,
   }
 }

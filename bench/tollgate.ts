@@ -10,6 +10,7 @@ import { START_MS, stopChild, type Server } from './servers.ts'
 
 /** Accounts that are made at the same time. */
 const AT_ONCE = 32
+const COMPLAINTS_MAX = 5
 
 export interface TollgateOptions {
   readonly name: string
@@ -68,6 +69,7 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
       return keys.slice(0, accounts)
     },
     model: (upstreamName) => `bench/${upstreamName}`,
+    complaints: () => readFileSync(log, 'utf8').split('\n').filter(isComplaint).slice(0, COMPLAINTS_MAX).join('\n'),
     stop: async () => {
       const audit = await admin(origin, adminToken, 'GET', '/admin/v1/audit')
       await stopChild(child)
@@ -76,6 +78,10 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
         throw new Error(`The audit after the load found violations: ${JSON.stringify(audit)}`)
     },
   }
+}
+
+function isComplaint(line: string): boolean {
+  return /"level":"(?:warn|error|fatal)"|"level":[456]0/.test(line)
 }
 
 function catalogue(upstream: string): string {

@@ -28,6 +28,13 @@ const DROP_FOREIGN_KEYS = `DO $$ DECLARE c RECORD; BEGIN
 /** Databases of the latest tests, of which one test has two at most. */
 const KEPT = 10
 
+/** Changes of many rows that charges lock too: in another order each would wait for the other. */
+const LOCKED_IN_ORDER: readonly (readonly [string, string, (store: Store, ids: readonly string[]) => Promise<void>])[] =
+  [
+    ['the time of a last use', 'api_key', (store, ids) => store.keys.touch(ids, NOON_MS)],
+    ['a renewed lease', 'hold', (store, ids) => store.ledger.renewLeases(ids, NOON_MS)],
+  ]
+
 const server: Postgres | null = await startPostgres()
 
 if (server === null) test.skip('PostgreSQL store: no PostgreSQL on this machine')
@@ -56,6 +63,31 @@ function postgresTests(postgres: Postgres): void {
     }
     // A separate database for each test, since an audit reads everything there is; migrated once for all of them.
     const newDatabase = async (): Promise<string> => emptyDatabase(await (migrated ??= template()))
+    for (const [what, table, change] of LOCKED_IN_ORDER)
+      test(`${what} locks rows in the order of charges, and waits for one while it has none behind it`, async () => {
+        const url = await newDatabase()
+        const store = await open(url)
+        const bench = new Bench(store, new TestClock(NOON_MS))
+        const customer = await bench.customer(10n)
+        const ids =
+          table === 'hold' ? [newId('gen-'), newId('gen-')] : [customer.keyId, (await bench.customer(10n)).keyId]
+        if (table === 'hold') for (const id of ids) await bench.hold(customer, 1n, id)
+        const [first = '', second = ''] = ids.toSorted()
+        const charge = new pg.Client({ connectionString: url })
+        await charge.connect()
+        await charge.query('BEGIN')
+        await charge.query(`SELECT id FROM ${table} WHERE id = $1 FOR UPDATE`, [first])
+        const changed = change(store, [second, first])
+        await until(10_000, 'it waits for the first row', async () => {
+          const waiting = await direct(url, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+          return waiting.length > 0
+        })
+        await charge.query(`SELECT id FROM ${table} WHERE id = $1 FOR UPDATE NOWAIT`, [second])
+        await charge.query('COMMIT')
+        await charge.end()
+        await changed
+        await store.close()
+      })
     test('what the server breaks off is an outage, and no error of ours', async () => {
       const url = await newDatabase()
       const database = new PostgresDatabase(url)

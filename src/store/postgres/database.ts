@@ -48,7 +48,7 @@ export class PostgresDatabase implements Database {
     // A SUM of int8 is a numeric without fraction.
     types.setTypeParser(NUMERIC, (value) => BigInt(value))
     this.#pool = poolOf(url, types, POOL_MAX)
-    this.#charges = poolOf(url, types, CHARGE_POOL_MAX)
+    this.#charges = poolOf(url, types, CHARGE_POOL_MAX, BY_INDEX.map((setting) => ` -c ${setting}`).join(''))
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
@@ -101,7 +101,7 @@ export class PostgresDatabase implements Database {
   }
 }
 
-function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
+function poolOf(url: string, types: pg.TypeOverrides, max: number, settings = ''): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -113,7 +113,7 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
     keepAlive: true,
     // The planner would compile a plan for seconds that only looks expensive, since the settings below raise its
     // estimate.
-    options: '-c jit=off',
+    options: `-c jit=off${settings}`,
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -126,13 +126,18 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number): pg.Pool {
  * Short transactions touch rows by their keys. The planner knows nothing of a young table and would keep a plan that
  * reads the whole of it: 509 pairs of hold and settle a second instead of 1,166.
  */
-const BEGIN_BY_INDEX =
-  'BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
+const BY_INDEX = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off']
+const BEGIN_BY_INDEX = ['BEGIN', ...BY_INDEX.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 const BEGIN_PATIENT = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
   // A migration that waits longer for a table is tried again, see migrate.
   migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
 } as const
+
+/** Connections for charges have the settings from their beginning. */
+function begin(options: TransactionOptions): string {
+  return patient(options) ?? (options.purpose === 'charge' ? 'BEGIN' : BEGIN_BY_INDEX)
+}
 
 /** How a transaction begins that takes its time; null = it is short. */
 function patient({ purpose }: TransactionOptions): string | null {
@@ -144,7 +149,7 @@ async function transact<T>(
   work: (sql: Sql) => Promise<T>,
   options: TransactionOptions,
 ): Promise<T> {
-  await client.query(within(patient(options) ?? BEGIN_BY_INDEX))
+  await client.query(within(begin(options)))
   try {
     const result = await work({
       all: async (text, values = []) =>
@@ -173,7 +178,7 @@ function statement(text: string, values: readonly SqlValue[]): Timed {
 /** Transactions run few different texts, over and over: planning them each time would cost more than running them. */
 function prepared(text: string, values: readonly SqlValue[], options: TransactionOptions): Timed {
   if (patient(options) !== null) return { text: numbered(text), values: bound(values) }
-  return { ...statement(text, values), name: hash('md5', text) }
+  return { ...statement(text, values), name: nameOf(text) }
 }
 
 /**
@@ -197,6 +202,18 @@ const OUTAGES: ReadonlySet<string> = new Set(['55P03', '25P03', '25006'])
 
 /** What the driver says, without a code, when the socket is gone or its timeout passed. */
 const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
+
+const names = new Map<string, string>()
+
+/** Of a prepared statement. */
+function nameOf(text: string): string {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = hash('md5', text)
+  if (names.size >= NUMBERED_MAX) names.clear()
+  names.set(text, name)
+  return name
+}
 
 const numberedTexts = new Map<string, string>()
 const NUMBERED_MAX = 512

@@ -77,11 +77,12 @@ const ADD_BOOKED_LATER = `${insert('booked_later', 'account_id text, booked text
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
-const RENEW = `UPDATE hold SET lease_until = ? WHERE state = 'open' AND id = ANY(?::text[])`
+const RENEW = `UPDATE hold SET lease_until = ? WHERE id IN
+  (SELECT id FROM hold WHERE state = 'open' AND id = ANY(?::text[]) ORDER BY id FOR UPDATE)`
 
 /**
  * The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction
- * a batch, one statement a table.
+ * a batch, one statement for all that it writes.
  */
 export class PostgresLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
@@ -148,9 +149,17 @@ async function load(sql: Sql, operations: readonly LedgerOperation[], seal: Book
     if (operation.op === 'hold') {
       accountIds.add(operation.accountId)
       keyIds.add(operation.keyId)
-    } else ending.push(operation.generationId)
+      continue
+    }
+    const record = operation.op === 'expire' ? null : operation.record
+    if (record === null) ending.push(operation.generationId)
+    else {
+      accountIds.add(record.accountId)
+      keyIds.add(record.keyId)
+    }
   }
-  // Owners of a hold never change, so they are read without a lock before the accounts are locked in order.
+  // Owners of a hold never change, so they are read without a lock before the accounts are locked in order. A record
+  // names them too.
   for (const row of ending.length === 0 ? [] : await sql.all(OWNERS, [arrayText(ending)])) {
     accountIds.add(text(row, 'account_id'))
     keyIds.add(text(row, 'key_id'))
@@ -250,40 +259,48 @@ async function loadSpends(
   return spends
 }
 
+/**
+ * The rows of all tables go in one statement: each costs a trip to the server, and the account stays locked meanwhile.
+ * Its parts see none of each other's changes, and need not: no two touch the same row.
+ */
 async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<void> {
-  const put = async (statement: string, rows: readonly (readonly Cell[])[]): Promise<void> => {
-    if (rows.length > 0) await sql.run(statement, columnsOf(rows))
-  }
-  await put(
-    UPDATE_ACCOUNTS,
-    [...changes.accounts].map((row) => [row.id, ...accountValues(row, seal)]),
-  )
-  await put(
-    UPDATE_KEYS,
-    [...changes.keys].map((row) => [row.id, row.heldMicro]),
-  )
-  await put(
-    INSERT_HOLDS,
-    [...changes.newHolds].map((hold) => holdValues(hold, seal)),
-  )
-  await put(
-    UPDATE_HOLDS,
-    [...changes.endedHolds].map((row) => [row.id, ...holdEndValues(row, seal)]),
-  )
-  await put(
-    ADD_SPENDS,
-    changes.spends.map((row) => [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro]),
-  )
-  await put(INSERT_ENTRIES, changes.entries.map(entryValues))
-  await put(
-    INSERT_LOGS,
-    changes.log.map((log) => logValues(log, seal)),
-  )
-  await put(ADD_USAGE_DAYS, usageDays(changes.log).map(usageDayValues))
-  await put(ADD_BOOKED_LATER, bookedLater(changes.log))
+  const parts = partsOf(changes, seal).filter(({ rows }) => rows.length > 0)
+  if (parts.length > 0)
+    await sql.run(
+      together(parts.map(({ statement }) => statement)),
+      parts.flatMap(({ rows }) => columnsOf(rows)),
+    )
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job, seal))
   for (const move of changes.movedJobs)
     await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
   for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
-  await put(ADD_APP_DAYS, appDays(changes.log).map(appDayValues))
+}
+
+/** The last statement, with the others before it. */
+function together(statements: readonly string[]): string {
+  const before = statements.slice(0, -1).map((statement, place) => `p${place} AS (${statement})`)
+  return `${before.length === 0 ? '' : `WITH ${before.join(', ')} `}${statements.at(-1) ?? ''}`
+}
+
+interface WritePart {
+  readonly statement: string
+  readonly rows: readonly (readonly Cell[])[]
+}
+
+function partsOf(changes: LedgerChanges, seal: BookSeal): WritePart[] {
+  return [
+    { statement: UPDATE_ACCOUNTS, rows: [...changes.accounts].map((row) => [row.id, ...accountValues(row, seal)]) },
+    { statement: UPDATE_KEYS, rows: [...changes.keys].map((row) => [row.id, row.heldMicro]) },
+    { statement: INSERT_HOLDS, rows: [...changes.newHolds].map((hold) => holdValues(hold, seal)) },
+    { statement: UPDATE_HOLDS, rows: [...changes.endedHolds].map((row) => [row.id, ...holdEndValues(row, seal)]) },
+    {
+      statement: ADD_SPENDS,
+      rows: changes.spends.map((row) => [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro]),
+    },
+    { statement: INSERT_ENTRIES, rows: changes.entries.map(entryValues) },
+    { statement: INSERT_LOGS, rows: changes.log.map((log) => logValues(log, seal)) },
+    { statement: ADD_USAGE_DAYS, rows: usageDays(changes.log).map(usageDayValues) },
+    { statement: ADD_BOOKED_LATER, rows: bookedLater(changes.log) },
+    { statement: ADD_APP_DAYS, rows: appDays(changes.log).map(appDayValues) },
+  ]
 }
