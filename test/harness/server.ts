@@ -81,6 +81,8 @@ export async function startTollgate(
     ownsData: options.dataDir === undefined,
     audited: options.audited ?? true,
     isNode: env['DATABASE_URL'] !== undefined,
+    // An older program keeps the contract of its own time.
+    checked: options.main === undefined,
   })
 }
 
@@ -127,9 +129,14 @@ class ServerProcess extends ApiClient implements Tollgate {
     url: string,
     adminToken: string,
     dataDir: string,
-    { ownsData, audited, isNode }: { readonly ownsData: boolean; readonly audited: boolean; readonly isNode: boolean },
+    {
+      ownsData,
+      audited,
+      isNode,
+      checked,
+    }: { readonly ownsData: boolean; readonly audited: boolean; readonly isNode: boolean; readonly checked: boolean },
   ) {
-    super(url, adminToken)
+    super(url, adminToken, checked)
     this.#child = child
     this.#output = output
     this.dataDir = dataDir
