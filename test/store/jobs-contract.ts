@@ -10,7 +10,7 @@ function newVideo(customer: Customer, id: string, over: Partial<NewJob> = {}): N
   return newJob(customer, id, 300n, { nowMs: NOON_MS, ttlMs: HOUR_MS }, over)
 }
 
-async function create(bench: Bench, customer: Customer, over: Partial<NewJob> = {}): Promise<JobRow> {
+export async function createJob(bench: Bench, customer: Customer, over: Partial<NewJob> = {}): Promise<JobRow> {
   const id = newId('gen-vid-')
   const job = newVideo(customer, id, over)
   const outcome = await bench.ledger.hold({
@@ -41,7 +41,7 @@ export function jobsContract(open: () => Promise<Store>): void {
     onBench(name, async (bench) => body(bench, await bench.customer(1_000n)))
 
   jobs('a job and its hold are created in one commit; a refused hold creates no job', async (bench, customer) => {
-    const row = await create(bench, customer)
+    const row = await createJob(bench, customer)
     assert.deepEqual(
       { ...row, request: row.request.toString() },
       { ...newVideo(customer, row.id), request: 'encrypted', version: 1, leaseOwner: '', leaseUntilMs: 0 },
@@ -64,7 +64,7 @@ export function jobsContract(open: () => Promise<Store>): void {
   jobs(
     'a job that completes is charged in the same commit, once; another move from the same version changes nothing',
     async (bench, customer) => {
-      const row = await create(bench, customer)
+      const row = await createJob(bench, customer)
       const done = move(row, ENDED('completed'))
       const settle = {
         generationId: row.id,
@@ -94,7 +94,7 @@ export function jobsContract(open: () => Promise<Store>): void {
   )
 
   jobs('a move from an old version neither ends the job nor touches its money', async (bench, customer) => {
-    const row = await create(bench, customer)
+    const row = await createJob(bench, customer)
     const moved = await bench.store.jobs.move(move(row, { phase: 'sending' }))
     assert.equal(moved?.version, 2)
     assert.equal(await bench.store.jobs.move(move(row, { phase: 'ready' })), null)
@@ -120,9 +120,9 @@ export function jobsContract(open: () => Promise<Store>): void {
     'one due job is claimed by one owner until the lease ends; what is not due or has ended is left alone',
     async (bench, customer) => {
       const rows = [
-        await create(bench, customer),
-        await create(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS - 5 }),
-        await create(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS + 1 }),
+        await createJob(bench, customer),
+        await createJob(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS - 5 }),
+        await createJob(bench, customer, { holdMicro: 1n, dueAtMs: NOON_MS + 1 }),
       ]
       const claim = (owner: string, nowMs: number, limit = 10) =>
         bench.store.jobs.claim({ owner, nowMs, leaseUntilMs: nowMs + 60_000, limit })
@@ -162,7 +162,7 @@ export function jobsContract(open: () => Promise<Store>): void {
   )
 
   jobs('a lease is kept through a move that says so, else given back', async (bench, customer) => {
-    await create(bench, customer)
+    await createJob(bench, customer)
     const [row] = await bench.store.jobs.claim({ owner: 'a', nowMs: NOON_MS, leaseUntilMs: NOON_MS + 60_000, limit: 1 })
     assert.ok(row)
     const kept = await bench.store.jobs.move(move(row, { phase: 'sending' }, true))
@@ -179,7 +179,7 @@ export function jobsContract(open: () => Promise<Store>): void {
   jobs(
     'the hold of a live job is neither swept nor recovered, however long nobody has looked at it',
     async (bench, customer) => {
-      const row = await create(bench, customer)
+      const row = await createJob(bench, customer)
       await bench.hold(customer, 10n, newId('gen-'))
       const other = new Bench(bench.store, bench.clock, 'node-2')
       bench.clock.advance(30 * HOUR_MS)
@@ -194,11 +194,11 @@ export function jobsContract(open: () => Promise<Store>): void {
     const other = await bench.customer(1_000n)
     const picture = Buffer.alloc(70_000, 1)
     const [first, second, twin] = [
-      await create(bench, customer, { createdAtMs: NOON_MS, holdMicro: 1n }),
-      await create(bench, customer, { createdAtMs: NOON_MS + 1, holdMicro: 1n, request: picture }),
-      await create(bench, customer, { createdAtMs: NOON_MS + 1, holdMicro: 1n }),
+      await createJob(bench, customer, { createdAtMs: NOON_MS, holdMicro: 1n }),
+      await createJob(bench, customer, { createdAtMs: NOON_MS + 1, holdMicro: 1n, request: picture }),
+      await createJob(bench, customer, { createdAtMs: NOON_MS + 1, holdMicro: 1n }),
     ]
-    const foreign = await create(bench, other)
+    const foreign = await createJob(bench, other)
     const made = [first, ...[second, twin].toSorted((one, two) => (one.id < two.id ? -1 : 1))].map(({ id }) => id)
     const listed = async (after: string | null, ascending: boolean, limit = 5): Promise<readonly string[] | null> =>
       (await bench.store.jobs.list(customer.accountId, { limit, after, ascending }))?.map(({ id }) => id) ?? null
@@ -223,7 +223,7 @@ export function jobsContract(open: () => Promise<Store>): void {
       [customer, 2],
       [stranger, 3],
     ] as const) {
-      const row = await create(bench, owner, { holdMicro: 1n })
+      const row = await createJob(bench, owner, { holdMicro: 1n })
       await bench.ledger.settle({
         generationId: row.id,
         costMicro: 1n,
@@ -234,13 +234,13 @@ export function jobsContract(open: () => Promise<Store>): void {
       })
       ids.push(row.id)
     }
-    await create(bench, customer, { holdMicro: 1n })
+    await createJob(bench, customer, { holdMicro: 1n })
     const page = await bench.store.jobs.completed(customer.accountId, 2, 1)
     assert.deepEqual([page.total, page.data.map(({ id }) => id)], [3, [ids[1], ids[0]]])
   })
 
   jobs('requests are encrypted again in place', async (bench, customer) => {
-    const row = await create(bench, customer)
+    const row = await createJob(bench, customer)
     assert.equal(await bench.store.jobs.rewrap((id, request) => Buffer.concat([Buffer.from(id), request])), 1)
     assert.equal((await bench.store.jobs.find(row.id))?.request.toString(), `${row.id}encrypted`)
   })
@@ -248,7 +248,7 @@ export function jobsContract(open: () => Promise<Store>): void {
   test('I21 tells a job whose money is not as its state says', async () => {
     const bench = new Bench(await open(), new TestClock(NOON_MS))
     const customer = await bench.customer(1_000n)
-    const row = await create(bench, customer)
+    const row = await createJob(bench, customer)
     await bench.ledger.void({ generationId: row.id, insuredMicro: 0n, record: null })
     const checks = await bench.store.audit.run({ sinceMs: 0, nowMs: bench.clock.now(), replay: async () => null })
     assert.deepEqual(

@@ -1,3 +1,4 @@
+import { lockedIds } from '../locked-ids.ts'
 import type { Micro } from '../../money.ts'
 import { limitPeriod } from '../../ledger/ledger-core.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
@@ -93,16 +94,6 @@ function readKey(row: Row): KeyRecord {
     createdAtMs: integer(row, 'created_at'),
     lastUsedAtMs: integerOrNull(row, 'last_used_at'),
   }
-}
-
-/**
- * One statement, that locks the keys in the order in which charges lock them: a charge never waits for a second trip
- * of ours, nor we for it in a circle.
- */
-const TOUCH: Readonly<Record<Database['dialect'], string>> = {
-  sqlite: 'UPDATE api_key SET last_used_at = ? WHERE id IN (SELECT value FROM json_each(?))',
-  postgres:
-    'UPDATE api_key SET last_used_at = ? WHERE id IN (SELECT id FROM api_key WHERE id IN (SELECT json_array_elements_text(?::json)) ORDER BY id FOR UPDATE)',
 }
 
 export class KeyStore {
@@ -204,8 +195,8 @@ export class KeyStore {
   }
 
   async touch(ids: readonly string[], atMs: number): Promise<void> {
-    const values = [BigInt(atMs), JSON.stringify(ids)]
-    await this.#database.transaction((sql) => sql.run(TOUCH[this.#database.dialect], values), { purpose: 'note' })
+    const text = `UPDATE api_key SET last_used_at = ? WHERE ${lockedIds(this.#database.dialect, 'api_key')}`
+    await this.#database.transaction((sql) => sql.run(text, [BigInt(atMs), JSON.stringify(ids)]), { purpose: 'note' })
   }
 
   /** The change renews the seal; false = no such key. */

@@ -1,3 +1,4 @@
+import { lockedIds } from '../locked-ids.ts'
 import { sealedPlaces, sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { big, bytes, integer, integerOrNull, json, text, type Database, type Row, type SqlValue } from '../database.ts'
 import type { Page } from '../page.ts'
@@ -149,14 +150,9 @@ export class JobStore {
   }
 
   async renew(ids: readonly string[], owner: string, leaseUntilMs: number): Promise<void> {
-    await this.#database.transaction(async (sql) => {
-      for (const id of ids)
-        await sql.run('UPDATE job SET lease_until = ? WHERE id = ? AND lease_owner = ?', [
-          BigInt(leaseUntilMs),
-          id,
-          owner,
-        ])
-    })
+    const where = `${lockedIds(this.#database.dialect, 'job')} AND lease_owner = ?`
+    const values = [BigInt(leaseUntilMs), JSON.stringify(ids), owner]
+    await this.#database.run(`UPDATE job SET lease_until = ? WHERE ${where}`, values)
   }
 
   /** Gives back what an owner had; all leases where null. */

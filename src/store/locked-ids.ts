@@ -1,0 +1,12 @@
+import type { Database } from './database.ts'
+
+/**
+ * A condition for the ids of a JSON list, in one parameter. On PostgreSQL it locks their rows in the order in which
+ * charges lock them, and in the one statement that changes them: no charge waits for a second trip of ours, nor for us
+ * in a circle.
+ */
+export function lockedIds(dialect: Database['dialect'], table: string): string {
+  return dialect === 'sqlite'
+    ? 'id IN (SELECT value FROM json_each(?))'
+    : `id IN (SELECT id FROM ${table} WHERE id IN (SELECT json_array_elements_text(?::json)) ORDER BY id FOR UPDATE)`
+}
