@@ -14,6 +14,7 @@ import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { startTollgate } from '../harness/server.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { statementsContract } from './statements-contract.ts'
+import { createJob } from './jobs-contract.ts'
 import { storeContract } from './store-contract.ts'
 import { storeProperties } from './store-properties.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
@@ -32,8 +33,20 @@ const KEPT = 10
 const LOCKED_IN_ORDER: readonly (readonly [string, string, (store: Store, ids: readonly string[]) => Promise<void>])[] =
   [
     ['the time of a last use', 'api_key', (store, ids) => store.keys.touch(ids, NOON_MS)],
+    // Nobody has a new job.
+  ['a renewed lease of jobs', 'job', (store, ids) => store.jobs.renew(ids, '', NOON_MS)],
     ['a renewed lease', 'hold', (store, ids) => store.ledger.renewLeases(ids, NOON_MS)],
   ]
+
+/** Ids of two new rows. */
+async function twoRows(bench: Bench, table: string): Promise<readonly string[]> {
+  const customer = await bench.customer(1_000n)
+  if (table === 'api_key') return [customer.keyId, (await bench.customer(10n)).keyId]
+  if (table === 'job') return [(await createJob(bench, customer)).id, (await createJob(bench, customer)).id]
+  const ids = [newId('gen-'), newId('gen-')]
+  for (const id of ids) await bench.hold(customer, 1n, id)
+  return ids
+}
 
 const server: Postgres | null = await startPostgres()
 
@@ -68,10 +81,7 @@ function postgresTests(postgres: Postgres): void {
         const url = await newDatabase()
         const store = await open(url)
         const bench = new Bench(store, new TestClock(NOON_MS))
-        const customer = await bench.customer(10n)
-        const ids =
-          table === 'hold' ? [newId('gen-'), newId('gen-')] : [customer.keyId, (await bench.customer(10n)).keyId]
-        if (table === 'hold') for (const id of ids) await bench.hold(customer, 1n, id)
+        const ids = await twoRows(bench, table)
         const [first = '', second = ''] = ids.toSorted()
         const charge = new pg.Client({ connectionString: url })
         await charge.connect()

@@ -195,7 +195,8 @@ export class KeyStore {
   }
 
   async touch(ids: readonly string[], atMs: number): Promise<void> {
-    const text = `UPDATE api_key SET last_used_at = ? WHERE ${lockedIds(this.#database.dialect, 'api_key')}`
+    const where = lockedIds(this.#database.dialect, 'api_key')
+    const text = `UPDATE api_key SET last_used_at = ? WHERE ${where}`
     await this.#database.transaction((sql) => sql.run(text, [BigInt(atMs), JSON.stringify(ids)]), { purpose: 'note' })
   }
 
