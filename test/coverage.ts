@@ -13,6 +13,7 @@ const MEASURED = [
   'src/http/sse.ts',
   'src/providers/wire/sse-decoder.ts',
   'src/lib/*-address.ts',
+  'src/providers/wire/connections.ts',
   'src/providers/wire/guarded-lookup.ts',
   'src/catalog/upstream-address.ts',
 ]

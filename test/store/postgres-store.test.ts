@@ -34,7 +34,7 @@ const LOCKED_IN_ORDER: readonly (readonly [string, string, (store: Store, ids: r
   [
     ['the time of a last use', 'api_key', (store, ids) => store.keys.touch(ids, NOON_MS)],
     // Nobody has a new job.
-  ['a renewed lease of jobs', 'job', (store, ids) => store.jobs.renew(ids, '', NOON_MS)],
+    ['a renewed lease of jobs', 'job', (store, ids) => store.jobs.renew(ids, '', NOON_MS)],
     ['a renewed lease', 'hold', (store, ids) => store.ledger.renewLeases(ids, NOON_MS)],
   ]
 

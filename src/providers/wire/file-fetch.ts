@@ -2,7 +2,8 @@ import type { Agent } from 'undici'
 import { request } from '../../lib/http-request.ts'
 import { AnswerBudget, roomFor } from '../answer-budget.ts'
 import { LARGE_BYTES } from './collected-body.ts'
-import { patientAgent, publicConnector, upstreamLookup, type Resolve } from './guarded-lookup.ts'
+import { patientAgent, publicConnector } from './connections.ts'
+import { upstreamLookup, type Resolve } from './guarded-lookup.ts'
 
 const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3

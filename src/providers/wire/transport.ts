@@ -4,7 +4,8 @@ import { Bag, type BagItem } from '../../lib/bag.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { AnswerBudget } from '../answer-budget.ts'
-import { patientAgent, upstreamLookup } from './guarded-lookup.ts'
+import { patientAgent } from './connections.ts'
+import { upstreamLookup } from './guarded-lookup.ts'
 import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
 
 const CONNECTIONS_MAX = 2_048
