@@ -18,6 +18,8 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   wrong: t('failure.title'),
   createKey: t('keys.create'),
   kept: t('keys.kept'),
+  useWith: t('keys.use_with'),
+  disable: t('keys.disable'),
   redeem: t('money.redeem_button'),
   code: t('money.code'),
   comparison: t('models.compare_title'),
@@ -145,6 +147,11 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       assert.equal((await chat(tollgate, shown, 'Hello')).status, 200)
       const again = await chat(tollgate, shown, 'Hello')
       assert.match(again.text, /This key with model 'sandbox\/chat' may use 1 requests per minute/)
+      const settings = page.getByRole('dialog')
+      await settings.getByText(`ANTHROPIC_AUTH_TOKEN=${shown}`).waitFor()
+      await settings.getByRole('combobox', { name: words.useWith }).click()
+      await page.getByRole('option', { name: 'Codex' }).click()
+      await settings.getByText(`base_url = "${tollgate.url}/v1"`).waitFor()
       await page.getByRole('button', { name: words.kept }).click()
       await page.getByRole('cell', { name: /^from the browser/ }).waitFor()
       await page.getByText(words.pace, { exact: true }).waitFor()
@@ -159,7 +166,11 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       await page.getByRole('cell', { name: /^provisioning/ }).waitFor()
       const menu = page.getByRole('row', { name: /^from the browser/ }).getByRole('button')
       await menu.click()
-      await page.getByRole('menuitem').nth(2).click()
+      await page.getByRole('menuitem', { name: words.useWith }).click()
+      await page.getByRole('dialog').getByText('ANTHROPIC_AUTH_TOKEN=sk-tg-…').waitFor()
+      await page.keyboard.press('Escape')
+      await menu.click()
+      await page.getByRole('menuitem', { name: words.disable }).click()
       await page.getByRole('row', { name: new RegExp(`from the browser.*${words.disabled}`) }).waitFor()
       assert.equal((await chat(tollgate, shown, 'Hello')).status, 403)
       await menu.click()

@@ -6,7 +6,7 @@ import type { Key, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
-import { EditIcon, LogIcon, MoreIcon, PlusIcon, PowerIcon, TrashIcon } from '../../parts/icons.ts'
+import { EditIcon, LogIcon, MoreIcon, PlaygroundIcon, PlusIcon, PowerIcon, TrashIcon } from '../../parts/icons.ts'
 import { MenuItemLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded, Outline } from '../../parts/Loaded.tsx'
@@ -16,6 +16,7 @@ import css from '../../style/layout.module.css'
 import { KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ManagementKeys } from './ManagementKeys.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
+import { UseItWith } from './UseItWith.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
 const KeyForm = lazy(async () => ({ default: (await import('./KeyForm.tsx')).KeyForm }))
@@ -27,6 +28,7 @@ export function KeysPage(): ReactNode {
   const keys = useRead('GET /cabinet/v1/keys', {})
   const [edited, setEdited] = useState<Key | 'new' | null>(create === undefined ? null : 'new')
   const [made, setMade] = useState<NewKey | null>(null)
+  const [used, setUsed] = useState<Key | null>(null)
   const close = (): void => setEdited(null)
   const add = (
     <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
@@ -36,7 +38,7 @@ export function KeysPage(): ReactNode {
   return (
     <Page title={t('nav.keys')} lead={t('keys.lead')} actions={add}>
       <Loaded of={keys} height={320}>
-        {({ data }) => <KeyList keys={data} edit={setEdited} />}
+        {({ data }) => <KeyList keys={data} edit={setEdited} use={setUsed} />}
       </Loaded>
       <Dialog
         opened={edited !== null}
@@ -56,19 +58,26 @@ export function KeysPage(): ReactNode {
           </Suspense>
         )}
       </Dialog>
+      <Dialog
+        opened={used !== null}
+        onClose={() => setUsed(null)}
+        title={t('keys.settings_of', { name: used?.name ?? '' })}
+        size="lg"
+      >
+        {used !== null && <UseItWith />}
+      </Dialog>
       <ManagementKeys />
       <ShownOnce made={made} close={() => setMade(null)} />
     </Page>
   )
 }
 
-function KeyList({
-  keys,
-  edit,
-}: {
-  readonly keys: readonly Key[]
+interface KeyActs {
   readonly edit: (key: Key | 'new') => void
-}): ReactNode {
+  readonly use: (key: Key) => void
+}
+
+function KeyList({ keys, edit, use }: KeyActs & { readonly keys: readonly Key[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
@@ -116,7 +125,12 @@ function KeyList({
               </time>
             ),
         },
-        { id: t('common.actions'), title: '', end: true, cell: (key) => <KeyMenu apiKey={key} edit={edit} /> },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: (key) => <KeyMenu apiKey={key} edit={edit} use={use} />,
+        },
       ]}
     />
   )
@@ -131,7 +145,7 @@ function UsageAndPace({ apiKey }: { readonly apiKey: Key }): ReactNode {
   )
 }
 
-function KeyMenu({ apiKey, edit }: { readonly apiKey: Key; readonly edit: (key: Key) => void }): ReactNode {
+function KeyMenu({ apiKey, edit, use }: KeyActs & { readonly apiKey: Key }): ReactNode {
   const { t } = useTranslation()
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const change = useAct('PATCH /cabinet/v1/keys/:id', { renews, said: t('common.saved') })
@@ -154,6 +168,9 @@ function KeyMenu({ apiKey, edit }: { readonly apiKey: Key; readonly edit: (key: 
       <Menu.Dropdown>
         <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => edit(apiKey)}>
           {t('common.edit')}
+        </Menu.Item>
+        <Menu.Item leftSection={<PlaygroundIcon size={16} />} onClick={() => use(apiKey)}>
+          {t('keys.use_with')}
         </Menu.Item>
         <MenuItemLink leftSection={<LogIcon size={16} />} to="/log" search={{ key: apiKey.id }}>
           {t('keys.requests')}

@@ -5,6 +5,7 @@ import type { NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { FirstRequest } from '../home/FirstRequest.tsx'
+import { UseItWith } from './UseItWith.tsx'
 
 /** A new key in full. It is shown only this time, so only the button closes it. */
 export function ShownOnce({
@@ -31,6 +32,7 @@ export function ShownOnce({
           <Alert color="yellow">{t('keys.shown_once')}</Alert>
           <CopyBlock text={made.key} label={t('keys.key')} />
           {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={made.key} />}
+          <UseItWith apiKey={made.key} />
           <Group justify="flex-end">
             <Button onClick={close}>{t('keys.kept')}</Button>
           </Group>

@@ -1,0 +1,222 @@
+/** What a client's settings are made of. */
+export interface SetupFacts {
+  /** The service's address, for example `https://ai.example.com`; protocols other than OpenAI's start there. */
+  readonly root: string
+  /** The address with `/v1`. */
+  readonly base: string
+  readonly key: string
+  readonly model: string
+}
+
+export interface SetupPart {
+  /** Name of the file that the text goes into; absent = a terminal. */
+  readonly file?: string
+  readonly text: string
+}
+
+export interface ClientSetup {
+  readonly name: string
+  /** Its page among the documents of clients, which holds the same settings. */
+  readonly page: string
+  /** The model that its page shows. */
+  readonly pageModel: string
+  readonly parts: (facts: SetupFacts) => readonly SetupPart[]
+}
+
+const PYTHON = 'main.py'
+const TYPESCRIPT = 'main.ts'
+
+const AGENTS: readonly ClientSetup[] = [
+  {
+    name: 'Claude Code',
+    page: 'claude-code',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ root, key, model }) => [
+      {
+        text: `export ANTHROPIC_BASE_URL=${root}
+export ANTHROPIC_AUTH_TOKEN=${key}
+claude --model ${model}`,
+      },
+    ],
+  },
+  {
+    name: 'Codex',
+    page: 'codex',
+    pageModel: 'gpt-5.5',
+    parts: ({ base, key, model }) => [
+      {
+        file: '~/.codex/config.toml',
+        text: `model = "${model}"
+model_provider = "tollgate"
+
+[model_providers.tollgate]
+name = "Tollgate"
+base_url = "${base}"
+env_key = "TOLLGATE_API_KEY"
+wire_api = "responses"`,
+      },
+      {
+        text: `export TOLLGATE_API_KEY=${key}
+codex`,
+      },
+    ],
+  },
+  {
+    name: 'Gemini CLI',
+    page: 'gemini-cli',
+    pageModel: 'gemini-3-flash',
+    parts: ({ root, key, model }) => [
+      {
+        text: `export GEMINI_API_KEY=${key}
+export GOOGLE_GEMINI_BASE_URL=${root}
+gemini -m ${model}`,
+      },
+      {
+        file: '~/.gemini/settings.json',
+        text: `{
+  "security": { "auth": { "selectedType": "gemini-api-key" } },
+  "privacy": { "usageStatisticsEnabled": false },
+  "general": { "disableAutoUpdate": true }
+}`,
+      },
+    ],
+  },
+  {
+    name: 'OpenCode',
+    page: 'opencode',
+    pageModel: 'anthropic/claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        file: 'opencode.json',
+        text: `{
+  "$schema": "https://opencode.ai/config.json",
+  "provider": {
+    "tollgate": {
+      "npm": "@ai-sdk/openai-compatible",
+      "name": "Tollgate",
+      "options": { "baseURL": "${base}", "apiKey": "${key}" },
+      "models": { "${model}": { "name": "${model}" } }
+    }
+  }
+}`,
+      },
+      { text: `opencode run -m tollgate/${model} "Say hello."` },
+    ],
+  },
+  {
+    name: 'Qwen Code',
+    page: 'qwen-code',
+    pageModel: 'qwen3-coder',
+    parts: ({ base, key, model }) => [
+      {
+        text: `export OPENAI_BASE_URL=${base}
+export OPENAI_API_KEY=${key}
+export OPENAI_MODEL=${model}
+qwen`,
+      },
+    ],
+  },
+  {
+    name: 'llm',
+    page: 'llm',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        file: 'extra-openai-models.yaml',
+        text: `- model_id: tollgate
+  model_name: ${model}
+  api_base: ${base}
+  api_key_name: tollgate
+  supports_tools: true`,
+      },
+      {
+        text: `llm keys set tollgate        # paste ${key}
+llm -m tollgate "Say hello."`,
+      },
+    ],
+  },
+]
+
+const LIBRARIES: readonly ClientSetup[] = [
+  library('OpenAI SDK', ({ base, key }) => [
+    {
+      file: PYTHON,
+      text: `import openai
+
+client = openai.OpenAI(base_url="${base}", api_key="${key}")`,
+    },
+    {
+      file: TYPESCRIPT,
+      text: `import OpenAI from 'openai'
+
+const client = new OpenAI({ baseURL: '${base}', apiKey: '${key}' })`,
+    },
+  ]),
+  library('Anthropic SDK', ({ root, key }) => [
+    {
+      file: PYTHON,
+      text: `import anthropic
+
+client = anthropic.Anthropic(base_url="${root}", api_key="${key}")`,
+    },
+    {
+      file: TYPESCRIPT,
+      text: `import Anthropic from '@anthropic-ai/sdk'
+
+const client = new Anthropic({ baseURL: '${root}', apiKey: '${key}' })`,
+    },
+  ]),
+  library('Google SDK', ({ root, key }) => [
+    {
+      file: PYTHON,
+      text: `from google import genai
+from google.genai import types
+
+client = genai.Client(api_key="${key}", http_options=types.HttpOptions(base_url="${root}"))`,
+    },
+    {
+      file: TYPESCRIPT,
+      text: `import { GoogleGenAI } from '@google/genai'
+
+const client = new GoogleGenAI({ apiKey: '${key}', httpOptions: { baseUrl: '${root}' } })`,
+    },
+  ]),
+  library('Cohere SDK', ({ root, key }) => [
+    {
+      file: PYTHON,
+      text: `import cohere
+
+client = cohere.ClientV2(api_key="${key}", base_url="${root}")`,
+    },
+  ]),
+  library('LangChain', ({ base, key, model }) => [
+    {
+      file: PYTHON,
+      text: `from langchain_openai import ChatOpenAI
+
+chat = ChatOpenAI(
+    model="${model}", base_url="${base}", api_key="${key}", stream_usage=True
+)`,
+    },
+  ]),
+  library('LiteLLM', ({ base, key, model }) => [
+    {
+      file: PYTHON,
+      text: `import litellm
+
+answer = litellm.completion(
+    model="openai/${model}",          # openai/ is the protocol, the rest is the gateway's model
+    messages=[{"role": "user", "content": "Say hello."}],
+    api_base="${base}",
+    api_key="${key}",
+)`,
+    },
+  ]),
+]
+
+/** Programs that were run with this service; the same settings stand on their pages. */
+export const CLIENT_SETUPS: readonly ClientSetup[] = [...AGENTS, ...LIBRARIES]
+
+function library(name: string, parts: ClientSetup['parts']): ClientSetup {
+  return { name, page: 'libraries', pageModel: 'claude-sonnet-5', parts }
+}
