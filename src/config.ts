@@ -17,6 +17,8 @@ export interface Config {
   readonly databaseUrl: string | null
   /** null = each process keeps its own short-lived counters and streams. */
   readonly valkeyUrl: string | null
+  /** How long a request waits for an answer of Valkey, ms. */
+  readonly valkeyTimeoutMs: number
   /** Processes of this server on this machine. */
   readonly workers: number
   /** null = `./tollgate.yaml` if it is there. */
@@ -82,6 +84,7 @@ const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
 const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
 const PROXIES_MAX = 1_000
+const VALKEY_TIMEOUT_MS_MAX = 60_000
 const WORKERS_MAX = 1_024
 const YOOKASSA_API = 'https://api.yookassa.ru/v3'
 /** Published by YooKassa; its notifications carry no signature. */
@@ -112,6 +115,7 @@ export function readConfig(environment: Environment): {
     dataDir: reader.text('TOLLGATE_DATA') ?? './data',
     databaseUrl,
     valkeyUrl: reader.url('VALKEY_URL', ['redis:', 'rediss:', 'valkey:', 'valkeys:'], 'redis://host:6379'),
+    valkeyTimeoutMs: reader.whole('TOLLGATE_VALKEY_TIMEOUT_MS', 50, 1, VALKEY_TIMEOUT_MS_MAX),
     workers: readWorkers(reader, databaseUrl !== null),
     configFile: reader.text('TOLLGATE_CONFIG'),
     adminToken: readAdminToken(reader),

@@ -89,7 +89,8 @@ export async function createServices(
   const { store, catalog, keyWrap } = core
   const ids = randomIds()
   const { adapters, answers, close: closeAdapters } = createAdapters({ clock })
-  const valkey = config.valkeyUrl === null ? null : await openValkey({ url: config.valkeyUrl, clock, notice })
+  const { valkeyUrl: url, valkeyTimeoutMs: timeoutMs } = config
+  const valkey = url === null ? null : await openValkey({ url, timeoutMs, clock, notice })
   const nodes = new Nodes({
     store: store.nodes,
     valkey,

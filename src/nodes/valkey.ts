@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Clock } from '../lib/clock.ts'
 
-const TIMEOUT_MS = 50
 const FAILURES_MAX = 3
 const PROBE_MS = 1_000
 const CONNECT_MS = 1_000
@@ -21,6 +20,8 @@ export interface Script {
 export interface ValkeyPorts {
   /** redis:, rediss:, valkey: or valkeys:. */
   readonly url: string
+  /** Nothing waits for an answer longer than so many ms. */
+  readonly timeoutMs: number
   readonly clock: Clock
   /** One sentence for the operator. */
   readonly notice: (message: string) => void
@@ -37,11 +38,12 @@ export function script(text: string): Script {
 }
 
 /**
- * The quick state that nodes share. Nothing waits for it longer than 50 ms, and after three failures in a row it is
- * not asked until a probe has been answered: requests go on with the knowledge of this node.
+ * The quick state that nodes share. Nothing waits for it longer than its time limit, and after three failures in a
+ * row it is not asked until a probe has been answered: requests go on with the knowledge of this node.
  */
 export class Valkey {
   readonly #redis: Redis
+  readonly #timeoutMs: number
   readonly #clock: Clock
   readonly #notice: (message: string) => void
   #failures = 0
@@ -54,7 +56,8 @@ export class Valkey {
   /** Runs when it answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
 
-  constructor({ clock, notice }: ValkeyPorts, redis: Redis) {
+  constructor({ timeoutMs, clock, notice }: ValkeyPorts, redis: Redis) {
+    this.#timeoutMs = timeoutMs
     this.#clock = clock
     this.#notice = notice
     this.#redis = redis
@@ -150,9 +153,9 @@ export class Valkey {
 
   #inTime(answer: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const stop = this.#clock.after(TIMEOUT_MS, () => {
+      const stop = this.#clock.after(this.#timeoutMs, () => {
         // Where this process was busy itself the answer may be there, unread: sockets are read before this is called.
-        setImmediate(() => reject(new Error(`No answer in ${TIMEOUT_MS} ms.`)))
+        setImmediate(() => reject(new Error(`No answer in ${this.#timeoutMs} ms.`)))
       })
       answer.then(resolve, reject).finally(stop)
     })

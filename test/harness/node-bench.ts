@@ -6,6 +6,9 @@ import { startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, type TestValkey } from './valkey.ts'
 
+/** On a busy machine an answer of Valkey may come late: where counts are exact a node waits for it. */
+const VALKEY_TIMEOUT_MS = 30_000
+
 /**
  * A PostgreSQL, a Valkey where it is asked for, and any number of server processes that share them.
  */
@@ -46,18 +49,23 @@ export class NodeBench {
     return this.postgres.url.replace(/\/postgres$/, `/nodes_${this.#databases}`)
   }
 
-  /** One more server on that database; without `valkey: false` it uses the Valkey there is. */
+  /**
+   * One more server on that database. Without `valkey: false` it uses the Valkey there is, and waits for it; `hasty` =
+   * as little as a server does by default.
+   */
   async node(
     database: string,
     options: {
       readonly catalog?: string
       readonly valkey?: boolean
+      readonly hasty?: boolean
       readonly env?: Record<string, string>
       readonly main?: string
     } = {},
   ): Promise<Tollgate> {
     const shared = this.valkey === null || options.valkey === false ? {} : { VALKEY_URL: this.valkey.url }
-    const env = { ...this.#env, DATABASE_URL: database, ...shared, ...options.env }
+    const patience = options.hasty === true ? {} : { TOLLGATE_VALKEY_TIMEOUT_MS: String(VALKEY_TIMEOUT_MS) }
+    const env = { ...this.#env, ...patience, DATABASE_URL: database, ...shared, ...options.env }
     const node = await startTollgate({
       env,
       audited: false,
