@@ -25,7 +25,7 @@ function formWith(name: string, value: string): Parameters<typeof parseTranscrip
       ['model', 'a/b'],
       [name, value],
     ],
-    file,
+    files: [file],
   }
 }
 

@@ -52,6 +52,7 @@ export const PARAMETER_NAMES = [
   'background',
   'output_format',
   'output_compression',
+  'input_fidelity',
   'style',
   'voice',
   'speed',

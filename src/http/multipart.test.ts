@@ -45,7 +45,7 @@ test('fields keep their order and repetitions, the file its bytes', () => {
     ['g[]', 'word'],
     ['g[]', 'segment'],
   ])
-  assert.deepEqual(form.file, { field: 'file', fileName: 'Привет "x".mp3', contentType: 'audio/mpeg', bytes: audio })
+  assert.deepEqual(form.files, [{ field: 'file', fileName: 'Привет "x".mp3', contentType: 'audio/mpeg', bytes: audio }])
 })
 
 test('spellings of honest clients are read: quoted boundary, preamble, padding, empty values, filename*, no type', () => {
@@ -60,12 +60,14 @@ test('spellings of honest clients are read: quoted boundary, preamble, padding, 
     parseMultipart(TYPE, body('--X  \r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--X--')).fields,
     [['a', '1']],
   )
-  const { file } = parseMultipart(
+  const {
+    files: [file],
+  } = parseMultipart(
     TYPE,
     body(`--X\r\ncontent-disposition: form-data; name="file"; filename*=UTF-8''na%C3%AFve.mp3\r\n\r\n\r\n--X--`),
   )
   assert.deepEqual([file?.fileName, file?.contentType, file?.bytes.length], ['naïve.mp3', null, 0])
-  assert.deepEqual(parseMultipart(TYPE, Buffer.from('--X--')), { fields: [], file: null })
+  assert.deepEqual(parseMultipart(TYPE, Buffer.from('--X--')), { fields: [], files: [] })
 })
 
 test('a broken or hostile form is refused with its reason', () => {
@@ -137,7 +139,7 @@ test('10 MB of whatever costs least to send and most to read takes a moment', ()
   ]
   for (const [bytes, what] of corpus) {
     const usedMs = cpuMs(() => {
-      if (what === null) assert.ok(parseMultipart(TYPE, bytes).file)
+      if (what === null) assert.equal(parseMultipart(TYPE, bytes).files.length, 1)
       else refused(what, bytes)
     }, 500)
     assert.ok(usedMs < 500, String(usedMs))
@@ -157,7 +159,7 @@ test('any bytes come back as they went in, and any damage is an ApiError or a fo
           '\r\n--XyZ--\r\n',
         )
         assert.deepEqual(
-          [...(parseMultipart('multipart/form-data; boundary=XyZ', whole).file?.bytes ?? [])],
+          [...(parseMultipart('multipart/form-data; boundary=XyZ', whole).files[0]?.bytes ?? [])],
           [...content],
         )
         const damaged = Buffer.concat([whole.subarray(0, at), Buffer.from(noise), whole.subarray(at)])

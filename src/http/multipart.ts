@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../errors.ts'
 
-/** The limits of guarantees.md F53. */
+/** The limits of guarantees.md F53; each file beyond the first is one part more. */
 const PARTS_MAX = 20
 const PART_HEADER_BYTES_MAX = 8_192
 const BOUNDARY_CHARS_MAX = 70
@@ -33,7 +33,8 @@ export interface MultipartFile {
 export interface MultipartForm {
   /** Text fields in their order; a name may occur several times. */
   readonly fields: readonly (readonly [name: string, value: string])[]
-  readonly file: MultipartFile | null
+  /** In their order; a name may occur several times. */
+  readonly files: readonly MultipartFile[]
 }
 
 interface Part {
@@ -44,21 +45,22 @@ interface Part {
 }
 
 /**
- * Reads a whole `multipart/form-data` body: strict, with at most one file, which is never unpacked (guarantees.md F53).
- * Throws ApiError.
+ * Reads a whole `multipart/form-data` body: strict, with at most so many files, which are never unpacked (guarantees.md
+ * F53). Throws ApiError.
  */
-export function parseMultipart(contentType: string | undefined, body: Buffer): MultipartForm {
+export function parseMultipart(contentType: string | undefined, body: Buffer, filesMax = 1): MultipartForm {
   const fields: [string, string][] = []
-  let file: MultipartFile | null = null
-  for (const part of partsOf(body, boundaryOf(contentType ?? ''))) {
+  const files: MultipartFile[] = []
+  for (const part of partsOf(body, boundaryOf(contentType ?? ''), PARTS_MAX + filesMax - 1)) {
     if (part.fileName === null) {
       fields.push([part.name, textOf(part)])
       continue
     }
-    if (file !== null) throw broken('more than one file was sent')
-    file = { field: part.name, fileName: part.fileName, contentType: part.contentType, bytes: part.content }
+    if (files.length === filesMax)
+      throw broken(`more than ${filesMax === 1 ? 'one file was' : `${filesMax} files were`} sent`)
+    files.push({ field: part.name, fileName: part.fileName, contentType: part.contentType, bytes: part.content })
   }
-  return { fields, file }
+  return { fields, files }
 }
 
 function broken(what: string): ApiError {
@@ -74,13 +76,13 @@ function boundaryOf(contentType: string): string {
 }
 
 /** Cuts the body at its delimiter lines. Bytes before the first and after the last one have no meaning (RFC 2046). */
-function* partsOf(body: Buffer, boundary: string): Generator<Part> {
+function* partsOf(body: Buffer, boundary: string, partsMax: number): Generator<Part> {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   const opening = delimiter.subarray(CRLF.length)
   let at = body.subarray(0, opening.length).equals(opening) ? opening.length : afterDelimiter(body, delimiter, 0)
   for (let count = 1; ; count += 1) {
     if (body[at] === DASH && body[at + 1] === DASH) return
-    if (count > PARTS_MAX) throw broken(`more than ${PARTS_MAX} parts were sent`)
+    if (count > partsMax) throw broken(`more than ${partsMax} parts were sent`)
     const lineEnd = body.indexOf(CRLF, at)
     if (lineEnd === -1) throw broken('the body ends inside a part')
     const end = delimiterAt(body, delimiter, lineEnd)

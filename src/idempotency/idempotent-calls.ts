@@ -199,11 +199,12 @@ function conflict(
 function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Principal>): string {
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (json !== undefined) return digest([path, rawBody])
-  const { fields, file } = parseMultipart(request.headers['content-type'], rawBody)
+  // Its route has read it within its own limits.
+  const { fields, files } = parseMultipart(request.headers['content-type'], rawBody, Infinity)
   return digest([
     path,
     ...fields.flat(),
-    ...(file === null ? [] : [file.field, file.fileName, file.contentType ?? '', file.bytes]),
+    ...files.flatMap(({ field, fileName, contentType, bytes }) => [field, fileName, contentType ?? '', bytes]),
   ])
 }
 

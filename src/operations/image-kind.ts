@@ -1,4 +1,4 @@
-import type { Model } from '../catalog/catalog.ts'
+import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { imagesBody, type DeliveredImage, type ImageResult } from '../kinds/images/answer.ts'
 import type { Picture } from '../kinds/images/bytes.ts'
@@ -23,11 +23,11 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
   return {
     type: 'image',
     sent: (request) => sentParameters(request),
-    check: checkModel,
-    able: (_request, endpoint) => {
-      const adapter = adapters.get(endpoint.provider.adapter)
-      return adapter?.images !== undefined || adapter?.chatImages !== undefined
+    check: (request, model) => {
+      checkModel(request, model)
+      checkTask(request, model, adapters)
     },
+    able: (request, endpoint) => draws(adapters, endpoint) && does(adapters, request, endpoint),
     worstUsage: worstImageUsage,
     priced: pricedForImage,
     ask: (adapter, call, sink, start) =>
@@ -61,6 +61,33 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
       return { body: imagesBody(result, delivered, identity, usage) }
     },
   }
+}
+
+function draws(adapters: AdapterTable, { provider }: Endpoint): boolean {
+  const adapter = adapters.get(provider.adapter)
+  return adapter?.images !== undefined || adapter?.chatImages !== undefined
+}
+
+/** Whether an endpoint makes variations and takes masks, where the request is about them. */
+function does(adapters: AdapterTable, { task, mask }: ImageRequest, endpoint: Endpoint): boolean {
+  const edits = adapters.get(endpoint.provider.adapter)?.imageEdits
+  return (
+    (task !== 'variation' || edits?.varies(endpoint) === true) && (mask === null || edits?.masks(endpoint) === true)
+  )
+}
+
+/** Where no provider draws at all, the model cannot be sold; the message is that of any such model. */
+function checkTask(request: ImageRequest, model: Model, adapters: AdapterTable): void {
+  if (request.task !== 'variation' && request.mask === null) return
+  const drawing = model.endpoints.filter((endpoint) => draws(adapters, endpoint))
+  const isAble = !drawsInChat(model) && drawing.some((endpoint) => does(adapters, request, endpoint))
+  if (drawing.length === 0 || isAble) return
+  if (request.task === 'variation')
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support images/variations. Supported: images/generations, images/edits`,
+    )
+  throw invalidInput('mask', `no provider of model '${model.id}' takes a mask. Allowed: an edit without one`)
 }
 
 /** A model that speaks and answers with pictures. */

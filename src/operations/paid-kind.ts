@@ -30,6 +30,8 @@ export interface OperationInput {
 /** How requests of a type are read. */
 export interface RequestReader {
   readonly body: 'json' | 'json-or-multipart'
+  /** The most files of a form; absent = one. */
+  readonly filesMax?: number
   /** How its errors are written; absent = as the path says. */
   readonly protocol?: ClientProtocol
   /** Throws an ApiError. */

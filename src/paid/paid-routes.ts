@@ -57,7 +57,7 @@ function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<P
   const { json, rawBody = EMPTY, request, isSecure, params } = call
   const sessionId = sessionOf(request.headers['x-session-id'])
   const contentType = request.headers['content-type'] ?? ''
-  const form = json === undefined ? parseMultipart(contentType, rawBody) : null
+  const form = json === undefined ? parseMultipart(contentType, rawBody, kind.filesMax) : null
   return kind.read({
     json,
     rawBody,

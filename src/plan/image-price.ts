@@ -20,11 +20,19 @@ export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpo
     variants !== undefined ||
     model.supportedSizes !== null ||
     listed?.some((name) => name === 'size' || name === 'image_size' || name === 'aspect_ratio') === true
-  if (keepsQuality && keepsShape) return request
-  const { quality: _unpriced, ...parameters } = request.parameters
+  // More of it is more tokens of the source images, and here no token has a price.
+  const keepsFidelity =
+    request.parameters['input_fidelity'] === undefined || listed?.includes('input_fidelity') === true
+  if (keepsQuality && keepsShape && keepsFidelity) return request
+  const { quality: kept, input_fidelity: fidelity, ...rest } = request.parameters
+  const parameters = {
+    ...rest,
+    ...(keepsQuality && kept !== undefined ? { quality: kept } : {}),
+    ...(keepsFidelity && fidelity !== undefined ? { input_fidelity: fidelity } : {}),
+  }
   return {
     ...request,
-    ...(keepsQuality ? {} : { parameters }),
+    parameters,
     ...(keepsShape ? {} : { size: null, imageSize: null, ...(saysRatioAsSize(endpoint) ? { aspectRatio: null } : {}) }),
   }
 }

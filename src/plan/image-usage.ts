@@ -31,11 +31,12 @@ function isTokenPriced({ sell, buy }: Endpoint): boolean {
 
 /** The most that a request can use: each picture made by a separate call, each with the longest possible answer. */
 export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint): Usage {
-  const { count, sources } = request
+  const { count, sources, mask } = request
   const units = { image_output: count, image_input: sources.length * count, request: count }
   if (!isTokenPriced(endpoint)) return units
   // A prompt is short, and the count of another family's tokenizer would not be a bound.
-  const input = Buffer.byteLength(request.prompt) + FRAME_TOKENS + sources.length * SOURCE_TOKENS
+  const input =
+    Buffer.byteLength(request.prompt) + FRAME_TOKENS + (sources.length + (mask === null ? 0 : 1)) * SOURCE_TOKENS
   return {
     ...units,
     [dearest(endpoint.sell, 'input', INPUTS)]: input * count,

@@ -73,6 +73,7 @@ export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
     'background',
     'output_format',
     'output_compression',
+    'input_fidelity',
     'style',
     'image_config',
   ),

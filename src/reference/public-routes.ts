@@ -48,7 +48,7 @@ import type { ErrorName } from '../errors.ts'
 import { ChatAnswer, ChatBody } from '../kinds/chat/schema.ts'
 import { CompletionsAnswer, CompletionsBody } from '../kinds/completions/schema.ts'
 import { EmbeddingsAnswer, EmbeddingsBody } from '../kinds/embeddings/schema.ts'
-import { ImagesAnswer, ImagesBody } from '../kinds/images/schema.ts'
+import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../kinds/images/schema.ts'
 import { CountedMessages, CountedMessagesBody, MessagesAnswer, MessagesBody } from '../kinds/messages/schema.ts'
 import { RerankAnswer, RerankBody } from '../kinds/rerank/schema.ts'
 import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
@@ -90,6 +90,16 @@ const IMAGES: WireRoute = {
     'empty_response',
   ],
   example: { body: { model: 'sandbox/image', prompt: 'A lake at dawn', size: '1024x1024' } },
+}
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const EDITS: WireRoute = {
+  ...IMAGES,
+  summary:
+    'Draws images from up to 16 others, where a mask says. The body is JSON, or a form with the same fields and the files as `image`, `image[]` and `mask`.',
+  body: ImageEditBody,
+  errors: [...(IMAGES.errors ?? []), 'missing_input', 'file_upload_error'],
+  example: { body: { model: 'sandbox/image', prompt: 'The same at night', image: [PNG] } },
 }
 const SOUND: readonly ErrorName[] = [
   'missing_model',
@@ -197,6 +207,14 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'POST /v1/images/generations': IMAGES,
   'POST /v1/images': IMAGES,
+  'POST /v1/images/edits': EDITS,
+  'POST /v1/images/variations': {
+    ...EDITS,
+    summary: 'Draws images like one that is given, without a prompt. The body is JSON or a form, as of an edit.',
+    body: ImageVariationBody,
+    errors: (EDITS.errors ?? []).filter((name) => name !== 'missing_prompt' && name !== 'prompt_too_long'),
+    example: { body: { model: 'sandbox/image', image: PNG } },
+  },
   'GET /v1/images/content': {
     summary: 'A stored image, by the id and token of its address.',
     open: true,

@@ -239,8 +239,9 @@ function multipart(random: Random): void {
   if (random.chance(0.5)) {
     const read = parseMultipart(type, body)
     assert.deepEqual(read.fields, fields, JSON.stringify(body.toString()))
-    assert.equal(read.file?.bytes.toString() ?? null, file, JSON.stringify(body.toString()))
-    if (read.file !== null) assert.deepEqual([read.file.fileName, read.file.contentType], ['a;"b.mp3', 'audio/mpeg'])
+    const [sent] = read.files
+    assert.equal(sent?.bytes.toString() ?? null, file, JSON.stringify(body.toString()))
+    if (sent !== undefined) assert.deepEqual([sent.fileName, sent.contentType], ['a;"b.mp3', 'audio/mpeg'])
     return
   }
   const read = outcome(() =>

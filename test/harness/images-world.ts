@@ -30,7 +30,7 @@ export function sent(index = 0, from = upstream): Record<string, unknown> {
   return { ...json }
 }
 
-export function errorOf(answer: Answer): unknown {
+export function errorOf(answer: Answer): readonly unknown[] {
   return [answer.status, answer.body.error?.metadata.error_type, answer.body.error?.message]
 }
 

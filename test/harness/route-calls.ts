@@ -3,6 +3,7 @@ import type { Answer } from './api-client.ts'
 import { PROTOCOL_BODIES } from './protocol-bodies.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+const PICTURE = 'https://example.com/a.png'
 const MESSAGES_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -21,6 +22,8 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
   'POST /v1/images/generations': { model: 'sandbox/image', prompt: 'x' },
   'POST /v1/images': { model: 'sandbox/image', prompt: 'x' },
+  'POST /v1/images/edits': { model: 'sandbox/image', prompt: 'x', image: PICTURE },
+  'POST /v1/images/variations': { model: 'sandbox/image', image: PICTURE },
   'POST /v1/audio/speech': { model: 'sandbox/tts', input: 'x', voice: 'alloy' },
   'POST /v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
   'POST /v1/keys': { name: 'x' },

@@ -30,6 +30,8 @@ const PAID: Readonly<Record<string, RouteRow>> = {
   rerank: row('model', 'query', 'documents'),
   'images/generations': row('model', 'prompt', 'image', 'size'),
   images: row('model', 'prompt', 'image', 'size'),
+  'images/edits': row('model', 'prompt', 'image', 'mask'),
+  'images/variations': row('model', 'image', 'size'),
   'audio/speech': row('model', 'input', 'voice', 'instructions'),
   'audio/transcriptions': row('model', 'input_audio', 'language', 'prompt', 'timestamp_granularities'),
   'audio/translations': row('model', 'input_audio', 'prompt', 'response_format'),

@@ -43,10 +43,11 @@ export function answers(upstream: ScriptedUpstream, body: unknown, status = 200)
 export function sentForm(upstream: ScriptedUpstream): {
   path: string
   fields: readonly (readonly [string, string])[]
-  file: { fileName: string; contentType: string | null; bytes: Buffer } | null
+  file: { fileName: string; contentType: string | null; bytes: Buffer } | undefined
 } {
   const { path, headers, body } = upstream.received.at(-1) ?? assert.fail('nothing was sent')
-  return { path, ...parseMultipart(headers['content-type'], body) }
+  const { fields, files } = parseMultipart(headers['content-type'], body)
+  return { path, fields, file: files[0] }
 }
 
 export const SAID = {

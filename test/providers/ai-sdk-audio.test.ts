@@ -88,7 +88,10 @@ test("a package's form reaches the provider as it made it, and its answer the cl
   const { path, headers, body } = upstream.received.at(-1) ?? assert.fail()
   assert.equal(path, '/v1/audio/transcriptions')
   assert.equal(headers.authorization, 'Bearer canary')
-  const { fields, file } = parseMultipart(headers['content-type'], body)
+  const {
+    fields,
+    files: [file],
+  } = parseMultipart(headers['content-type'], body)
   assert.ok(fields.some(([name, value]) => name === 'model' && value === 'whisper-large-v3'))
   assert.ok(fields.some(([name, value]) => name === 'language' && value === 'en'))
   assert.ok(file?.bytes.equals(WAV))

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { HTTPClient, OpenRouter } from '@openrouter/sdk'
 import { generateImage, NoImageGeneratedError } from 'ai'
-import OpenAI, { APIError, BadRequestError } from 'openai'
+import OpenAI, { toFile, APIError, BadRequestError } from 'openai'
+import { PNG } from '../harness/images-world.ts'
 import { serveSandbox } from '../harness/served.ts'
 
 const PNG_HEAD = '\x89PNG'
@@ -40,6 +41,35 @@ describe('openai', () => {
       response_format: 'b64_json',
     })
     assert.equal(sizeOf(Buffer.from(data[0]?.b64_json ?? '', 'base64')), '1024x1536')
+  })
+
+  test('edits of one image and of several with a mask, and variations', async () => {
+    const file = (name: string): Promise<File> => toFile(PNG, name, { type: 'image/png' })
+    const edited = await client().images.edit({
+      model: 'sandbox/image',
+      prompt: 'a hat',
+      image: await file('a.png'),
+      size: '1024x1536',
+      response_format: 'b64_json',
+    })
+    assert.equal(sizeOf(Buffer.from(edited.data?.[0]?.b64_json ?? '', 'base64')), '1024x1536')
+    const { data = [] } = await client().images.edit({
+      model: 'sandbox/image',
+      prompt: 'a hat',
+      image: [await file('a.png'), await file('b.png')],
+      mask: await file('mask.png'),
+      n: 2,
+    })
+    const answer = await fetch(data[1]?.url ?? '')
+    assert.equal(sizeOf(Buffer.from(await answer.arrayBuffer())), '1024x1024')
+    const varied = await client().images.createVariation({
+      model: 'sandbox/image',
+      image: await file('a.png'),
+      n: 2,
+      response_format: 'b64_json',
+    })
+    assert.equal(varied.data?.length, 2)
+    assert.notEqual(varied.data?.[0]?.b64_json, edited.data?.[0]?.b64_json)
   })
 
   test('errors are of the class the client has for their status', async () => {

@@ -5,6 +5,7 @@ import {
   IMAGE_RESOLUTIONS,
   IMAGE_SIZES,
   IMAGES_MAX,
+  SOURCES_MAX,
   type ImageRequest,
   type SourceImage,
 } from './request.ts'
@@ -19,57 +20,77 @@ import {
 } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 
-const SOURCES_MAX = 16
 const WORD_CHARACTERS_MAX = 64
 const USER_CHARACTERS_MAX = 512
 const URL_CHARACTERS_MAX = 8_192
 const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const
 
-/**
- * Reads the body of a request for pictures (wire.md D-2.3): required fields first, then types and ranges.
- */
+/** Reads the body of a request for pictures (wire.md D-2.3): required fields first, then types and ranges. */
 export function parseImages(json: unknown): ImageRequest {
-  if (!isObject(json))
-    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
-  const { model, prompt } = requiredOf(json)
-  if (field(json, 'stream') === true)
-    throw new ApiError('streaming_not_supported', 'Streaming is not supported by images/generations')
-  const config = objectField(json, 'image_config') ?? {}
+  const body = imageBody(json)
+  const model = requiredModel(body)
+  const prompt = requiredPrompt(body)
+  refuseStream(body, 'images/generations')
   return {
+    task: 'generate',
     model,
-    fallbackModels: [],
     prompt,
+    ...wishesOf(body),
+    sources: sourcesOf(body),
+    mask: null,
+    parameters: parametersOf(body),
+  }
+}
+
+/** What every request for pictures may wish for. */
+type Wishes = Omit<ImageRequest, 'task' | 'model' | 'prompt' | 'sources' | 'mask' | 'parameters'>
+
+export function wishesOf(body: RawObject): Wishes {
+  const config = objectField(body, 'image_config') ?? {}
+  return {
+    fallbackModels: [],
     n: 1,
     count:
       numberField(
-        json,
+        body,
         'n',
         (n) => Number.isInteger(n) && n >= 1 && n <= IMAGES_MAX,
         `must be an integer from 1 to ${IMAGES_MAX}`,
       ) ?? 1,
-    size: sizeOf(json),
+    size: sizeOf(body),
     aspectRatio: oneOf(config, 'aspect_ratio', ASPECT_RATIOS, 'image_config.aspect_ratio') ?? null,
     imageSize: oneOf(config, 'image_size', IMAGE_RESOLUTIONS, 'image_config.image_size') ?? null,
-    sources: sourcesOf(json),
-    responseFormat: responseFormatOf(json),
-    parameters: parametersOf(json),
-    provider: parseProviderPreferences(json),
+    responseFormat: responseFormatOf(body),
+    provider: parseProviderPreferences(body),
     sessionId: null,
   }
 }
 
-function requiredOf(body: RawObject): { readonly model: string; readonly prompt: string } {
-  for (const [name, error] of [
-    ['model', 'missing_model'],
-    ['prompt', 'missing_prompt'],
-  ] as const) {
-    const given = field(body, name)
-    if (given === undefined || given === '') throw new ApiError(error, `Parameter '${name}' is required`)
-  }
-  const prompt = stringField(body, 'prompt') ?? ''
+export function imageBody(json: unknown): RawObject {
+  if (isObject(json)) return json
+  throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+}
+
+export function requiredModel(body: RawObject): string {
+  return requiredText(body, 'model', 'missing_model')
+}
+
+export function requiredPrompt(body: RawObject): string {
+  const prompt = requiredText(body, 'prompt', 'missing_prompt')
   if (prompt.trim() === '') throw new ApiError('missing_prompt', "Parameter 'prompt' is required")
-  return { model: stringField(body, 'model') ?? '', prompt }
+  return prompt
+}
+
+function requiredText(body: RawObject, name: string, error: 'missing_model' | 'missing_prompt'): string {
+  const given = field(body, name)
+  if (given === undefined || given === '') throw new ApiError(error, `Parameter '${name}' is required`)
+  return stringField(body, name) ?? ''
+}
+
+export function refuseStream(body: RawObject, path: string): void {
+  if (field(body, 'stream') === true)
+    throw new ApiError('streaming_not_supported', `Streaming is not supported by ${path}`)
 }
 
 /** `auto` leaves the choice to the provider, like an absent size. */
@@ -95,7 +116,7 @@ function responseFormatOf(body: RawObject): ImageRequest['responseFormat'] {
   return found
 }
 
-function parametersOf(body: RawObject): Readonly<Record<string, string | number>> {
+export function parametersOf(body: RawObject): Readonly<Record<string, string | number>> {
   const given = {
     quality: wordOf(body, 'quality'),
     background: wordOf(body, 'background'),
@@ -108,11 +129,16 @@ function parametersOf(body: RawObject): Readonly<Record<string, string | number>
     ),
     style: wordOf(body, 'style'),
     seed: numberField(body, 'seed', Number.isSafeInteger, 'must be an integer'),
-    user: stringField(body, 'user')?.slice(0, USER_CHARACTERS_MAX),
+    input_fidelity: oneOf(body, 'input_fidelity', ['low', 'high']),
+    user: userOf(body),
   }
   const parameters: Record<string, string | number> = {}
   for (const [name, value] of Object.entries(given)) if (value !== undefined) parameters[name] = value
   return parameters
+}
+
+export function userOf(body: RawObject): string | undefined {
+  return stringField(body, 'user')?.slice(0, USER_CHARACTERS_MAX)
 }
 
 function wordOf(body: RawObject, name: string): string | undefined {
@@ -138,13 +164,13 @@ function sourcesOf(body: RawObject): readonly SourceImage[] {
 }
 
 /** A reference is an address, or a part of a chat message. */
-function referenceUrl(reference: unknown): unknown {
+export function referenceUrl(reference: unknown): unknown {
   if (!isObject(reference)) return reference
   const part = field(reference, 'image_url')
   return isObject(part) ? field(part, 'url') : part
 }
 
-function sourceOf(url: unknown, path: string): SourceImage {
+export function sourceOf(url: unknown, path: string): SourceImage {
   if (typeof url !== 'string') throw invalidInput(path, 'must be an http or https URL or a data URL of an image')
   if (/^data:/i.test(url)) return dataSource(url, path)
   const parsed = url.length <= URL_CHARACTERS_MAX && URL.canParse(url) ? new URL(url) : null

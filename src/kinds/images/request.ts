@@ -14,6 +14,8 @@ export type SourceImage =
 
 /** A validated request for pictures (wire.md D-2.3). */
 export interface ImageRequest extends RoutedRequest {
+  /** `variation` = of its one source, without a prompt. */
+  readonly task: 'generate' | 'edit' | 'variation'
   readonly prompt: string
   /**
    * The number of requested pictures. `n` stays 1: several calls make more pictures than a provider makes at once, so
@@ -25,8 +27,10 @@ export interface ImageRequest extends RoutedRequest {
   readonly aspectRatio: string | null
   readonly imageSize: '1K' | '2K' | '4K' | null
   readonly sources: readonly SourceImage[]
+  /** Where its first source is to be drawn anew. */
+  readonly mask: SourceImage | null
   readonly responseFormat: 'url' | 'b64_json'
-  /** quality, background, output_format, output_compression, style, seed, user: only the given ones. */
+  /** quality, background, output_format, output_compression, style, seed, input_fidelity, user: only the given ones. */
   readonly parameters: Readonly<Record<string, string | number>>
 }
 
@@ -43,6 +47,7 @@ export const IMAGE_SIZES = [
 export const ASPECT_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const
 export const IMAGE_RESOLUTIONS = ['1K', '2K', '4K'] as const
 export const IMAGES_MAX = 10
+export const SOURCES_MAX = 16
 /** OpenAI's documented limit for gpt-image, also for models that name none. */
 export const PROMPT_CHARACTERS_MAX = 32_000
 

@@ -30,8 +30,31 @@ export const ImagesBody = object({
   style: WORD,
   output_format: maybe(oneOf(['png', 'jpeg', 'webp'])),
   output_compression: maybe(whole('', { minimum: 0, maximum: 100 })),
+  input_fidelity: maybe(oneOf(['low', 'high'])),
   seed: maybe(whole('', { minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
   stream: optional(narrowed<unknown>({ not: { const: true } })),
+  user: USER,
+  ...ROUTED,
+})
+
+const PICTURE = either(ADDRESS, object({ image_url: either(ADDRESS, object({ url: ADDRESS })) }))
+const { image: _image, input_references: _references, ...WISHES } = ImagesBody.fields
+
+/** `POST /v1/images/edits`, as JSON; a form has the same fields, and files. The reader is `edits.ts`. */
+export const ImageEditBody = object({
+  ...WISHES,
+  image: either(PICTURE, list(PICTURE, 'Images to start from.', { minItems: 1, maxItems: 16 })),
+  mask: maybe(PICTURE),
+})
+
+/** `POST /v1/images/variations`, the same way. */
+export const ImageVariationBody = object({
+  model: MODEL,
+  image: either(PICTURE, list(PICTURE, 'One image.', { minItems: 1, maxItems: 1 })),
+  n: WISHES.n,
+  size: WISHES.size,
+  response_format: WISHES.response_format,
+  stream: WISHES.stream,
   user: USER,
   ...ROUTED,
 })

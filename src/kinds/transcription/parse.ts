@@ -88,7 +88,7 @@ export function parseTranscription(json: unknown, task: TranscriptionRequest['ta
 
 /** Reads a form, whose fields are texts, as if it had come as JSON. */
 export function parseTranscriptionForm(
-  { fields, file }: UploadedForm,
+  { fields, files: [file] }: UploadedForm,
   task: TranscriptionRequest['task'],
 ): TranscriptionRequest {
   const body: Record<string, unknown> = {}
@@ -99,7 +99,7 @@ export function parseTranscriptionForm(
   }
   if (granularities.length > 0) body[LIST_FIELD] = granularities.flatMap(listedIn)
   const model = requiredModel(body)
-  if (file === null || file.field !== 'file') throw uploadError("the form has no file in field 'file'")
+  if (file === undefined || file.field !== 'file') throw uploadError("the form has no file in field 'file'")
   if (file.bytes.length === 0) throw uploadError('the file is empty')
   const audio = audioOf(file.bytes, endingOf(file.fileName) ?? FORMATS.get(file.contentType ?? '') ?? null)
   if (audio === null) throw uploadError(`the file ${NO_SOUND}`)

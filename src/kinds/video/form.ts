@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors.ts'
-import type { UploadedForm } from '../fields/uploaded-form.ts'
+import type { UploadedFile, UploadedForm } from '../fields/uploaded-form.ts'
 import { imageTypeOf } from '../images/bytes.ts'
 import { parseVideo } from './parse.ts'
 import type { VideoRequest } from './request.ts'
@@ -13,13 +13,13 @@ const REFERENCE = 'input_reference'
 const REFERENCE_ADDRESS = 'input_reference[image_url]'
 
 /** Reads a form, as OpenAI's clients send every video, as if it had come as JSON; its file is a picture to start from. */
-export function parseVideoForm({ fields, file }: UploadedForm): VideoRequest {
+export function parseVideoForm({ fields, files: [file] }: UploadedForm): VideoRequest {
   const body: Record<string, unknown> = {}
   for (const [name, value] of fields) {
     if (name === REFERENCE_ADDRESS) body[REFERENCE] = value
     else if (name !== '__proto__' && value !== '') body[name] = valueOf(name, value)
   }
-  if (file !== null) body[REFERENCE] = pictureAddress(file)
+  if (file !== undefined) body[REFERENCE] = pictureAddress(file)
   return parseVideo(body)
 }
 
@@ -34,7 +34,7 @@ function valueOf(name: string, text: string): unknown {
   }
 }
 
-function pictureAddress({ field, bytes }: NonNullable<UploadedForm['file']>): string {
+function pictureAddress({ field, bytes }: UploadedFile): string {
   if (field !== REFERENCE) throw uploadError(`the file must be in field '${REFERENCE}', got '${field.slice(0, 40)}'`)
   const mediaType = imageTypeOf(bytes)
   if (mediaType === null) throw uploadError(`the file in field '${REFERENCE}' is no image`)

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { IMAGE_SIZES, proportionOf, sizeOfRatio, wantedRatio, type ImageRequest } from '../../kinds/images/request.ts'
+import type { Adapter } from '../ports/adapter.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 
 /** What services of OpenAI's image protocol differ in, as far as a request has to know it. */
@@ -12,33 +13,51 @@ export interface ImageTraits {
   readonly inWords: boolean
   /** Parameters it knows; null = all of the protocol's. */
   readonly parameters: ReadonlySet<string> | null
+  /** `/images/variations`, and a mask for `/images/edits`. */
+  readonly varies: boolean
+  readonly masks: boolean
 }
 
 const GPT: ImageTraits = {
   countMax: 10,
   sizes: ['1024x1024', '1536x1024', '1024x1536'],
   inWords: false,
-  parameters: new Set(['quality', 'background', 'output_format', 'output_compression', 'user']),
+  parameters: new Set(['quality', 'background', 'output_format', 'output_compression', 'input_fidelity', 'user']),
+  varies: false,
+  masks: true,
 }
 const DALL_E_3: ImageTraits = {
   countMax: 1,
   sizes: ['1024x1024', '1792x1024', '1024x1792'],
   inWords: false,
   parameters: new Set(['quality', 'style', 'user', 'response_format']),
+  varies: false,
+  masks: false,
 }
 const DALL_E_2: ImageTraits = {
   countMax: 10,
   sizes: ['1024x1024'],
   inWords: false,
   parameters: new Set(['user', 'response_format']),
+  varies: true,
+  masks: true,
 }
 const WORDS: ImageTraits = {
   countMax: 10,
   sizes: null,
   inWords: true,
   parameters: new Set(['user', 'response_format']),
+  varies: false,
+  masks: false,
 }
-const PLAIN: ImageTraits = { countMax: 10, sizes: null, inWords: false, parameters: null }
+const PLAIN: ImageTraits = {
+  countMax: 10,
+  sizes: null,
+  inWords: false,
+  parameters: null,
+  varies: true,
+  masks: true,
+}
 const WORD_RATIOS: readonly string[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '9:16', '16:9']
 
 /** By name, as the protocol has no other word for it. What the endpoint lists as its parameters goes before. */
@@ -46,10 +65,7 @@ export function imageTraitsOf(
   { upstreamModel, provider, supportedParameters }: Endpoint,
   sizes: readonly string[] | null,
 ): ImageTraits {
-  const traits = familyOf(
-    upstreamModel.toLowerCase(),
-    provider.dialect.images ?? (/^https:\/\/([\w-]+\.)*x\.ai(\/|$)/.test(provider.baseUrl) ? 'words' : 'size'),
-  )
+  const traits = familyOf(upstreamModel, provider)
   const own = { ...traits, sizes: sizes ?? traits.sizes }
   if (supportedParameters === null) return own
   return {
@@ -59,7 +75,15 @@ export function imageTraitsOf(
   }
 }
 
-function familyOf(model: string, form: 'words' | 'size'): ImageTraits {
+/** Whether an endpoint makes variations and takes masks. */
+export const imageEditsOf: NonNullable<Adapter['imageEdits']> = {
+  masks: ({ upstreamModel, provider }) => familyOf(upstreamModel, provider).masks,
+  varies: ({ upstreamModel, provider }) => familyOf(upstreamModel, provider).varies,
+}
+
+function familyOf(upstreamModel: string, { dialect, baseUrl }: Endpoint['provider']): ImageTraits {
+  const model = upstreamModel.toLowerCase()
+  const form = dialect.images ?? (/^https:\/\/([\w-]+\.)*x\.ai(\/|$)/.test(baseUrl) ? 'words' : 'size')
   if (form === 'words') return WORDS
   if (/gpt-image|chatgpt-image/.test(model)) return GPT
   if (model.includes('dall-e-3')) return DALL_E_3

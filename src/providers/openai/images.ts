@@ -1,4 +1,5 @@
 import type { ImageResult } from '../../kinds/images/answer.ts'
+import type { Picture } from '../../kinds/images/bytes.ts'
 import type { Adapter } from '../ports/adapter.ts'
 import type { ImageCall } from '../ports/call.ts'
 import { StepFailedError, askJson, inSteps, type StepContext } from '../upstream/steps.ts'
@@ -16,6 +17,7 @@ import { upstreamFailure } from '../wire/upstream-error.ts'
 
 const GENERATIONS_PATH = '/images/generations'
 const EDITS_PATH = '/images/edits'
+const VARIATIONS_PATH = '/images/variations'
 
 /** Parameters of the image protocol, by the names that clients send. */
 export const OPENAI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
@@ -30,6 +32,7 @@ export const OPENAI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
   'output_compression',
   'style',
   'seed',
+  'input_fidelity',
   'user',
 ])
 
@@ -40,8 +43,8 @@ export interface OpenaiImagesPorts {
 }
 
 /**
- * OpenAI's image protocol and its dialects: `/images/generations`, and `/images/edits` where there are pictures to
- * start from.
+ * OpenAI's image protocol and its dialects: `/images/generations`, `/images/edits` where there are pictures to start
+ * from, and `/images/variations` where there is no prompt.
  */
 export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['images']> {
   return (call, sink) =>
@@ -91,7 +94,8 @@ async function requestOf(
   const { provider } = endpoint
   const edits = request.sources.length > 0
   const fields = fieldsOf(call, traits, count)
-  const path = (edits ? EDITS_PATH : GENERATIONS_PATH) + provider.dialect.query
+  const path =
+    (request.task === 'variation' ? VARIATIONS_PATH : edits ? EDITS_PATH : GENERATIONS_PATH) + provider.dialect.query
   const headers = openaiCredentials(provider, call.apiKey)
   if (edits && !traits.inWords) {
     const form = await formOf(call, fields, files, context)
@@ -110,7 +114,7 @@ function fieldsOf(
   const takes = (name: string): boolean => traits.parameters === null || traits.parameters.has(name)
   const fields: Record<string, string | number> = {
     model: endpoint.upstreamModel,
-    prompt: request.prompt,
+    ...(request.task === 'variation' ? {} : { prompt: request.prompt }),
     ...shapeFields(request, traits),
   }
   if (count > 1) fields['n'] = count
@@ -130,19 +134,21 @@ async function formOf(
 ): Promise<{ readonly body: Buffer; readonly contentType: string }> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
-  const pictures = await Promise.all(call.request.sources.map((source) => sourcePicture(source, call, files, context)))
-  for (const [index, { bytes, mediaType }] of pictures.entries()) {
-    form.append(
-      pictures.length === 1 ? 'image' : 'image[]',
-      new Blob([new Uint8Array(bytes)], { type: mediaType }),
-      `image-${index}.${mediaType.slice('image/'.length).split('+', 1)[0] ?? ''}`,
-    )
-  }
+  const { sources, mask } = call.request
+  const pictures = await Promise.all(sources.map((source) => sourcePicture(source, call, files, context)))
+  for (const [index, picture] of pictures.entries())
+    append(form, pictures.length === 1 ? 'image' : 'image[]', picture, `image-${index}`)
+  if (mask !== null) append(form, 'mask', await sourcePicture(mask, call, files, context), 'mask')
   const encoded = new Response(form)
   return {
     body: Buffer.from(await encoded.arrayBuffer()),
     contentType: encoded.headers.get('content-type') ?? 'multipart/form-data',
   }
+}
+
+function append(form: FormData, field: string, { bytes, mediaType }: Picture, name: string): void {
+  const ending = mediaType.slice('image/'.length).split('+', 1)[0] ?? ''
+  form.append(field, new Blob([new Uint8Array(bytes)], { type: mediaType }), `${name}.${ending}`)
 }
 
 function spelledOf(image: RawJson | null, mediaType: string | null): SpelledImage {

@@ -12,6 +12,7 @@ import { openaiAnswer } from './answer.ts'
 import { openaiCompletions } from './completions.ts'
 import { openaiCredentials } from './credentials.ts'
 import { openaiEmbeddings } from './embeddings.ts'
+import { imageEditsOf } from './image-traits.ts'
 import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './images.ts'
 import { openaiBytes, OPENAI_PARAMETERS } from './request.ts'
 import { openaiRerank } from './rerank.ts'
@@ -59,6 +60,7 @@ export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Ada
     embeddings: askEmbeddings(openaiEmbeddings(now), transport),
     rerank: askRerank(openaiRerank(now), transport),
     images: openaiImages({ transport, files, now }),
+    imageEdits: imageEditsOf,
     speech: openaiSpeech(transport, now),
     transcription: openaiTranscription(transport, now),
     videos: openaiVideos(jobs, now),

@@ -1,4 +1,4 @@
-import type { ModelType } from '../../catalog/catalog.ts'
+import type { Endpoint, ModelType } from '../../catalog/catalog.ts'
 import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
 import type { EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
 import type { ImageResult } from '../../kinds/images/answer.ts'
@@ -70,6 +70,13 @@ export interface Adapter {
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The same of models that answer chats with pictures. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** What `images` can beside drawing from a prompt and images; absent = nothing. */
+  readonly imageEdits?: {
+    /** Draws only where a mask is clear. */
+    masks(endpoint: Endpoint): boolean
+    /** Makes variations of one image, without a prompt. */
+    varies(endpoint: Endpoint): boolean
+  }
   readonly speech?: SpeechProtocol
   /** Translations into English too, where the endpoint can. */
   readonly transcription?: TranscriptionProtocol

@@ -36,14 +36,15 @@ async function draw(
 }
 
 function picture(request: ImageRequest, index: number): Promise<Buffer> {
-  const { prompt, size, aspectRatio, imageSize, sources, parameters } = request
+  const { task, prompt, size, aspectRatio, imageSize, sources, mask, parameters } = request
+  const shown = [...sources, ...(mask === null ? [] : [mask])].map(({ url }) => url)
   const [width = 0, height = 0] = (
     aspectRatio === null && imageSize === null ? (size ?? '1024x1024') : sizeOfRatio(aspectRatio ?? '1:1', imageSize)
   )
     .split('x')
     .map(Number)
   return sandboxPng(
-    JSON.stringify([prompt, parameters['seed'] ?? null, index, ...sources.map(({ url }) => url)]),
+    JSON.stringify([prompt, parameters['seed'] ?? null, index, ...(task === 'variation' ? [task] : []), ...shown]),
     width,
     height,
   )

@@ -45,6 +45,7 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
       return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
     },
     images: sandboxImages(clock),
+    imageEdits: { masks: () => true, varies: () => true },
     speech: sandboxSpeech(clock),
     transcription: sandboxTranscription(clock),
     videos: sandboxVideos(clock),
