@@ -2,16 +2,21 @@
 export interface AdapterFacts {
   /** Where a provider is that gives no `base_url`; null = each gives its own, empty = it has no network. */
   readonly baseUrl: string | null
+  /** The most searches of the web that one chat is held for; absent = chat never asks a provider for them there. */
+  readonly searchesMax?: number
 }
+
+/** Gemini has no limit to send; more than this in one answer was never seen, and is charged all the same. */
+const GEMINI_SEARCHES_MAX = 8
 
 /**
  * Every adapter: its row here, and a folder of src/providers, are all there is to a protocol. The compiler asks for the
  * folder in src/providers/index.ts, and test/docs.test.ts for a row in docs/providers.md.
  */
 export const ADAPTERS = {
-  openai: { baseUrl: 'https://api.openai.com/v1' },
+  openai: { baseUrl: 'https://api.openai.com/v1', searchesMax: 1 },
   anthropic: { baseUrl: 'https://api.anthropic.com/v1' },
-  gemini: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta' },
+  gemini: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta', searchesMax: GEMINI_SEARCHES_MAX },
   cohere: { baseUrl: 'https://api.cohere.com' },
   bedrock: { baseUrl: null },
   ollama: { baseUrl: 'http://127.0.0.1:11434' },
@@ -29,4 +34,9 @@ const FACTS: ReadonlyMap<string, AdapterFacts> = new Map(Object.entries(ADAPTERS
 /** The `base_url` of a provider that gives none; null = it must give one. */
 export function defaultBaseUrl(adapter: string): string | null {
   return FACTS.get(adapter)?.baseUrl ?? null
+}
+
+/** The most searches of the web that one chat is held for; 0 = chat never asks for them there. */
+export function searchesMax(adapter: string): number {
+  return FACTS.get(adapter)?.searchesMax ?? 0
 }

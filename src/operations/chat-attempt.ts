@@ -207,10 +207,14 @@ export class ChatAttempt implements Attempt, AnswerSink {
   #withFixed(report: UsageReport): UsageReport {
     const { request, inputs, start } = this.#parts
     const pictures = this.#pictures === 0 ? {} : { image_output: this.#pictures }
-    return {
-      ...report,
-      usage: { ...report.usage, ...fixedUsage(request, start.candidate.endpoint, inputs), ...pictures },
+    const { search } = report.usage
+    const usage = {
+      ...report.usage,
+      ...fixedUsage(request, start.candidate.endpoint, inputs),
+      ...(search === undefined ? {} : { search }),
+      ...pictures,
     }
+    return { ...report, usage }
   }
 
   /** A whole answer is counted only where the provider did not. */

@@ -83,16 +83,18 @@ function askNatively(request: GenerateContentRequest, start: AttemptStart, sink:
   if (adapter.generateContent === undefined)
     throw new Error(`Adapter '${adapter.name}' has no generateContent: only those that have are asked so.`)
   const { modalities } = pricedRequest(request.chat, endpoint).parameters
+  const isSearching = searches(request.chat, endpoint)
   return adapter.generateContent(
     {
       endpoint,
       apiKey,
       body: nativeBody(request, {
         maxTokens: sendMaxTokens,
-        searches: searches(request.chat, endpoint),
+        searches: isSearching,
         modalities: Array.isArray(modalities) ? modalities.map(String) : ['text'],
       }),
       streaming: request.chat.stream,
+      searches: isSearching,
       generationId,
       owned: (chunk) => ownedChunk(chunk, identity),
     },

@@ -1,3 +1,4 @@
+import { searchesMax } from '../catalog/adapters.ts'
 import type { Endpoint } from '../catalog/catalog.ts'
 import { PARAMETER_NAMES, type ParameterName } from '../catalog/parameter-names.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat/request.ts'
@@ -149,7 +150,11 @@ export function pricedVideo(operation: VideoOperation, endpoint: Endpoint): Vide
 
 /** Whether the request makes the endpoint search the web, which is billed with every answer. */
 export function searches({ parameters }: ChatRequest, endpoint: Endpoint): boolean {
-  return parameters['web_search_options'] !== undefined && isSent(endpoint, 'web_search_options')
+  return (
+    parameters['web_search_options'] !== undefined &&
+    isSent(endpoint, 'web_search_options') &&
+    searchesMax(endpoint.provider.adapter) > 0
+  )
 }
 
 /**

@@ -1,3 +1,4 @@
+import { searchesMax } from '../catalog/adapters.ts'
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
 import { METER_TABLE } from '../meter-table.ts'
@@ -27,7 +28,8 @@ export interface WorstPrice {
 }
 
 /**
- * Units that a request uses independently of its answer. No provider reports them, so they are charged by the request.
+ * Units that a request uses independently of its answer, charged by the request: no provider reports them, but for
+ * searches, of which a report counts more than this one.
  */
 export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
   const images = imageCount(request.messages) * inputs
@@ -54,11 +56,9 @@ export function worstPrice(
     (modality) => asks(modality) || model.outputModalities.includes(modality),
   )
   const usage = fixedUsage(request, endpoint)
+  const searched = (usage.search ?? 0) * searchesMax(endpoint.provider.adapter)
   const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
-  const units = exactCost(
-    { ...usage, image_output: pictures, search: (usage.search ?? 0) + (hosted?.callsMax ?? 0) },
-    sell,
-  )
+  const units = exactCost({ ...usage, image_output: pictures, search: searched + (hosted?.callsMax ?? 0) }, sell)
   const predicted = predictedTokens(request, endpoint)
   return {
     inputToken: dearest(sell, INPUT_METERS, (modality) => inputModalities.has(modality)),

@@ -16,6 +16,7 @@ markup: 1
 providers:
   scripted: { name: Scripted, adapter: openai, base_url: ${url}, api_key: k }
   google: { name: Google, adapter: gemini, base_url: ${url}, api_key: k }
+  claude: { name: Claude, adapter: anthropic, base_url: ${url}, api_key: k }
 models:
   - { id: t/plain, type: chat, context_length: 8000, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }
   - id: t/priced
@@ -36,12 +37,19 @@ models:
         price: { currency: RUB, prompt: 1, completion: 1, search: 2 }
         supported_parameters: [max_tokens, web_search_options, search_context_size]
   - { id: t/draws, type: chat, context_length: 8000, output_modalities: [text, image], endpoints: [{ provider: google, model: gemini-draws, price: { currency: RUB, prompt: 1, completion: 1, image_output: 3 } }] }
+${['gemini-2.5-flash', 'gemini-3-flash'].map((model) => searchRow('google', model)).join('\n')}
+${searchRow('claude', 'claude-m')}
   - id: t/sized
     type: image
     endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: { 1024x1024: 2, 1024x1024/high: 7, 1536x1024: 4 } } }]
   - { id: t/flat, type: image, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: 2 } }] }
 `,
 )
+
+function searchRow(provider: string, model: string): string {
+  const price = '{ currency: RUB, prompt: 1, completion: 1, search: 2 }'
+  return `  - { id: t/${model}, type: chat, context_length: 8000, endpoints: [{ provider: ${provider}, model: ${model}, supported_parameters: [max_tokens, tools, web_search_options], price: ${price} }] }`
+}
 
 function answerJson(body: unknown): void {
   world.upstream.answer((response) => {
@@ -106,6 +114,50 @@ test('a search that is asked for, listed and priced is sent, held for and charge
     ).status,
     402,
   )
+})
+
+test('Gemini searches for a chat, and is charged by what it reports: queries, or an answer that searched', async () => {
+  const grounded = async (model: string, queries: readonly string[]): Promise<Answer> => {
+    answerJson({
+      candidates: [
+        {
+          content: { parts: [{ text: 'Here.' }] },
+          finishReason: 'STOP',
+          ...(queries.length === 0 ? {} : { groundingMetadata: { webSearchQueries: queries } }),
+        },
+      ],
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20 },
+    })
+    return chat(model, { web_search_options: {} })
+  }
+  assert.equal((await grounded('t/gemini-2.5-flash', ['a', 'b', 'c'])).body.usage.cost, 2.00003)
+  assert.deepEqual(world.upstream.requests.at(-1)?.['tools'], [{ googleSearch: {} }])
+  assert.equal((await grounded('t/gemini-3-flash', ['a', 'b', 'c'])).body.usage.cost, 6.00003)
+  assert.equal((await grounded('t/gemini-3-flash', [])).body.usage.cost, 0.00003)
+  const { key: poor } = await world.tollgate.createAccount({ balance: 15 })
+  const body = { model: 't/gemini-3-flash', max_tokens: 5, prompt: 'x', web_search_options: {} }
+  const { status } = await world.tollgate.request('POST', '/v1/chat/completions', { key: poor, body })
+  assert.equal(status, 402, 'eight searches are held for')
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  const refused = await world.tollgate.request('POST', '/v1/chat/completions', {
+    key: world.key,
+    body: { ...body, tools },
+  })
+  assert.equal(refused.status, 400, refused.text)
+  assert.match(refused.text, /web_search_options: this model searches only without tools/)
+})
+
+test('a search that the protocol cannot ask for is not charged, whatever the row lists', async () => {
+  answerJson({
+    id: 'u',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'Here.' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 10, output_tokens: 20 },
+  })
+  assert.equal((await chat('t/claude-m', { web_search_options: {} })).body.usage.cost, 0.00003)
 })
 
 test('what makes a search dearer than the price of one goes only where the row says that its price covers it', async () => {

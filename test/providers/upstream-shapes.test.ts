@@ -164,7 +164,7 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
 
 test('F48: an answer of more parts than a call has room for arguments is read', () => {
   const parts = Array.from({ length: 300_000 }, () => ({ text: 'x' }))
-  const reader = new GeminiReader({ generationId: 'gen-1', hidesReasoning: false }, () => 0)
+  const reader = new GeminiReader({ generationId: 'gen-1', hidesReasoning: false, billsSearch: null }, () => 0)
   assert.ok('length' in reader.whole({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }))
 })
 

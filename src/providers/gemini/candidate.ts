@@ -5,11 +5,13 @@ import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 import { logprobsOf } from './logprobs.ts'
+import type { SearchBilling } from './model-traits.ts'
 import { PartialArguments } from './partial-arguments.ts'
 
 /** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
 const CALLS_MAX = 256
 const SOURCES_MAX = 1_024
+const QUERIES_MAX = 128
 /**
  * What the protocol's own reasons mean where the common table does not know them. A call of a tool that was never
  * declared must not be run.
@@ -33,6 +35,8 @@ const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
 export interface CandidateView {
   readonly generationId: string
   readonly hidesReasoning: boolean
+  /** What the provider bills of an answer that may search the web; null = it was not asked to. */
+  readonly billsSearch: SearchBilling | null
 }
 
 /** One candidate of an answer, as events; a stream brings it in pieces of the same shape as the whole. */
@@ -47,6 +51,7 @@ export class Candidate {
   #open: PartialArguments | null = null
   #audio: Buffer | null = null
   #finished = false
+  #queries = 0
   #isBroken = false
 
   constructor(view: CandidateView, choice: number) {
@@ -56,6 +61,12 @@ export class Candidate {
 
   get finished(): boolean {
     return this.#finished
+  }
+
+  /** Searches of the web that the provider bills. */
+  get searches(): number {
+    if (this.#view.billsSearch === 'queries') return this.#queries
+    return this.#queries > 0 || this.#sources.size > 0 ? 1 : 0
   }
 
   /**
@@ -181,6 +192,7 @@ export class Candidate {
 
   /** Later pieces of a stream repeat the sources of earlier ones. */
   #grounding(metadata: RawJson | null): void {
+    this.#queries = Math.min(Math.max(this.#queries, listOf(metadata?.['webSearchQueries']).length), QUERIES_MAX)
     const annotations = listOf(metadata?.['groundingChunks']).flatMap((chunk) => {
       const web = objectOf(objectOf(chunk)?.['web'])
       const url = textOf(web?.['uri'])

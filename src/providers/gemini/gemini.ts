@@ -1,6 +1,7 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import type { ChatCall } from '../ports/call.ts'
 import { VIDEO_PARAMETERS } from '../ports/video-upstream.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
@@ -8,8 +9,10 @@ import { geminiEmbed } from './embed.ts'
 import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_LOGPROBS } from './logprobs.ts'
 import { geminiGenerateContent } from './native.ts'
+import type { CandidateView } from './candidate.ts'
+import { traitsOf } from './model-traits.ts'
 import { GeminiReader } from './reader.ts'
-import { geminiRequest } from './request.ts'
+import { geminiRequest, isSearching } from './request.ts'
 import { geminiSpeech } from './speech.ts'
 import { geminiTranscription } from './transcription.ts'
 import { veo } from './veo.ts'
@@ -37,6 +40,7 @@ const PARAMETERS = [
   'include_reasoning',
   'modalities',
   'audio',
+  'web_search_options',
 ]
 
 /** Google's `generateContent`, `embedContent` and `predict`, of the Gemini API and of Vertex AI. */
@@ -68,9 +72,16 @@ export function createGemini({ transport, files, jobs, now }: AdapterPorts): Ada
 export function geminiProtocol(now: () => number): ChatProtocol {
   return {
     request: geminiRequest,
-    reader: ({ generationId, request }) =>
-      new GeminiReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
+    reader: (call) => new GeminiReader(viewOf(call), now),
     logprobs: GEMINI_LOGPROBS,
     decoder: sseMessages,
+  }
+}
+
+function viewOf(call: ChatCall): CandidateView {
+  return {
+    generationId: call.generationId,
+    hidesReasoning: reasoningWish(call.request.parameters).isHidden,
+    billsSearch: isSearching(call) ? traitsOf(call.endpoint.upstreamModel).billsSearch : null,
   }
 }

@@ -1,3 +1,6 @@
+/** What an answer that searched is billed for: each query, or the answer once. */
+export type SearchBilling = 'queries' | 'answer'
+
 /** What models of the protocol differ in, as far as a request has to know it. */
 export interface ModelTraits {
   /** How thinking is asked for; `shown` models think as they like and can only be asked to show it. */
@@ -12,6 +15,7 @@ export interface ModelTraits {
   readonly needsSignatures: boolean
   /** Takes tools beside an answer in JSON. */
   readonly takesToolsWithJson: boolean
+  readonly billsSearch: SearchBilling
 }
 
 const PLAIN: ModelTraits = {
@@ -22,6 +26,7 @@ const PLAIN: ModelTraits = {
   levels: [],
   needsSignatures: false,
   takesToolsWithJson: false,
+  billsSearch: 'answer',
 }
 const BUDGET_MAX_FLASH = 24_576
 const BUDGET_MAX_PRO = 32_768
@@ -41,7 +46,7 @@ export function traitsOf(upstreamModel: string): ModelTraits {
   if (Number.isNaN(version) || version < 2.5) return PLAIN
   const isImage = model.includes('-image')
   if (version < 3) return isImage ? PLAIN : budgetTraits(model)
-  const newest = { ...PLAIN, takesToolsWithJson: true }
+  const newest = { ...PLAIN, takesToolsWithJson: true, billsSearch: 'queries' as const }
   return isImage
     ? { ...newest, thinking: 'shown' }
     : { ...newest, thinking: 'level', levels: levelsOf(model, version), needsSignatures: true }

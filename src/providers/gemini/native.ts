@@ -5,6 +5,7 @@ import type { GenerateContentCall } from '../ports/call.ts'
 import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
 import { listOf, objectOf, parseJson, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { traitsOf } from './model-traits.ts'
 import { GeminiReader } from './reader.ts'
 import { generatePath, geminiCredentials } from './request.ts'
 
@@ -35,8 +36,9 @@ class NativeReader implements EventReader {
   readonly #reader: GeminiReader
   readonly #owned: GenerateContentCall['owned']
 
-  constructor({ generationId, owned }: GenerateContentCall, now: () => number) {
-    this.#reader = new GeminiReader({ generationId, hidesReasoning: false }, now)
+  constructor({ generationId, owned, searches, endpoint }: GenerateContentCall, now: () => number) {
+    const billsSearch = searches ? traitsOf(endpoint.upstreamModel).billsSearch : null
+    this.#reader = new GeminiReader({ generationId, hidesReasoning: false, billsSearch }, now)
     this.#owned = owned
   }
 

@@ -220,6 +220,23 @@ test('sources of the web are annotations, each once', () => {
   ])
 })
 
+test('searches are known when every candidate has ended: each query from generation 3 on', () => {
+  const chunk = {
+    candidates: [{ groundingMetadata: { webSearchQueries: ['a', 'b'] } }],
+    usageMetadata: { promptTokenCount: 5 },
+  }
+  const searched = (chunks: readonly unknown[], upstreamModel: string): unknown => {
+    const call = callOf({ web_search_options: {} })
+    const endpoint = { ...call.endpoint, upstreamModel, supportedParameters: ['web_search_options'] }
+    return readChunks(chunks, { ...call, endpoint }).answer.usage?.usage.search
+  }
+  assert.equal(searched([chunk, chunk, STOP], 'gemini-3-pro-preview'), 2)
+  assert.equal(searched([chunk, STOP], 'gemini-2.5-pro'), 1)
+  assert.equal(searched([STOP], 'gemini-2.5-pro'), 0)
+  assert.equal(searched([chunk], 'gemini-3-pro-preview'), undefined, 'cut: one is charged')
+  assert.equal(readChunks([chunk, STOP]).answer.usage?.usage.search, undefined, 'not asked for')
+})
+
 test('logprobs have the shape of OpenAI', () => {
   const logprobsResult = {
     chosenCandidates: [{ token: 'Hi', tokenId: 1, logProbability: -0.5 }],

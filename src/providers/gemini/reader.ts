@@ -83,9 +83,17 @@ export class GeminiReader implements EventReader {
       for (const event of read) events.push(event)
     }
     events.push(...this.#feedback(objectOf(chunk['promptFeedback'])))
-    const usage = geminiUsage(chunk['usageMetadata'])
+    const usage = geminiUsage(chunk['usageMetadata'], this.#searches())
     if (usage !== null) events.push({ type: 'usage', usage })
     return events
+  }
+
+  /** null = not known before the end, or there was nothing to search for. */
+  #searches(): number | null {
+    if (this.#view.billsSearch === null) return null
+    const candidates = [...this.#candidates.values()]
+    if (!candidates.every(({ finished }) => finished)) return null
+    return candidates.reduce((sum, { searches }) => sum + searches, 0)
   }
 
   /** An index of 0 is left out on the wire. */

@@ -34,6 +34,11 @@ export function geminiCredentials(apiKey: string | null): Readonly<Record<string
   return apiKey.startsWith(ACCESS_TOKEN) ? { authorization: `Bearer ${apiKey}` } : { 'x-goog-api-key': apiKey }
 }
 
+export function isSearching({ endpoint, request }: ChatCall): boolean {
+  const isListed = endpoint.supportedParameters?.includes('web_search_options') === true
+  return isListed && request.parameters['web_search_options'] !== undefined
+}
+
 function bodyOf(call: ChatCall): Record<string, unknown> {
   const { endpoint, request } = call
   const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
@@ -47,11 +52,13 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
       throw new UnsendableError('response_format: this model answers in JSON only without tools. Send one or the other')
     tools = null
   }
+  if (isSearching(call) && tools !== null)
+    throw new UnsendableError('web_search_options: this model searches only without tools. Send one or the other')
   const generationConfig = generationConfigOf(call, takes, traits)
   return {
     ...(system.length === 0 ? {} : { systemInstruction: { parts: system } }),
     contents,
-    ...toolFields(tools, choice),
+    ...(isSearching(call) ? { tools: [{ googleSearch: {} }] } : toolFields(tools, choice)),
     ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig }),
   }
 }

@@ -11,9 +11,9 @@ const COUNTS = ['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenC
 /**
  * `usageMetadata` as disjoint meters; null when it counts nothing. `promptTokenCount` holds cached tokens but not what
  * the provider's own tools added, `candidatesTokenCount` excludes thoughts. Image tokens stay among the others: no
- * meter counts them.
+ * meter counts them. `searches`: null = says nothing of searches.
  */
-export function geminiUsage(raw: unknown): UsageReport | null {
+export function geminiUsage(raw: unknown, searches: number | null = null): UsageReport | null {
   const usage = objectOf(raw)
   if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const tokens = new TokenReader()
@@ -38,6 +38,7 @@ export function geminiUsage(raw: unknown): UsageReport | null {
       ...(audioIn > 0 ? { audio_input: audioIn } : {}),
       ...(reasoning > 0 ? { reasoning } : {}),
       ...(audioOut > 0 ? { audio_output: audioOut } : {}),
+      ...(searches === null ? {} : { search: searches }),
     },
     inputTokens: prompt,
     outputTokens: said + reasoning,

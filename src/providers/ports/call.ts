@@ -76,6 +76,8 @@ export interface GenerateContentCall {
   readonly apiKey: string | null
   readonly body: Readonly<Record<string, unknown>>
   readonly streaming: boolean
+  /** The body asks the provider to search the web. */
+  readonly searches: boolean
   readonly generationId: string
   /** A chunk of the answer with what the client may see of its id and model. */
   readonly owned: (chunk: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
