@@ -1,6 +1,6 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import { imagesBody, type DeliveredImage, type ImageResult } from '../kinds/images/answer.ts'
+import { imageEvents, imagesBody, type DeliveredImage, type ImageResult } from '../kinds/images/answer.ts'
 import type { Picture } from '../kinds/images/bytes.ts'
 import { PROMPT_CHARACTERS_MAX, type ImageRequest } from '../kinds/images/request.ts'
 import { invalidInput } from '../kinds/fields/json-fields.ts'
@@ -54,13 +54,23 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
         )
       return null
     },
-    body: ({ responseFormat }, result, identity, usage) => {
-      const delivered = result.images.map(({ picture }, index): DeliveredImage =>
-        responseFormat === 'url' ? { url: urls[index] ?? '' } : { b64_json: picture.bytes.toString('base64') },
-      )
-      return { body: imagesBody(result, delivered, identity, usage) }
-    },
+    body: (request, result, identity, usage) => ({
+      body: imagesBody(result, delivered(request, result, urls), identity, usage),
+    }),
+    streams: ({ stream }) => stream,
+    events: (request, result, identity, usage) =>
+      imageEvents(request, result, delivered(request, result, urls), identity, usage),
   }
+}
+
+function delivered(
+  { responseFormat }: ImageRequest,
+  { images }: ImageResult,
+  urls: readonly string[],
+): readonly DeliveredImage[] {
+  return images.map(({ picture }, index) =>
+    responseFormat === 'url' ? { url: urls[index] ?? '' } : { b64_json: picture.bytes.toString('base64') },
+  )
 }
 
 function draws(adapters: AdapterTable, { provider }: Endpoint): boolean {

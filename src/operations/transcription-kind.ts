@@ -1,9 +1,10 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
+import type { ChargedUsage } from '../kinds/answer/writer.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
 import { invalidInput, quoted } from '../kinds/fields/json-fields.ts'
 import { lastSecond } from '../kinds/transcription/transcript.ts'
-import { renderTranscript, TEXT_TYPE } from '../kinds/transcription/render.ts'
+import { renderTranscript, TEXT_TYPE, transcriptEvents, type TranscriptUsage } from '../kinds/transcription/render.ts'
 import { needsTimestamps, type TranscriptionRequest } from '../kinds/transcription/request.ts'
 import type { Usage } from '../meters.ts'
 import { measureUsage } from '../plan/usage-bounds.ts'
@@ -53,19 +54,24 @@ export function transcriptionKind(
     isEmpty: () => false,
     upstreamId: ({ upstreamId }) => upstreamId,
     measured,
-    body: (request, { transcript, seconds: reported }, _identity, { report, chargedMicro }) => {
-      const seconds = (report.usage.deciseconds ?? 0) / 10
-      const tokens =
-        report.inputTokens + report.outputTokens > 0 ? { input: report.inputTokens, output: report.outputTokens } : null
-      const body = renderTranscript(request, transcript, {
-        seconds,
-        duration: reported ?? request.audio.seconds ?? seconds,
-        tokens,
-        chargedMicro,
-      })
+    body: (request, result, _identity, usage) => {
+      const body = renderTranscript(request, result.transcript, usageOf(request, result, usage))
       return typeof body === 'string' ? { body, contentType: TEXT_TYPE } : { body }
     },
+    streams: ({ stream }) => stream,
+    events: (request, result, _identity, usage) => transcriptEvents(result.transcript, usageOf(request, result, usage)),
   }
+}
+
+function usageOf(
+  { audio }: TranscriptionRequest,
+  { seconds: reported }: TranscriptionResult,
+  { report, chargedMicro }: ChargedUsage,
+): TranscriptUsage {
+  const seconds = (report.usage.deciseconds ?? 0) / 10
+  const { inputTokens: input, outputTokens: output } = report
+  const tokens = input + output > 0 ? { input, output } : null
+  return { seconds, duration: reported ?? audio.seconds ?? seconds, tokens, chargedMicro }
 }
 
 interface Abilities {

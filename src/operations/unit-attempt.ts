@@ -1,3 +1,4 @@
+import type { ApiError } from '../errors.ts'
 import type { ChargedUsage } from '../kinds/answer/writer.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
 import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
@@ -82,12 +83,16 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
     return this.#kind.body(this.#request, this.#value(), this.#start.identity, usage)
   }
 
-  tail(): Buffer {
-    throw new Error('An answer that comes at once has no tail.')
+  tail(usage: ChargedUsage): Buffer {
+    const events = this.#kind.events?.(this.#request, this.#value(), this.#start.identity, usage)
+    if (events === undefined) throw new Error('An answer that comes at once has no tail.')
+    return Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
   }
 
-  errorTail(): null {
-    return null
+  /** In a stream that has already kept its client waiting. */
+  errorTail(error: ApiError): Buffer | null {
+    if (this.#kind.streams?.(this.#request) !== true) return null
+    return Buffer.from(`event: error\ndata: ${JSON.stringify({ type: 'error', ...error.body() })}\n\n`)
   }
 
   #value(): Result {

@@ -9,6 +9,11 @@ import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 import type { ResultSink, RunningCall, UnitCall } from '../providers/ports/call.ts'
 import type { AnswerBody, AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
 
+/** An event of OpenAI's streams other than chat: its type is also its name. */
+export interface NamedEvent {
+  readonly type: string
+}
+
 /** A kind that answers at once, and whose price does not depend on how much the model will say. */
 export interface UnitKind<Request extends RoutedRequest, Result> {
   readonly type: Operation['type']
@@ -32,4 +37,8 @@ export interface UnitKind<Request extends RoutedRequest, Result> {
   /** What must be done before the answer may be charged, as storing its files. */
   prepare?(request: Request, result: Result, start: AttemptStart): Promise<AttemptFailure | null>
   body(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): AnswerBody
+  /** Whether the client wants events; absent = it cannot. */
+  streams?(request: Request): boolean
+  /** The same answer as the events of a stream, which are sent when it is charged. */
+  events?(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): readonly NamedEvent[]
 }

@@ -12,7 +12,8 @@ export function unitOperation<Request extends RoutedRequest, Result>(
   const { type } = kind
   return {
     type,
-    delivery: 'whole',
+    delivery: kind.streams?.(request) === true ? 'events' : 'whole',
+    atOnce: true,
     contentType: null,
     sessionId: request.sessionId,
     fitsFunds: false,

@@ -330,7 +330,8 @@ export class Generation {
 
   /** Whether the provider bills an answer that nobody reads on. */
   get #keepsBilling(): boolean {
-    return this.input.operation.delivery === 'whole' || !this.#candidate.endpoint.provider.cancelStopsBilling
+    const { delivery, atOnce = delivery === 'whole' } = this.input.operation
+    return atOnce || !this.#candidate.endpoint.provider.cancelStopsBilling
   }
 
   #cutAndCharge(): void {

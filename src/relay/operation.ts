@@ -20,6 +20,8 @@ export interface Operation {
   readonly type: GenerationRecord['type']
   /** `events` = an event stream; `bytes` = a body sent as it arrives; `whole` = one body at the end. */
   readonly delivery: 'whole' | 'events' | 'bytes'
+  /** Its providers answer at once, even where the client gets events: a client that leaves stops no bill. */
+  readonly atOnce?: boolean
   /** Media type of a `bytes` body, or of a stream that is no event stream and cannot be resumed; else null. */
   readonly contentType: string | null
   /** What a silent stream sends; absent = a comment of an event stream. */

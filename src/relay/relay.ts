@@ -28,7 +28,7 @@ export interface JobCall {
   /** Absent = it gets a new one. */
   readonly id?: string
   readonly principal: Principal
-  readonly operation: Pick<Operation, 'type' | 'delivery' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
+  readonly operation: Pick<Operation, 'type' | 'delivery' | 'atOnce' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
   readonly requestId: string
   readonly arrivedAtMs: number
   /** The row of the job, created in the commit of its hold. */
@@ -107,7 +107,7 @@ export class Relay {
   async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId, limits } = call.principal
     // Refused while it costs nothing: later it would wait with an answer that is paid for.
-    if (call.operation.delivery === 'whole' && this.#ports.answers.isFull)
+    if ((call.operation.delivery === 'whole' || call.operation.atOnce === true) && this.#ports.answers.isFull)
       throw overloaded(this.#ports.random(), 'answer_budget')
     this.inFlight.enter(accountId, keyId)
     let limited: Limited | null = null

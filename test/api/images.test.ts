@@ -351,11 +351,6 @@ describe('what the model cannot serve', () => {
   test('the errors of the body reach the client as they are', async () => {
     assert.deepEqual(errorOf(await draw({ model: undefined })), [400, 'missing_model', "Parameter 'model' is required"])
     assert.deepEqual(errorOf(await draw({ prompt: '' })), [400, 'missing_prompt', "Parameter 'prompt' is required"])
-    assert.deepEqual(errorOf(await draw({ stream: true })), [
-      400,
-      'streaming_not_supported',
-      'Streaming is not supported by images/generations',
-    ])
     assert.deepEqual(errorOf(await draw({ n: 11 })), [400, 'invalid_input', 'n: must be an integer from 1 to 10'])
     assert.deepEqual(errorOf(await draw({ response_format: 'png' })), [
       400,

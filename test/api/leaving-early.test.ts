@@ -30,6 +30,7 @@ models:
   - { id: test/chat, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
   - { id: test/thinks, type: chat, context_length: 100000, endpoints: [{ provider: keeps, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
   - { id: test/vectors, type: embeddings, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000 } }] }
+  - { id: test/image, type: image, endpoints: [{ provider: p, model: m, price: { currency: RUB, image_output: 2 } }] }
 `)
   upstream.answer((response) => waiting.push(response))
 })
@@ -96,6 +97,7 @@ test('rule 8: each of 50 whole answers whose client left is read to its end and 
 for (const [name, path, body, worst] of [
   ['a chat', '/v1/chat/completions', chat, null],
   ['embeddings', '/v1/embeddings', { model: 'test/vectors', input: 'Hello' }, 13],
+  ['a streamed image', '/v1/images/generations', { model: 'test/image', prompt: 'x', stream: true }, 2],
 ] as const) {
   test(`rule 8: ${name} of which nothing came in two minutes costs nothing, and the most that it may cost is the operator's loss`, async () => {
     const account = await server.createAccount({ balance: 10_000 })

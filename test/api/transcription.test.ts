@@ -47,7 +47,6 @@ test('every wrong request is refused with its own error, in both kinds of body a
       /^timestamp_granularities: must be word, segment or both, got 'syllable'/,
     )
     badRequest(await send({ 'timestamp_granularities[]': ['word', 'x'] }), 'invalid_input', /got 'x'/)
-    badRequest(await send({ stream: 'true' }), 'streaming_not_supported', /Streaming is not supported by audio\//)
     badRequest(await send({ model: 'test/none' }), 'model_not_found', /not found/)
     badRequest(await send({ model: 'sandbox/chat' }), 'model_not_supported', /Supported: chat\/completions/)
     badRequest(await json({ model: '' }, path), 'missing_model', /'model' is required/)
@@ -64,7 +63,7 @@ test('every wrong request is refused with its own error, in both kinds of body a
     badRequest(await json({ temperature: '0' }, path), 'invalid_input', /^temperature/)
     badRequest(await json({ timestamp_granularities: 5 }, path), 'invalid_input', /^timestamp_granularities/)
     badRequest(await json({ response_format: 5 }, path), 'invalid_response_format', /one of json/)
-    badRequest(await json({ stream: true }, path), 'streaming_not_supported', /audio\//)
+    badRequest(await json({ stream: 'yes' }, path), 'invalid_input', /^stream: must be a boolean/)
     badRequest(await json({ language: 5 }, path), 'invalid_input', /^language: must be a string/)
   }
   assert.equal(first.received.length, before)

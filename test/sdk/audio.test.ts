@@ -89,6 +89,17 @@ test('openai: transcriptions in all five formats', async () => {
   )
 })
 
+test('openai: a transcript as events', async () => {
+  const events = await client.audio.transcriptions.create({
+    model: EAR,
+    file: await toFile(WAV, 'sound.wav'),
+    stream: true,
+  })
+  const seen: unknown[] = []
+  for await (const event of events) seen.push(event.type === 'transcript.text.delta' ? event.delta : event.type)
+  assert.deepEqual(seen, [SAID, 'transcript.text.done'])
+})
+
 test('openai: translations, and errors of both', async () => {
   const english = await client.audio.translations.create({ model: EAR, file: await toFile(WAV, 'sound.wav') })
   assert.match(english.text, /in English/)
@@ -98,7 +109,12 @@ test('openai: translations, and errors of both', async () => {
   assert.ok(empty instanceof BadRequestError)
   assert.match(JSON.stringify(empty.error), /file_upload_error/)
   await assert.rejects(
-    client.audio.transcriptions.create({ model: EAR, file: await toFile(WAV, 'sound.wav'), stream: true }),
+    client.audio.transcriptions.create({
+      model: EAR,
+      file: await toFile(WAV, 'sound.wav'),
+      stream: true,
+      response_format: 'text',
+    }),
     APIError,
   )
 })

@@ -72,12 +72,31 @@ describe('openai', () => {
     assert.notEqual(varied.data?.[0]?.b64_json, edited.data?.[0]?.b64_json)
   })
 
+  test('pictures as events: of a prompt, and of an edit', async () => {
+    const drawn = await client().images.generate({
+      model: 'sandbox/image',
+      prompt: 'a cat',
+      size: '1024x1536',
+      stream: true,
+      partial_images: 2,
+    })
+    const seen: string[] = []
+    for await (const event of drawn) {
+      seen.push(event.type)
+      assert.equal(sizeOf(Buffer.from(event.b64_json, 'base64')), '1024x1536')
+    }
+    const edited = await client().images.edit({
+      model: 'sandbox/image',
+      prompt: 'a hat',
+      image: await toFile(PNG, 'a.png', { type: 'image/png' }),
+      stream: true,
+    })
+    for await (const event of edited) seen.push(event.type)
+    assert.deepEqual(seen, ['image_generation.completed', 'image_edit.completed'])
+  })
+
   test('errors are of the class the client has for their status', async () => {
     await assert.rejects(client().images.generate({ model: 'sandbox/image', prompt: 'x', n: 11 }), BadRequestError)
-    await assert.rejects(
-      client().images.generate({ model: 'sandbox/image', prompt: 'x', stream: true }),
-      (error: unknown) => error instanceof BadRequestError && /Streaming is not supported/.test(error.message),
-    )
     await assert.rejects(
       client().images.generate({ model: 'sandbox/image', prompt: 'x\nsandbox: empty=1' }),
       (error: unknown) => error instanceof APIError && error.status === 502,

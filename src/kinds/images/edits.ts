@@ -6,7 +6,6 @@ import {
   imageBody,
   parametersOf,
   referenceUrl,
-  refuseStream,
   requiredModel,
   requiredPrompt,
   sourceOf,
@@ -32,7 +31,6 @@ export function parseImageEdit(input: ImageInput): ImageRequest {
   const { body, images, mask } = partsOf(input)
   const model = requiredModel(body)
   const prompt = requiredPrompt(body)
-  refuseStream(body, 'images/edits')
   return {
     task: 'edit',
     model,
@@ -48,7 +46,8 @@ export function parseImageEdit(input: ImageInput): ImageRequest {
 export function parseImageVariation(input: ImageInput): ImageRequest {
   const { body, images, mask } = partsOf(input)
   const model = requiredModel(body)
-  refuseStream(body, 'images/variations')
+  if (field(body, 'stream') === true)
+    throw new ApiError('streaming_not_supported', 'Streaming is not supported by images/variations')
   if (mask !== null) throw invalidInput(MASK, 'is not allowed for a variation. Allowed: for images/edits')
   const user = userOf(body)
   return {

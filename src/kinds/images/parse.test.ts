@@ -51,7 +51,8 @@ test('each wrong value has its error, with the allowed values', () => {
           'invalid_response_format | Invalid response_format: must be url or b64_json',
         ] as const,
     ),
-    [{ stream: true }, 'streaming_not_supported | Streaming is not supported by images/generations'],
+    [{ stream: 'yes' }, 'invalid_input | stream: must be a boolean'],
+    [{ partial_images: 4 }, 'invalid_input | partial_images: must be an integer from 0 to 3'],
     [{ image_config: 'wide' }, 'invalid_input | image_config: must be an object'],
     [
       { image_config: { aspect_ratio: '7:3' } },

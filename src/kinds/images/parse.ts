@@ -10,6 +10,7 @@ import {
   type SourceImage,
 } from './request.ts'
 import {
+  booleanField,
   field,
   invalidInput,
   isObject,
@@ -21,6 +22,7 @@ import {
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 
 const WORD_CHARACTERS_MAX = 64
+const PARTIALS_MAX = 3
 const USER_CHARACTERS_MAX = 512
 const URL_CHARACTERS_MAX = 8_192
 const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const
@@ -31,7 +33,6 @@ export function parseImages(json: unknown): ImageRequest {
   const body = imageBody(json)
   const model = requiredModel(body)
   const prompt = requiredPrompt(body)
-  refuseStream(body, 'images/generations')
   return {
     task: 'generate',
     model,
@@ -48,6 +49,7 @@ type Wishes = Omit<ImageRequest, 'task' | 'model' | 'prompt' | 'sources' | 'mask
 
 export function wishesOf(body: RawObject): Wishes {
   const config = objectField(body, 'image_config') ?? {}
+  const stream = streamOf(body)
   return {
     fallbackModels: [],
     n: 1,
@@ -61,7 +63,8 @@ export function wishesOf(body: RawObject): Wishes {
     size: sizeOf(body),
     aspectRatio: oneOf(config, 'aspect_ratio', ASPECT_RATIOS, 'image_config.aspect_ratio') ?? null,
     imageSize: oneOf(config, 'image_size', IMAGE_RESOLUTIONS, 'image_config.image_size') ?? null,
-    responseFormat: responseFormatOf(body),
+    responseFormat: responseFormatOf(body) ?? (stream ? 'b64_json' : 'url'),
+    stream,
     provider: parseProviderPreferences(body),
     sessionId: null,
   }
@@ -88,11 +91,6 @@ function requiredText(body: RawObject, name: string, error: 'missing_model' | 'm
   return stringField(body, name) ?? ''
 }
 
-export function refuseStream(body: RawObject, path: string): void {
-  if (field(body, 'stream') === true)
-    throw new ApiError('streaming_not_supported', `Streaming is not supported by ${path}`)
-}
-
 /** `auto` leaves the choice to the provider, like an absent size. */
 function sizeOf(body: RawObject): string | null {
   if (field(body, 'size') === 'auto') return null
@@ -107,9 +105,20 @@ function oneOf<T extends string>(object: RawObject, name: string, allowed: reado
   return found
 }
 
-function responseFormatOf(body: RawObject): ImageRequest['responseFormat'] {
+/** Partial images are at most so many: providers are not asked for any, since each is paid for. */
+function streamOf(body: RawObject): boolean {
+  numberField(
+    body,
+    'partial_images',
+    (value) => Number.isInteger(value) && value >= 0 && value <= PARTIALS_MAX,
+    `must be an integer from 0 to ${PARTIALS_MAX}`,
+  )
+  return booleanField(body, 'stream') ?? false
+}
+
+function responseFormatOf(body: RawObject): ImageRequest['responseFormat'] | null {
   const given = field(body, 'response_format')
-  if (given === undefined) return 'url'
+  if (given === undefined) return null
   const found = RESPONSE_FORMATS.find((format) => format === given)
   if (found === undefined)
     throw new ApiError('invalid_response_format', `Invalid response_format: must be ${RESPONSE_FORMATS.join(' or ')}`)

@@ -30,6 +30,8 @@ export interface ImageRequest extends RoutedRequest {
   /** Where its first source is to be drawn anew. */
   readonly mask: SourceImage | null
   readonly responseFormat: 'url' | 'b64_json'
+  /** The answer as events. */
+  readonly stream: boolean
   /** quality, background, output_format, output_compression, style, seed, input_fidelity, user: only the given ones. */
   readonly parameters: Readonly<Record<string, string | number>>
 }

@@ -1,4 +1,4 @@
-import { either, list, maybe, narrowed, object, oneOf, optional, text, whole } from '../../schema.ts'
+import { either, flag, list, maybe, narrowed, object, oneOf, optional, text, whole } from '../../schema.ts'
 import { COST, MODEL, ROUTED, USER } from '../fields/schema.ts'
 import { ASPECT_RATIOS, IMAGE_RESOLUTIONS, IMAGE_SIZES, IMAGES_MAX } from './request.ts'
 
@@ -32,7 +32,8 @@ export const ImagesBody = object({
   output_compression: maybe(whole('', { minimum: 0, maximum: 100 })),
   input_fidelity: maybe(oneOf(['low', 'high'])),
   seed: maybe(whole('', { minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
-  stream: optional(narrowed<unknown>({ not: { const: true } })),
+  stream: maybe(flag('The answer as events: `image_generation.completed` for each image.')),
+  partial_images: maybe(whole('At most so many before it; none are sent.', { minimum: 0, maximum: 3 })),
   user: USER,
   ...ROUTED,
 })
@@ -54,7 +55,7 @@ export const ImageVariationBody = object({
   n: WISHES.n,
   size: WISHES.size,
   response_format: WISHES.response_format,
-  stream: WISHES.stream,
+  stream: optional(narrowed<unknown>({ not: { const: true } })),
   user: USER,
   ...ROUTED,
 })

@@ -4,6 +4,7 @@ import { AUDIO_CONTAINERS, audioContainer, audioSeconds } from './duration/audio
 import { bodyObject, requiredModel, responseFormat, sessionIdOf } from '../fields/body-fields.ts'
 import { readBase64 } from '../images/bytes.ts'
 import {
+  booleanField,
   field,
   invalidInput,
   numberField,
@@ -112,11 +113,7 @@ function requestOf(
   task: TranscriptionRequest['task'],
   audio: AudioFile,
 ): TranscriptionRequest {
-  if (field(body, 'stream') === true)
-    throw new ApiError(
-      'streaming_not_supported',
-      `Streaming is not supported by audio/${task === 'translate' ? 'translations' : 'transcriptions'}`,
-    )
+  const format = responseFormat(body, TRANSCRIPT_FORMATS, 'json')
   return {
     model,
     fallbackModels: [],
@@ -126,12 +123,30 @@ function requestOf(
     task,
     audio,
     language: textField(body, 'language'),
-    format: responseFormat(body, TRANSCRIPT_FORMATS, 'json'),
+    format,
+    stream: streamOf(body, task, format),
     temperature:
       numberField(body, 'temperature', (value) => value >= 0 && value <= 1, 'must be between 0 and 1') ?? null,
     prompt: textField(body, 'prompt'),
     granularities: granularitiesOf(body),
   }
+}
+
+/** Only as JSON, as everywhere. */
+function streamOf(
+  body: RawObject,
+  task: TranscriptionRequest['task'],
+  format: TranscriptionRequest['format'],
+): boolean {
+  if (booleanField(body, 'stream') !== true) return false
+  if (task === 'translate')
+    throw new ApiError('streaming_not_supported', 'Streaming is not supported by audio/translations')
+  if (format !== 'json')
+    throw new ApiError(
+      'invalid_response_format',
+      `Invalid response_format: ${format} is not streamed. Allowed with stream: json`,
+    )
+  return true
 }
 
 function uploadError(what: string): ApiError {

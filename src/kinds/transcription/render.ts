@@ -45,6 +45,19 @@ export function renderTranscript(
   }
 }
 
+export interface TranscriptEvent {
+  readonly type: 'transcript.text.delta' | 'transcript.text.done'
+  readonly delta?: string
+  readonly text?: string
+  readonly usage?: Readonly<Record<string, unknown>>
+}
+
+/** The same as events; what was said is in the first, as a whole. */
+export function transcriptEvents({ text }: Transcript, usage: TranscriptUsage): readonly TranscriptEvent[] {
+  const done: TranscriptEvent = { type: 'transcript.text.done', text, usage: usageOf(usage) }
+  return text === '' ? [done] : [{ type: 'transcript.text.delta', delta: text }, done]
+}
+
 function usageOf({ seconds, tokens, chargedMicro }: TranscriptUsage): Record<string, unknown> {
   const price = { cost: rubles(chargedMicro), currency: 'RUB' }
   if (tokens === null) return { type: 'duration', seconds, ...price }

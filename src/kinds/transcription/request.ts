@@ -24,6 +24,8 @@ export interface TranscriptionRequest extends RoutedRequest {
   readonly audio: AudioFile
   readonly language: string | null
   readonly format: TranscriptFormat
+  /** The answer as events. */
+  readonly stream: boolean
   /** 0 to 1. */
   readonly temperature: number | null
   readonly prompt: string | null

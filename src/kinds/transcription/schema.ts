@@ -1,9 +1,9 @@
 import {
   anything,
   either,
+  flag,
   list,
   maybe,
-  narrowed,
   number,
   object,
   oneOf,
@@ -35,7 +35,7 @@ export const TranscriptionBody = object({
       list(oneOf(GRANULARITIES), 'For `verbose_json`; `segment` if absent.'),
     ),
   ),
-  stream: optional(narrowed<unknown>({ not: { const: true } })),
+  stream: maybe(flag('The text as events, with `json`; not of a translation.')),
   ...ROUTED,
 })
 
