@@ -9,8 +9,19 @@ import type { Call, EdgeAccess, Route } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
-const EXPOSED =
-  'X-Request-Id, X-Generation-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Max-Tokens, X-Tollgate-Dropped, Request-Id, Retry-After'
+/** The headers of ours that a script of a web page may read. */
+const EXPOSED = [
+  'X-Request-Id',
+  'X-Generation-Id',
+  ...['', '-Requests', '-Tokens'].flatMap((unit) =>
+    ['Limit', 'Remaining', 'Reset'].map((name) => `X-RateLimit-${name}${unit}`),
+  ),
+  'X-Max-Tokens',
+  'X-Tollgate-Dropped',
+  'Request-Id',
+  'Retry-After',
+  'X-Should-Retry',
+].join(', ')
 /** A year, for this host name only: subdomains are not ours. */
 const TRANSPORT_SECURITY = 'max-age=31536000'
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})

@@ -59,6 +59,19 @@ function limited(limits: Record<string, unknown>): ReturnType<MovingServer['crea
   return server.createAccount({ key: limits })
 }
 
+test('a script of a web page may read every header that an answer or a refusal tells it by', async () => {
+  const { key } = await limited({ requests_per_minute: 1, tokens_per_minute: 1_000 })
+  for (const { headers } of [await chat(key), await chat(key)]) {
+    const readable = String(headers['access-control-expose-headers']).toLowerCase().split(', ')
+    const told = Object.keys(headers).filter((name) => /^(?:x-(?!content-type-options|accel-)|retry-)/.test(name))
+    assert.ok(told.includes('x-ratelimit-remaining-tokens'), told.join())
+    assert.deepEqual(
+      told.filter((name) => !readable.includes(name)),
+      [],
+    )
+  }
+})
+
 async function reservedOf(id: string): Promise<number> {
   return (await server.admin('GET', `/admin/v1/accounts/${id}`)).body.reserved
 }
