@@ -126,7 +126,7 @@ async function patchAccount(
   return { status: 200, body: accountBody(after) }
 }
 
-/** Only an adjustment may take money away by its sign. */
+/** An amount below 0 is for adjustments only. */
 function entryAmount(kind: EntryBody['kind'], amount: number | null | undefined): bigint {
   if (amount === undefined || amount === null) throw fieldError('amount', 'required', {}, 'is required')
   const amountMicro = microOf(amount)
@@ -175,7 +175,7 @@ async function postEntry(
   }
 }
 
-/** Signed as it changed the account, so that the amounts add up to the balance. */
+/** Amounts are signed by what they did to the account, so that they add up to the balance. */
 function entryBody(entry: EntryRecord): Entry {
   return {
     id: entry.id,

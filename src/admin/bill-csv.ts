@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fieldError } from '../refusals.ts'
 import { parseDecimal, type Decimal } from '../money.ts'
 
-/** What a provider says it is owed for one model and some days. */
+/** The amount that a provider bills for one model over one or more days. */
 export interface BillLine {
-  /** Of the file, from 1. */
+  /** Line of the file, from 1. */
   readonly line: number
   /** Days, both included. */
   readonly from: string
@@ -16,7 +16,7 @@ export interface BillLine {
 
 interface Cell {
   readonly text: string
-  /** Where it begins, from 1. */
+  /** Line of the file on which the cell begins, from 1. */
   readonly line: number
 }
 
@@ -30,11 +30,11 @@ const NAMES: Readonly<Record<Column, readonly string[]>> = {
   currency: ['currency', 'currency_code', 'amount_currency'],
 }
 const LINES_MAX = 100_000
-/** Read before others have their turn: at most about 10 ms. */
+/** Characters read before other requests have their turn: about 10 ms at most. */
 const TURN_CHARS = 1_048_576
-/** What a cell has beyond is left out: no column that is read has as much. */
+/** The rest of a longer cell is dropped: no column that is read needs as much. */
 const CELL_CHARS_MAX = 1_000
-/** `cost_usd`: the currency stands in the name of the column. */
+/** `cost_usd`: the column's name gives the currency. */
 const AMOUNT_IN = /^(?:amount|cost|total|total_cost|spend)_([a-z]{3})$/
 const CURRENCY = /^[A-Z]{3}$/
 const DAY = /^(\d{4}-\d{2}-\d{2})(?:[T ].*)?$/
@@ -43,7 +43,7 @@ const MONTH = /^(\d{4})-(\d{2})$/
 const RANGE = /^(\d{4}-\d{2}-\d{2})(?:\/| - | – |\.\.)(\d{4}-\d{2}-\d{2})$/
 
 /**
- * Reads a bill whose first line names its columns; `currency` is that of a file which names none. Throws an ApiError
+ * Reads a bill whose first line names its columns; `currency` applies to a file that names none. Throws an ApiError
  * that names line and column.
  */
 export async function parseBill(csv: string, currency: string | null): Promise<readonly BillLine[]> {
@@ -60,14 +60,14 @@ export async function parseBill(csv: string, currency: string | null): Promise<r
 
 interface Columns {
   readonly at: Readonly<Record<'period' | 'model' | 'amount', number>>
-  /** null = not in the file. */
+  /** null = the file has no such column. */
   readonly currencyAt: number | null
-  /** Of the amount's own name. */
+  /** The currency in the name of the amount's column. */
   readonly currency: string | null
   readonly separator: string
 }
 
-/** RFC 4180 with any of the usual separators: the one that the header has most of. */
+/** Reads RFC 4180 with any of the usual separators: the header's most frequent one. */
 async function cellsOf(csv: string): Promise<(readonly Cell[] & { separator?: string })[]> {
   const head = csv.slice(0, csv.search(/[\r\n]|$/))
   const separator = [',', ';', '\t'].reduce((best, each) =>
@@ -215,8 +215,8 @@ function isDay(text: string): boolean {
 }
 
 /**
- * `$1,234.56`, `1 234,56`, `1.2e-05`: the last of point and comma divides; a lone comma does so only where commas do
- * not separate cells.
+ * `$1,234.56`, `1 234,56`, `1.2e-05`: the last point or comma is the decimal sign; a lone comma is one only where
+ * commas do not separate cells.
  */
 function amountOf(text: string, separator: string): Decimal | null {
   const plain = text.replaceAll(/[\s\u00A0\u202F$€₽]/g, '')

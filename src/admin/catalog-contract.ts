@@ -26,8 +26,8 @@ import {
 import { SETTING_ROWS, type SettingName, type SettingRow, type SettingValue } from '../settings-table.ts'
 
 /**
- * A provider as in the catalogue file; `api_key` is write-only and comes back cut to `…` and its last four characters.
- * Sent back like this it stays.
+ * A provider as in the catalogue file; `api_key` is write-only: an answer shows `…` and its last four characters. The
+ * masked key sent back keeps the stored one.
  */
 export const ProviderEntry = open(
   {
@@ -88,7 +88,7 @@ export const ModelEntry = open(
 
 export type ModelEntry = Static<typeof ModelEntry>
 
-/** In a body the id may be left out: the path has it. */
+/** A body may leave the id out: the path has it. */
 export const ModelBody = open({ ...ModelEntry.fields, id: optional(text()) }, anything())
 
 export const CatalogDocument = open({ providers: map(ProviderEntry), models: list(ModelEntry) }, anything())
@@ -146,7 +146,7 @@ export type PricedModel = Static<typeof PricedModel>
 /** A schema for each row of the table of settings. */
 const PLAIN_SETTINGS = Object.fromEntries(
   SETTING_ROWS.map(([name, row]) => [name, settingSchema(row)]),
-  // Each schema is made of the row whose type this is.
+  // The cast is true because each schema is made from the row that gives this type.
 ) as { readonly [N in SettingName]: Schema<SettingValue<N>> }
 
 function settingSchema(row: SettingRow): Schema<unknown> {
@@ -183,17 +183,17 @@ export const CatalogProblem = object(
 )
 export type CatalogProblem = Static<typeof CatalogProblem>
 
-/** A number above 0 and below a billion, exact as a text too. */
+/** A number above 0 and below a billion; a text is read exactly too. */
 const DECIMAL = narrowed<number | string>({
   anyOf: [
     { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000_000 },
     { type: 'string', pattern: '^(?=[^eE]*[1-9])[+]?[0-9]{1,40}([.][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$' },
   ],
 })
-/** A number is a name as well, as it is in the catalogue file. */
+/** A number is also a name, as in the catalogue file. */
 const NAME = narrowed<string>({ type: ['string', 'number'] })
 
-/** null is as good as none, but for `maintenance`, which it ends. */
+/** null counts as not given, except for `maintenance`, which it ends. */
 export const SettingsPatch = body({
   maintenance: maybe(
     body({ message: maybe(NAME), retry_after: maybe(whole('Seconds.', { minimum: 1, maximum: 86_400 })) }),

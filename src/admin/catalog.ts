@@ -31,7 +31,7 @@ import {
 } from './ports.ts'
 import { namedSettings } from '../settings-table.ts'
 
-/** More are not read at once, and a document that is none has thousands. */
+/** A text that is no catalogue at all has thousands of problems; nobody reads more than these. */
 const PROBLEMS_MAX = 50
 
 /** The catalogue, its parts and the live settings. */
@@ -79,14 +79,14 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<stri
   ]
 }
 
-/** With `format=yaml` the operator's own file, as `tollgate export` writes it. */
+/** With `format=yaml`: the operator's own part, as `tollgate export` writes it. */
 function showCatalog({ catalog }: AdminPorts, call: AdminCall): AdminReply<'GET /admin/v1/catalog'> | TextReply {
   if (call.query.get('format') === 'yaml')
     return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
   return { status: 200, body: wireDocument(catalog.shown()) }
 }
 
-/** Endpoints that only cannot be routed to stand; everything else is refused in one sentence each. */
+/** Refuses a document with problems, one sentence each. Endpoints that merely cannot be routed to are accepted. */
 function refuse(problems: readonly Problem[]): void {
   const fatal = problems.filter((problem) => problem.unroutable !== true)
   if (fatal.length > 0) throw problemsError(fatal)
@@ -106,7 +106,7 @@ function problemsError(problems: readonly Fault[]): ApiError {
   return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
 }
 
-/** A document may be 10 MB, and was read in this turn: what it changes is found in another. */
+/** A document may be 10 MB, and reading it took this turn: the changes are computed in another. */
 async function applied<T>(work: () => Promise<T>): Promise<T> {
   await nextTurn()
   try {
@@ -117,7 +117,7 @@ async function applied<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Only the operator's own file may always name a private address (guarantees.md requirement 14). */
+/** A private address is always allowed in the operator's file only (guarantees.md requirement 14). */
 async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
   if (
     ports.allowPrivateUpstreams ||
@@ -157,7 +157,7 @@ async function putProvider(
 async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'PUT /admin/v1/models/*id'>> {
   const id = param(call, 'id')
   const given = call.json
-  // The id stands in the path; a body without it means that one.
+  // The path names the id; the body may leave it out.
   const { entry, problems } = parseModelJson(
     given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given,
   )
@@ -173,12 +173,12 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<
   return { status: outcome === 'created' ? 201 : 200, body: { ...after, ...warned(warnings) } }
 }
 
-/** What stands and may not be meant; absent where there is nothing to say. */
+/** What is allowed but may be a mistake; absent when there is nothing to warn of. */
 function warned(warnings: readonly CatalogWarning[]): Warned {
   return warnings.length === 0 ? {} : { warnings }
 }
 
-/** As anyone may see it: credentials are cut to their last four characters. */
+/** The provider as anyone may see it: credentials are cut to their last four characters. */
 function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
   const entry = catalog.shown().providers[slug]
   return entry === undefined ? null : wireProvider(entry)
@@ -232,7 +232,7 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<AdminR
   const { settings, problems } = parseSettingsJson(call.json)
   refuse(problems)
   const before = settingsBody(ports)
-  // Only the rates that are given change: another currency's models must not lose theirs.
+  // Only the given rates change: models in other currencies must not lose theirs.
   const rates =
     settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
   await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }))

@@ -19,12 +19,12 @@ import {
   type AdminPorts,
 } from './ports.ts'
 
-/** Crockford's alphabet: no letter is taken for another when it is typed. */
+/** Crockford's alphabet: no two of its characters are mistaken for each other when typed. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LETTERS = 20
 const LABEL_LETTERS = 4
 
-/** Codes that customers redeem, and orders that they pay. */
+/** Codes that customers redeem, and their payment orders. */
 export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/codes', async (call) => {
@@ -88,7 +88,7 @@ async function createCodes(
   return { status: 201, body: { data: made.map(({ code, record }) => ({ ...wireCode(record), code })) } }
 }
 
-/** 100 random bits in groups of five. 256 is a multiple of 32, so that each letter is equally likely. */
+/** 100 random bits in groups of five. 256 is a multiple of 32, so each character is equally likely. */
 function newCode(): string {
   return [...randomBytes(LETTERS)]
     .map((byte) => ALPHABET[byte % ALPHABET.length] ?? '')

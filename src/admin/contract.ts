@@ -65,11 +65,9 @@ const KEY = { id: 'key_Vb3kQ9xT2mLr7dWa' }
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
 
 /**
- * What the operator's part of the console and the server say to each other under `/admin/v1`. The browser takes the
- * types only.
- *
- * Opened by an administrator's console session or the admin token; a user's session is refused with 403
- * `access_denied`, as is an administrator who must still turn two-step sign-in on. Amounts, times, errors and the
+ * The wire contract of `/admin/v1` between the console's operator pages and the server. The browser imports only the
+ * types. An administrator's console session or the admin token opens it; a user's session is refused with 403
+ * `access_denied`, and so is an administrator who must first turn on two-step sign-in. Amounts, times, errors and the
  * origin of changes are as in the cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit`
  * (1–1000, default 100) and `offset`.
  */

@@ -12,7 +12,7 @@ import { adminRoute, type AdminCall, type AdminReply, type AdminPorts } from './
 const ACCOUNTS_MAX = 100
 type Group = 'model' | 'provider' | 'account' | 'day'
 
-/** What is earned: by model before anything is sold, and by what was sold. */
+/** Margin reports: by model at today's prices, and by what was sold. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/models', async () => pricedModels(ports)),
@@ -51,7 +51,7 @@ function pricedEndpoint(ports: AdminPorts, model: Model, endpoint: Endpoint): Pr
   }
 }
 
-/** For people to look at: no amount is reckoned with it. */
+/** For display only: no amount is calculated with it. */
 function percent(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 1_000) / 10
 }

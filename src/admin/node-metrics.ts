@@ -1,6 +1,6 @@
 import { gauge, type Metric, type Sample } from '../lib/prometheus.ts'
 
-/** What a node tells of itself, read when somebody asks. */
+/** The state that a node's metrics are read from. */
 export interface NodeState {
   readonly version: string
   readonly ready: () => boolean
@@ -23,12 +23,12 @@ export interface NodeState {
   readonly unhealthyEndpoints: () => number
 }
 
-/** The numbers of this process that an operator watches. */
+/** The metrics of this process. */
 export function nodeMetrics(state: NodeState): readonly Metric[] {
   return [...answerMetrics(state), ...clientMetrics(state), ...loadMetrics(state), ...storeMetrics(state)]
 }
 
-/** Of paid requests and of what their providers answer. */
+/** Metrics of paid requests and of the providers' answers. */
 function answerMetrics(state: NodeState): readonly Metric[] {
   const byProvider = (pick: (provider: { running: number; waiting: number }) => number) => (): readonly Sample[] =>
     state.providers().map((provider) => ({ labels: { provider: provider.slug }, value: pick(provider) }))
@@ -73,7 +73,7 @@ function answerMetrics(state: NodeState): readonly Metric[] {
   ]
 }
 
-/** Of the clients' connections and of the bytes held for them. */
+/** Metrics of the clients' connections and of the bytes held for them. */
 function clientMetrics(state: NodeState): readonly Metric[] {
   return [
     gauge('tollgate_open_streams', 'Event streams that clients read now.', state.openStreams),
@@ -96,7 +96,7 @@ function clientMetrics(state: NodeState): readonly Metric[] {
   ]
 }
 
-/** Of the load of the node, by which it refuses requests. */
+/** Metrics of the node's load, which decides when it refuses requests. */
 function loadMetrics(state: NodeState): readonly Metric[] {
   const reading = (pick: (reading: { utilisation: number; delayMs: number; memory: number }) => number): number => {
     const newest = state.shedding().reading
@@ -136,7 +136,7 @@ function loadMetrics(state: NodeState): readonly Metric[] {
   ]
 }
 
-/** Of the ledger, the store and the catalogue. */
+/** Metrics of the ledger, the store and the catalogue. */
 function storeMetrics(state: NodeState): readonly Metric[] {
   return [
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),

@@ -17,7 +17,7 @@ import type { BodyOf, WireRoute } from '../wire-route.ts'
 import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
 import type { SetupLinks } from './setup-links.ts'
 
-/** Measured state of an endpoint, as the relay reports it. */
+/** Health and speed of an endpoint, as the relay measures them. */
 export interface HealthSource {
   report(endpointId: string): {
     readonly unhealthy: boolean
@@ -34,7 +34,7 @@ export interface AdminPorts {
   readonly catalog: CatalogService
   readonly access: Access
   readonly links: SetupLinks
-  /** Sign-up where the settings say nothing. */
+  /** Whether sign-up is open where the live settings do not say. */
   readonly signupDefault: 'open' | 'closed'
   readonly health: HealthSource
   readonly videos: { resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> }
@@ -43,7 +43,7 @@ export interface AdminPorts {
   readonly periods: () => PeriodStarts
   readonly keyWrap: KeyWrap
   readonly allowPrivateUpstreams: boolean
-  /** null = from the request's Host. */
+  /** null = taken from the request's Host. */
   readonly publicUrl: string | null
   readonly rewrap: () => Promise<number>
   readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
@@ -52,7 +52,7 @@ export interface AdminPorts {
 
 export type AdminCall = Call<Principal>
 
-/** What a route of the contract answers. */
+/** The answer of a route of the contract. */
 export interface AdminReply<K extends keyof AdminApi> {
   readonly status: number
   readonly body: AdminApi[K]['answer']
@@ -61,10 +61,10 @@ export interface AdminReply<K extends keyof AdminApi> {
 /** Reads the body of a route of the contract. */
 export type AdminBody<K extends keyof AdminApi> = BodyReader<BodyOf<AdminApi[K]>>
 
-/** One that is no JSON. */
+/** An answer that is not JSON. */
 export type TextReply = Reply & { readonly body: string; readonly contentType: string }
 
-/** One route of the contract. The handler reads the body when it has found what the path names. */
+/** One route of the contract. The handler reads the body after it has found what the path names. */
 export function adminRoute<K extends keyof AdminApi>(
   key: K,
   handle: (call: AdminCall, read: AdminBody<K>) => Promise<AdminReply<K> | TextReply>,
@@ -72,7 +72,7 @@ export function adminRoute<K extends keyof AdminApi>(
   const [method = '', path = ''] = key.split(' ')
   const row: WireRoute = ADMIN_ROUTES[key]
   return {
-    // The keys of the contract begin with these.
+    // The keys of the contract begin with a method and a path.
     method: method as Route<Principal>['method'],
     path,
     plane: 'admin',
@@ -92,7 +92,7 @@ export function notFound(what: string, id: string): ApiError {
   return reasonError('not_found', 'unknown_id', { id: id.slice(0, 200) }, `${what} '${id.slice(0, 200)}' not found`)
 }
 
-/** Writes a change into the append-only audit log: who, what, when, before and after. */
+/** Appends a change to the audit log: who, what, when, before and after. */
 export async function recordEvent(
   ports: AdminPorts,
   call: AdminCall,

@@ -11,10 +11,10 @@ import type { AuditReport, ReconciliationBody, ReplayReport } from './report-con
 import { adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import { reconcile } from './reconciliation.ts'
 
-/** In millionths, as every decimal of a body is read. */
+/** One percent in millionths, as decimals of a body are read. */
 export const PERCENT = 1_000_000n
 
-/** What shows that the books are right: audit, replay, and the comparison with a provider's bill. */
+/** Checks that the books are right: audit, replay, and comparison with a provider's bill. */
 export function proofAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/audit', async (call) => ({
@@ -36,7 +36,7 @@ export function auditBody(checks: readonly AuditCheck[]): AuditReport {
   }
 }
 
-/** A period; null = without that end. */
+/** A period in Unix ms; null = open at that end. */
 export interface ReplayRange {
   readonly fromMs: number | null
   readonly toMs: number | null
@@ -137,7 +137,7 @@ async function reconciliation(
   return { status: 200, body }
 }
 
-/** Of a percentage in millionths, such as 1.25 % = 1 250 000. */
+/** Basis points of a percentage in millionths, such as 1.25 % = 1 250 000. */
 export function basisPoints(percent: bigint): number {
   if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n)
     return Number(percent / (PERCENT / 100n))

@@ -9,9 +9,9 @@ import type { Reconciliation, ReconciliationRow } from './report-contract.ts'
 
 const DAYS_MAX = 366
 const HALF_DAY_MS = 43_200_000
-/** A kopeck a line: bills are rounded. */
+/** Bills are rounded: a kopeck for each line. */
 const ROUNDING_MICRO = 10_000n
-/** Digits kept where a month's bill meets rates that changed within it. */
+/** Digits kept where a bill covers days with different rates. */
 const PRECISION = 10n ** 18n
 
 export interface ReconciliationPorts {
@@ -21,13 +21,13 @@ export interface ReconciliationPorts {
 
 export interface ReconciliationOptions {
   readonly provider: string
-  /** Hundredths of a percent by which a line may differ. */
+  /** Hundredths of a percent by which a period may differ. */
   readonly toleranceBasisPoints: number
 }
 
 /**
- * Σ provider cost of the usage log against a provider's bill, by day (or period of the bill) and model (guarantees.md
- * 3.2).
+ * Compares the provider costs of the usage log with a provider's bill, by day (or the bill's period) and model
+ * (guarantees.md 3.2).
  */
 export async function reconcile(
   ports: ReconciliationPorts,
@@ -76,7 +76,7 @@ interface Group {
   readonly to: string
   readonly model: string
   readonly lines: BillLine[]
-  /** Provider cost by day. */
+  /** Our provider cost by day. */
   readonly ours: Map<string, Micro>
 }
 
@@ -86,9 +86,9 @@ interface Period {
 }
 
 /**
- * Each period of the bill and model, and what only we know of: its other models, and days that it leaves out. Lines of
- * a model whose days overlap, such as a month and a correction of one day, are one period, so that each of our days
- * stands against the bill once.
+ * Groups by model and period of the bill, and by what only our log has: other models, and days that the bill leaves
+ * out. Lines of one model whose days overlap, such as a month and a correction of one day, form one period, so that
+ * each of our days is compared once.
  */
 function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names: BillNames): readonly Group[] {
   const groups = new Map<string, Group>()
@@ -114,7 +114,7 @@ function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names
   )
 }
 
-/** The same days in as few periods that share none, by their beginning. */
+/** Merges overlapping periods; sorted by their first day. */
 function together(lines: readonly Period[]): readonly Period[] {
   const periods: Period[] = []
   for (const { from, to } of lines.toSorted((left, right) => compareText(left.from, right.from))) {
@@ -125,7 +125,7 @@ function together(lines: readonly Period[]): readonly Period[] {
   return periods
 }
 
-/** Asked for each of at most a year's days. */
+/** The period that contains the day. A linear search will do: a bill has at most a year of days. */
 function covering(periods: readonly Period[] | undefined, day: string): Period | undefined {
   return periods?.find(({ from, to }) => from <= day && day <= to)
 }
@@ -174,7 +174,7 @@ function verdictOf(
 
 type DayRates = ReadonlyMap<string, Readonly<Record<string, Decimal>>>
 
-/** Those in force at noon UTC of each day; of a currency that came later, those at its end. */
+/** The rates in force at noon UTC of each day; for a currency that was added later, the rates at the end of the day. */
 async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to: string): Promise<DayRates> {
   const rates = new Map<string, Readonly<Record<string, Decimal>>>()
   for (const day of daysBetween(from, to))
@@ -186,8 +186,8 @@ async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to
 }
 
 /**
- * A line in rubles. Over several days each day's rate counts as much as what we used on it; where that is nothing, the
- * last day's.
+ * The line in rubles. Over several days each day's rate is weighted by what we used on that day; where we used nothing,
+ * the last day's rate holds.
  */
 function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRates): Micro {
   const rateOf = (day: string): Decimal => {
@@ -221,11 +221,11 @@ function rounded(above: bigint, below: bigint): bigint {
 }
 
 /**
- * One name for everything that a bill and we may call the same: endpoints tie a model of ours to the provider's own
- * name of it.
+ * Maps the names that we and a bill use for one model to one label. Endpoints tie our model ids to the provider's
+ * names.
  */
 class BillNames {
-  /** To the smallest of the provider's names that are tied together. */
+  /** By lower-case name: the first in order of the provider's names that are tied together. */
   readonly #upstream = new Map<string, string>()
   readonly #models = new Map<string, string>()
 
@@ -244,12 +244,12 @@ class BillNames {
     }
   }
 
-  /** A model that is sold no more goes by its own id. */
+  /** A model that is no longer sold keeps its own id. */
   ofModel(id: string): string {
     return this.#models.get(id) ?? id
   }
 
-  /** Also with the date of its snapshot, and as we call it. */
+  /** The bill's name may carry the snapshot's date, or be our own id. */
   ofBill(name: string): string {
     const lower = name.toLowerCase().replace(/^models\//, '')
     return (

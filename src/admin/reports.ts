@@ -79,7 +79,7 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminRep
   return { status: 200, body: { data: found.data.map(operatorRecord), total: found.total, ...searchNotes(found) } }
 }
 
-/** Each name of the log's table is one of the contract. */
+/** Each column of the log's table is in the contract. */
 type OperatorView = { readonly [K in keyof RowView<'operator'>]: Generation[K] }
 
 function operatorRecord(row: GenerationRow): Generation {
@@ -110,7 +110,7 @@ async function events(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'G
   const { data, total } = await ports.store.events.list(limit, offset, eventFilter(call.query))
   const body = data.map(({ atMs, before, after, ...event }) => ({
     ...event,
-    // The store takes no other action.
+    // The store writes no other action.
     action: event.action as EventAction,
     at: new Date(atMs).toISOString(),
     before: before === null ? null : JSON.parse(before),
@@ -132,7 +132,7 @@ function eventFilter(query: URLSearchParams): EventFilter {
   return filter
 }
 
-/** Fixed rates are nobody's to fetch. */
+/** Fixed rates are never fetched, so no fetch can fail. */
 async function warnings({ store, catalog }: AdminPorts): Promise<readonly OperatorWarning[]> {
   const trouble = catalog.ratesSource() === 'cbr' ? await currentRateTrouble(store.events) : null
   if (trouble === null) return []

@@ -14,7 +14,9 @@ export interface SetupLinkPorts {
   readonly ids: IdSource
 }
 
-/** One-time links with which a person chooses a password. They are stored hashed alone; the cabinet uses them up. */
+/**
+ * One-time links with which a person chooses a password. The store keeps only their hashes; the cabinet uses them up.
+ */
 export class SetupLinks {
   readonly #ports: SetupLinkPorts
 
@@ -22,14 +24,14 @@ export class SetupLinks {
     this.#ports = ports
   }
 
-  /** A token for the first administrator; null once there is one. */
+  /** A token for the first administrator; null when there is one already. */
   async firstToken(): Promise<string | null> {
     return (await this.#ports.users.administrators()) > 0 ? null : this.#token(null, false)
   }
 
   /**
-   * An administrator without a password, and the token that lets them choose one. A link that was never used may be
-   * asked for again.
+   * Makes an administrator without a password, and a token to choose one. A link that was never used may be requested
+   * again.
    */
   async invite(given: string): Promise<{ readonly id: string; readonly email: string; readonly token: string }> {
     const email = readEmail(given)

@@ -19,7 +19,7 @@ import {
   type AdminPorts,
 } from './ports.ts'
 
-/** People of the console, and addresses that were blocked. Nobody ever acts as somebody else. */
+/** People of the console, and blocked addresses. Nobody ever acts as somebody else. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/users', (call) => listUsers(ports, call)),
@@ -93,13 +93,13 @@ async function patchUser(
     throw reasonError('conflict', 'last_administrator', {}, 'This is the last administrator')
   const after = await ports.store.users.update(before.id, patch)
   if (after === null) throw notFound('User', before.id)
-  // A session has the limits and rights of the role it was opened with.
+  // A session keeps the rights of the role that it was opened with, so it must end when they change.
   if (after.disabled || after.role !== before.role) await ports.store.sessions.deleteOthers(after.id, null)
   await recordEvent(ports, call, 'user.update', after.id, wireUser(before), wireUser(after))
   return { status: 200, body: wireUser(after) }
 }
 
-/** Every session of the user ends: whoever came in by it leaves. */
+/** Every session of the user ends, since any of them may have been opened through this identity. */
 async function unlinkIdentity(
   ports: AdminPorts,
   call: AdminCall,
@@ -128,7 +128,7 @@ async function passwordLink(
   }
 }
 
-/** With a link for themselves a session that somebody left open would be worth as much as the password. */
+/** Anyone at a session left open could otherwise set a new password with a link for its user. */
 export function refuseOwnLink(ports: AdminPorts, call: AdminCall, email: string): void {
   if (actor(ports, call) === email)
     throw reasonError(

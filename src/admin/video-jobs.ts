@@ -15,7 +15,7 @@ import {
   type AdminPorts,
 } from './ports.ts'
 
-/** Video jobs whose submission may have arrived, and what the operator found out about them at the provider. */
+/** Video jobs that may or may not have reached the provider, and what the operator found out there. */
 export function videoAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/videos/parked', () => parked(ports)),
@@ -42,7 +42,7 @@ function parkedRecord({ id, accountId, model, holdMicro, createdAtMs, deadlineMs
   }
 }
 
-/** `upstream_id`: the provider has it under that name; null: it never arrived, and the job fails. */
+/** `upstream_id`: the provider's id of the job; null = it never arrived, and the job fails. */
 async function resolve(
   ports: AdminPorts,
   call: AdminCall,

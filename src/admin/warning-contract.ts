@@ -1,6 +1,6 @@
 import { either, list, object, only, text, time, type Static } from '../schema.ts'
 
-/** What the operator should know without having looked for it; it goes by itself when it is mended. */
+/** A condition that the operator should know of; it disappears when it is mended. */
 export const OperatorWarning = either(
   object({ kind: only('rates_failed'), since: time(), reason: text() }),
   object({

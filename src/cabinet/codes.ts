@@ -4,7 +4,7 @@ import { rubles } from '../money.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
 
-/** A code becomes money, once for each account. */
+/** Redeems a code; each account can redeem it once. */
 export async function redeemCode(
   ports: CabinetPorts,
   { call, user, accountId }: Visit,
@@ -29,7 +29,7 @@ export async function redeemCode(
   }
 }
 
-/** Letters that are taken for digits are read as them: codes have none of them. */
+/** Reads letters that look like digits as digits: codes have no such letters. */
 function readable(code: string): string {
   return code.replaceAll(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }

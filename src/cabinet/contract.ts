@@ -64,7 +64,7 @@ const PROOF = { password: 'seven quiet lanterns' }
 const TOKEN = 'Vb3kQ9xT2mLr7dWaVb3kQ9xT2mLr7dWaVb3kQ9xT2mL'
 
 /**
- * What the console and the server say to each other under `/cabinet/v1`. The browser takes the types only.
+ * The wire contract of `/cabinet/v1` between the console and the server. The browser imports only the types.
  *
  * - A session cookie opens it; API keys and the admin token are refused. Without a session: 401 `unauthorized`.
  * - A changing request must come from our own page: `Sec-Fetch-Site: same-origin` (or Origin equal to Host), JSON body.

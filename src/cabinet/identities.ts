@@ -8,8 +8,7 @@ import { proofOf, proveOwner, type OwnProof } from './own-proof.ts'
 import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 
 /**
- * Identities at an issuer with which a user signs in: listed, added and taken away by the user, each change with a
- * proof.
+ * The user's identities at the single sign-on issuer: the user lists, adds and removes them, each change with a proof.
  */
 export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): readonly Route<Principal>[] {
   return [
@@ -39,7 +38,7 @@ async function unlink(
   const known = identityNamed(user, id)
   await proveOwner(ports, visit, proof)
   await takeIdentity(ports.store.users, user, known)
-  // Whoever came in by it leaves.
+  // Other sessions may have been opened through this identity.
   await ports.store.sessions.deleteOthers(user.id, session.hash)
   await recordEvent(ports, user.email, call.clientIp, 'user.oidc_unlink', user.id, known)
   return { id, deleted: true }

@@ -1,9 +1,9 @@
 import { body, filled, nullable, object, optional, text, time, type Static } from '../schema.ts'
 
 /**
- * What a signed-in user proves themselves with before a way in is added or taken away: the password or a code (from the
- * authenticator, or a recovery code). Who has neither leaves both out, and the sign-in must be of the last ten minutes,
- * else 403 `access_denied`. A wrong one is a 400 `invalid_input`; 429 after too many.
+ * The proof of a signed-in user before a way to sign in is added or removed: the password or a code (from the
+ * authenticator, or a recovery code). A user who has neither leaves both out and must have signed in within the last
+ * ten minutes, else 403 `access_denied`. A wrong proof is a 400 `invalid_input`; 429 after too many.
  */
 export const ProofBody = body(
   { password: optional(nullable(filled('', 1_000))), code: optional(nullable(filled('', 100))) },

@@ -27,12 +27,12 @@ import { turns } from './turns.ts'
 import { apps, logFilters, usage } from './usage.ts'
 import { Yookassa, type YookassaOptions } from './yookassa.ts'
 
-/** Kept in the process: each node counts for itself. */
+/** Counted in the process: each node counts for itself. */
 const HOUR_SECONDS = 3_600
 const SIGN_UPS = 100
 const REDEMPTIONS = 10
 const PROOFS = 20
-/** Far above any shop; the provider sends again what is refused. */
+/** Far above any shop; the provider repeats a notification that is refused. */
 const NOTICES = 20_000
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
 const SIGN_INS_KEPT_MS = 90 * 86_400_000
@@ -43,7 +43,7 @@ export interface CabinetOptions extends Omit<
 > {
   readonly oidc: OidcOptions | null
   readonly yookassa: YookassaOptions | null
-  /** What is enough to be done once is this node's to do. */
+  /** Whether this node does the work that one node does for all. */
   readonly leads: () => boolean
 }
 
@@ -58,7 +58,7 @@ function paymentsOf(ports: CabinetPorts, provider: PaymentProvider): Payments {
   return { provider, booking: new PaymentBooking(ports, provider) }
 }
 
-/** The personal cabinet over the store. The playground is not here: it is the paid routes again. */
+/** The cabinet's routes over the store. The playground is not among them: it uses the paid routes. */
 export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOptions): Cabinet {
   const { clock, store } = given
   const ports: CabinetPorts = {
@@ -72,7 +72,7 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
   let cancel = (): void => undefined
   const prune = (): void => {
     cancel = clock.after(PRUNE_MS, prune)
-    // What stays a while longer does no harm: ended sessions open nothing.
+    // A delay does no harm: ended sessions open nothing.
     Promise.all([store.sessions.prune(clock.now()), store.signIns.prune(clock.now() - SIGN_INS_KEPT_MS)]).catch(
       () => undefined,
     )

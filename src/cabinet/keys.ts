@@ -44,7 +44,7 @@ export function shownKey(
   return keyBody(key, spend, ports.periods(), { limit_resets_at: resetsAt })
 }
 
-/** Another account's key is as unknown as one that never was. */
+/** Another account's key gives the same 404 as a key that never existed. */
 async function ownKey(ports: CabinetPorts, { call, accountId }: Visit): Promise<KeyWithSpend> {
   const id = call.params['id'] ?? ''
   const found = await ports.store.keys.get(id, ports.periods())

@@ -26,7 +26,7 @@ export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit
   }
 }
 
-/** As the operator sees it too. */
+/** The same statement that the operator sees. */
 export async function statement(ports: CabinetPorts, { call, accountId }: Visit): Promise<Statement> {
   const { timezone } = ports.catalog.current().settings
   const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }

@@ -8,13 +8,13 @@ import type { CabinetPorts, Visit } from './ports.ts'
 
 const PAGE_ROWS = 500
 const ROWS_MAX = 1_000_000
-/** The time stands first. */
+/** Columns as in the table; the first is the time. */
 const COLUMNS: readonly string[] = viewFields('log')
   .filter(({ csv }) => csv)
   .map(({ name }) => name)
   .toSorted((one, other) => Number(other === 'at') - Number(one === 'at'))
 
-/** The filtered log as CSV (RFC 4180), a page at a time as the client takes it. */
+/** The filtered log as CSV (RFC 4180). */
 export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
   const { response } = call
   const filter = logFilter(call.query, accountId)
@@ -30,7 +30,7 @@ export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): P
   return HIJACKED
 }
 
-/** A page at a time; the next one is read when the client has taken the one before. */
+/** Reads a page when the client has taken the one before. */
 async function* linesOf(
   log: CabinetPorts['store']['log'],
   filter: AccountLogFilter,

@@ -40,14 +40,14 @@ export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): 
   }
 }
 
-/** Each name of the log's table is one of the contract. */
+/** Each column of the log's table is in the contract. */
 type ShownLog = { readonly [K in keyof RowView<'log'> | 'tokens_per_second']: LogRow[K] }
 
 export function logRow(row: GenerationRow): ShownLog {
   return { ...viewOf(row, 'log'), tokens_per_second: tokensPerSecond(row) }
 }
 
-/** Of a stream, where the time after the first token is known. */
+/** For a stream: null unless the time of the first token is known. */
 function tokensPerSecond({ streamed, latencyMs, durationMs, outputTokens }: GenerationRow): number | null {
   if (!streamed || latencyMs === null || outputTokens < 2 || durationMs <= latencyMs) return null
   return Math.round(((outputTokens - 1) / (durationMs - latencyMs)) * 10_000) / 10

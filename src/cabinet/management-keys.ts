@@ -9,7 +9,7 @@ import { iso, isoOrNull, recordEvent, visitRoute, type CabinetPorts, type Visit 
 const KEYS_MAX = 20
 const ID_LETTERS = 16
 
-/** Keys for programs that manage the account's API keys; only a person who has signed in makes and deletes them. */
+/** Keys for programs that manage the account's API keys; only a signed-in person makes and deletes them. */
 export function managementKeyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/management-keys', async ({ accountId }) => ({

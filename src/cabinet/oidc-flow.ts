@@ -9,7 +9,7 @@ export function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call
   return `${publicUrlOf(publicUrl, call)}${CALLBACK}`
 }
 
-/** Sent to the callback alone. Lax, since the issuer's site sends the browser there. */
+/** Sent only to the callback. SameSite is Lax, since the browser comes there from the issuer's site. */
 export function flowCookie({ isSecure }: CabinetCall, value: string, maxAgeSeconds: number): string {
   return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
 }

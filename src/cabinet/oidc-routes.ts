@@ -13,8 +13,8 @@ import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { signInProven } from './sign-in.ts'
 
 /**
- * Where the browser leaves for the issuer to sign in, and where it comes back to. Both are navigations, so each ends
- * with a page. A navigation changes nobody: adding an identity begins with a POST.
+ * The two navigations of single sign-on: to the issuer and back. Each ends with a page, and neither changes a user:
+ * adding an identity begins with a POST.
  */
 export function oidcRoutes(ports: CabinetPorts, oidc: OidcSignIn): readonly Route<Principal>[] {
   return [
@@ -57,7 +57,7 @@ async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Pr
   }
 }
 
-/** The signed-in user of the flow, in the session that gave the proof, must still be the one whose browser this is. */
+/** The session that gave the proof must still be open in this browser for the same user. */
 async function link(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -82,8 +82,8 @@ async function link(
 }
 
 /**
- * Known by issuer and subject alone. An e-mail that has a user already is no proof of being them: they add single
- * sign-on themselves.
+ * Finds a user by issuer and subject only. An e-mail address that a user already has proves nothing: that user adds
+ * single sign-on in the settings.
  */
 async function userOf(
   ports: CabinetPorts,
@@ -115,7 +115,7 @@ async function userOf(
   )
 }
 
-/** The flow ends with it, whatever became of it. */
+/** The flow ends here, whatever its result. */
 function leave(call: CabinetCall, location: string, cookies: readonly string[]): Reply {
   return {
     status: 302,

@@ -25,7 +25,7 @@ export interface OidcOptions {
   readonly name: string
 }
 
-/** What the issuer vouches for. */
+/** The identity that the issuer confirms. */
 export interface OidcIdentity {
   readonly issuer: string
   readonly subject: string
@@ -34,13 +34,13 @@ export interface OidcIdentity {
   readonly name: string | null
 }
 
-/** Who adds single sign-on to themselves, in which session of theirs; null = signs in. */
+/** The user who adds single sign-on, and their session; null = a sign-in. */
 export interface FlowLink {
   readonly userId: string
   readonly sessionId: string
 }
 
-/** What a sign-in under way must remember until the browser comes back. */
+/** The state of a sign-in until the browser comes back. */
 interface Flow {
   readonly verifier: string
   readonly state: string
@@ -50,8 +50,8 @@ interface Flow {
 }
 
 /**
- * Single sign-on by the authorization code flow with PKCE, state and nonce. The issuer's addresses are read when first
- * needed.
+ * Single sign-on by the authorization code flow with PKCE, state and nonce. The issuer's addresses are read on first
+ * use.
  */
 export class OidcSignIn {
   readonly name: string
@@ -67,7 +67,7 @@ export class OidcSignIn {
     this.#clock = clock
   }
 
-  /** Where the browser goes, and the encrypted note that it brings back in a cookie. */
+  /** The issuer's address for the browser, and the encrypted flow that it brings back in a cookie. */
   async begin(redirectUri: string, link: FlowLink | null): Promise<{ readonly url: string; readonly flow: string }> {
     const configuration = await this.#ready()
     const flow: Flow = {
@@ -91,12 +91,12 @@ export class OidcSignIn {
     }
   }
 
-  /** What the flow of this browser is for. */
+  /** The link that this browser's flow was begun for. */
   linkOf(cookie: string | null): FlowLink | null {
     return cookie === null ? null : (this.#openFlow(cookie)?.link ?? null)
   }
 
-  /** Who came back. `url` is the whole address that the browser was sent to. */
+  /** The identity that signed in. `url` is the whole address that the browser came back to. */
   async end(url: URL, cookie: string | null): Promise<OidcIdentity> {
     const flow = cookie === null ? null : this.#openFlow(cookie)
     if (flow === null || flow.untilMs <= this.#clock.now())
@@ -124,10 +124,10 @@ export class OidcSignIn {
 
   #openFlow(cookie: string): Flow | null {
     try {
-      // What opens was encrypted by `begin`.
+      // Only `begin` encrypts with this cipher.
       return JSON.parse(this.#cipher.decrypt(Buffer.from(cookie, 'base64url'), PURPOSE).toString('utf8')) as Flow
     } catch {
-      // Forged, cut or encrypted by a key that is gone: as good as none.
+      // A forged, cut or undecryptable cookie counts as none.
       return null
     }
   }
@@ -143,7 +143,7 @@ export class OidcSignIn {
   #discover(): Promise<Configuration> {
     const { issuer, clientId, clientSecret } = this.#options
     const url = new URL(issuer)
-    // Settings allow plain http on this machine alone.
+    // Settings allow plain http only for this machine.
     return discovery(
       url,
       clientId,

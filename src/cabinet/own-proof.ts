@@ -4,10 +4,10 @@ import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { useCode } from './totp.ts'
 import { takeTurn } from './turns.ts'
 
-/** How long a sign-in stands for the person who made it, where they have nothing else to prove themselves with. */
+/** How long a sign-in counts as a proof for a user who has neither password nor code. */
 export const FRESH_SIGN_IN_MS = 10 * 60_000
 
-/** What a signed-in user proves themselves with; null = not given. */
+/** The proof of a signed-in user; null = not given. */
 export interface OwnProof {
   readonly password: string | null
   readonly code: string | null
@@ -18,10 +18,9 @@ export function proofOf({ password = null, code = null }: ProofBody): OwnProof {
 }
 
 /**
- * `passwordField`: what the route calls the password.
- *
- * Who finds a session that somebody left open gets no other way in by it: before one is added or taken away, the user
- * proves themselves by the password or by a code. Who has neither came by single sign-on, and comes by it again.
+ * Throws unless the user proves themselves by the password or a code before a way to sign in is added or removed:
+ * whoever finds a session left open must not gain another way in. A user who has neither came by single sign-on, and
+ * signs in again. `passwordField`: the route's name of the password.
  */
 export async function proveOwner(
   ports: CabinetPorts,

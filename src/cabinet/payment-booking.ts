@@ -9,12 +9,12 @@ type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice'>
 
 const EVENT_NAME_MAX = 60
 
-/** `unknown`: none of our orders has it; `different`: it is not what was ordered. */
+/** `unknown`: no order of ours has this payment; `different`: the payment differs from the order. */
 export type Booked = 'booked' | 'nothing_new' | 'unknown' | 'different'
 
 /**
- * Makes money of what a provider says of a payment or a refund: asked by its id, compared with our order, booked once,
- * whoever asks and how often.
+ * Books payments and refunds: asks the provider for one by its id, compares it with our order, and books it once,
+ * however often it is announced.
  */
 export class PaymentBooking {
   readonly #ports: BookingPorts
@@ -25,7 +25,7 @@ export class PaymentBooking {
     this.#provider = provider
   }
 
-  /** `ip`: where the notification came from; null = we ask by ourselves. */
+  /** `ip`: the sender of the notification; null = our own look. */
   async payment(paymentId: string, ip: string | null, stop?: AbortSignal): Promise<Booked> {
     const payment = await this.#provider.find(paymentId, stop)
     const { store, clock } = this.#ports
@@ -37,7 +37,7 @@ export class PaymentBooking {
     if (difference !== null) return this.#different(found, `payment ${paymentId}`, difference, ip)
     if (payment.state === 'cancelled') await store.payments.cancel(found.id)
     if (payment.state !== 'succeeded') return 'nothing_new'
-    // A crash between the provider's answer and our note of it left the order without a payment id.
+    // A crash between the provider's answer and our note of it can leave an order without a payment id.
     if (found.paymentId === null) await store.payments.begin(found.id, paymentId, null)
     if (!(await store.payments.pay({ id: found.id, paymentId, atMs: clock.now() }))) return 'nothing_new'
     await recordEvent(this.#ports, this.#provider.id, ip, 'payment.paid', found.id, {
@@ -51,7 +51,7 @@ export class PaymentBooking {
   async refund(refundId: string, ip: string | null): Promise<Booked> {
     const refund = await this.#provider.findRefund(refundId)
     if (refund === null) return this.#unknown('refund', refundId, ip)
-    // What is given back was paid first: its notification may have been lost, or come later.
+    // A refund presupposes a payment, whose notification may be lost or late.
     const paid = await this.payment(refund.paymentId, ip)
     const found =
       paid === 'unknown' ? null : await this.#ports.store.payments.findByPayment(this.#provider.id, refund.paymentId)
@@ -60,7 +60,7 @@ export class PaymentBooking {
     return this.#bookRefund(found, refund, ip)
   }
 
-  /** A notification that is about neither. */
+  /** Notes a notification that is neither a payment's nor a refund's. */
   async strange(body: unknown, ip: string | null): Promise<Booked> {
     const event = isObject(body) && typeof body['event'] === 'string' ? body['event'] : 'none'
     await this.#once('notification.unknown', event.slice(0, EVENT_NAME_MAX), ip, { provider: this.#provider.id })
@@ -104,7 +104,7 @@ export class PaymentBooking {
     return 'booked'
   }
 
-  /** Once for each id: a notification that is repeated says nothing new. */
+  /** Noted once for each id: a repeated notification says nothing new. */
   async #unknown(what: 'payment' | 'refund', id: string, ip: string | null): Promise<Booked> {
     await this.#once(`${what}.unknown`, id, ip, { provider: this.#provider.id })
     return 'unknown'

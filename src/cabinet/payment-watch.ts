@@ -5,19 +5,19 @@ import { recordEvent, type CabinetPorts } from './ports.ts'
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const EVERY_MS = MINUTE_MS
-/** Between two looks at one order: a minute, then twice as long each time. */
+/** The time between two looks at an order: a minute, doubled each time up to this. */
 const WAIT_MOST_MS = 6 * 60 * MINUTE_MS
 const ORDERS_AT_ONCE = 50
-/** YooKassa cancels a payment by itself long before; an order that it never took can be paid by nobody. */
+/** YooKassa cancels a payment long before; an order that it never received cannot be paid. */
 const GIVE_UP_MS = 30 * DAY_MS
 const NEVER_TAKEN_MS = DAY_MS
 
 export interface PaymentWatchPorts extends Pick<CabinetPorts, 'store' | 'clock' | 'notice'> {
-  /** false = another node asks. Two that do book nothing twice. */
+  /** false = another node asks. Two nodes that both ask book nothing twice. */
   readonly leads: () => boolean
 }
 
-/** Asks the provider for orders that are open, so that a lost notification loses no money. */
+/** Asks the provider about open orders, so that a lost notification loses no money. */
 export class PaymentWatch {
   readonly #ports: PaymentWatchPorts
   readonly #booking: PaymentBooking
@@ -46,7 +46,9 @@ export class PaymentWatch {
     await this.#running
   }
 
-  /** What cannot be asked now is due again later: neither the provider nor the store is pressed. */
+  /**
+   * An order that cannot be looked up now is due again later, so that neither the provider nor the store is overloaded.
+   */
   async #sweep(): Promise<void> {
     if (!this.#ports.leads()) return
     const { store, clock, notice } = this.#ports
@@ -71,7 +73,7 @@ export class PaymentWatch {
     if (!(await store.payments.claim(order.id, order.checks, nowMs + waitMs))) return
     if (order.paymentId !== null) await this.#booking.payment(order.paymentId, null, this.#stop.signal)
     if (ageMs <= (order.paymentId === null ? NEVER_TAKEN_MS : GIVE_UP_MS)) return
-    // It may still be paid there: then its notification books it all the same.
+    // It may still be paid at the provider: its notification then books it.
     if (await store.payments.cancel(order.id))
       await recordEvent(this.#ports, order.method, null, 'payment.given_up', order.id, { account: order.accountId })
   }

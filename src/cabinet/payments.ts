@@ -15,13 +15,13 @@ import { takeTurn } from './turns.ts'
 const ID_LETTERS = 16
 const KOPECK_MICRO = 10_000n
 
-/** A provider that is set up. */
+/** A configured payment provider. */
 export interface Payments {
   readonly provider: PaymentProvider
   readonly booking: PaymentBooking
 }
 
-/** Top-ups with real money. The notification route exists only where a provider is set up. */
+/** Top-ups with real money. The notification route exists only with a configured provider. */
 export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): readonly Route<Principal>[] {
   const provider = payments?.provider ?? null
   const methods: readonly PaymentMethod[] =
@@ -59,8 +59,8 @@ function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments)
     refuse: (_request, clientIp) => provider.foreign(clientIp),
     handle: async (call): Promise<Reply> => {
       const notice = provider.notified(call.json)
-      // What concerns none of our orders is an event, and is answered all the same: else it would be sent again for a
-      // day.
+      // A notification about an unknown order is an event, and is still answered with success: otherwise it would be
+      // repeated for a day.
       takeTurn(ports.notices, provider.id, 'notifications')
       const booked = await (notice === null
         ? booking.strange(call.json, call.clientIp)

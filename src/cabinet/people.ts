@@ -13,10 +13,10 @@ type PeoplePorts = Pick<CabinetPorts, 'store' | 'passwords' | 'clock' | 'ids'>
 
 export interface SetUpRequest {
   readonly token: string
-  /** Ignored where the link already knows whose it is. */
+  /** Ignored where the link already belongs to a user. */
   readonly email: string | null
   readonly password: string
-  /** From the authenticator, or a recovery code; null = none was given. */
+  /** From the authenticator, or a recovery code; null = not given. */
   readonly code: string | null
 }
 
@@ -40,7 +40,7 @@ export async function signUp(
   return user
 }
 
-/** Every user acts for an account. The first administrator of a demo takes the one it came with. */
+/** Every user acts for an account. In a demo the first administrator takes the account that is already there. */
 export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise<UserRecord> {
   if (user.accountId !== null) return user
   const { accounts, users } = ports.store
@@ -69,7 +69,7 @@ async function demoAccount({ store }: PeoplePorts): Promise<{ readonly id: strin
     : null
 }
 
-/** What a link is for; refuses one that is used, expired or unknown. */
+/** The purpose of a link; refuses a used, expired or unknown one. */
 export async function checkLink(
   ports: PeoplePorts,
   token: string,
@@ -82,25 +82,24 @@ export async function checkLink(
 }
 
 /**
- * A link stands for a password alone: whoever has two-step sign-in gives a code as well, unless the link was made to
- * take it off.
+ * A link replaces only the password: a user with two-step sign-in also gives a code, unless the link was made to turn
+ * it off.
  */
 export function needsCode(claim: SetupTokenClaim, user: UserRecord | null): user is UserRecord {
   return user !== null && user.totpEnabled && !claim.clearTotp
 }
 
-/** Uses up a link: makes the first administrator, or gives a user their password. Their sessions end. */
+/** Uses up a link: makes the first administrator, or sets a user's password and ends their sessions. */
 export async function setUp(
   ports: CabinetPorts,
   { token, email, password, code }: SetUpRequest,
   call: CabinetCall,
 ): Promise<UserRecord> {
-  // The link is proven before the password is hashed: a stranger must not be able to make the server work.
+  // The link is checked before the password is hashed: a stranger must not be able to make the server work.
   const { claim: found, user } = await checkLink(ports, token)
   const address = user?.email ?? readEmail(email ?? '')
   ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
-  // Before the link is used up and anything changes: without the second factor it is worth nothing, and stays what it
-  // was.
+  // Checked before the link is used up: without the second factor nothing changes, and the link stays good.
   if (needsCode(found, user)) {
     if (code === null) throw fieldError('code', 'code_required', {}, 'is required, since two-step sign-in is on')
     await proveSecondFactor(ports, call, user, code)

@@ -19,7 +19,7 @@ import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
 import type { Percentiles } from './model-contract.ts'
 import type { Turns } from './turns.ts'
 
-/** Measured state of an endpoint, as the relay reports it. */
+/** Health and speed of an endpoint, as the relay measures them. */
 export interface EndpointReport {
   readonly unhealthy: boolean
   readonly uptime5m: number | null
@@ -42,28 +42,25 @@ export interface CabinetPorts {
   readonly health: { report(endpointId: string): EndpointReport }
   /** Parameter names of an adapter's protocol. */
   readonly parametersOf: (adapterName: string, type: ModelType) => readonly string[]
-  /** null = from the request's Host. */
+  /** null = taken from the request's Host. */
   readonly publicUrl: string | null
   readonly version: string
-  /** Sign-up where the settings say nothing. */
+  /** Whether sign-up is open where the live settings do not say. */
   readonly signupDefault: 'open' | 'closed'
   readonly adminTotpRequired: boolean
-  /**
-   * Sign-ups of an address; codes tried by an account; passwords and codes that a signed-in user proves themselves
-   * with.
-   */
+  /** Limits of sign-ups by address, of redeemed codes by account, and of passwords and codes by signed-in user. */
   readonly signUps: Turns
   readonly redemptions: Turns
   readonly proofs: Turns
-  /** Notifications of a payment provider. */
+  /** Limit of a payment provider's notifications. */
   readonly notices: Turns
-  /** Says a sentence to the operator. */
+  /** Writes a sentence for the operator. */
   readonly notice: (message: string) => void
 }
 
 export type CabinetCall = Call<Principal>
 
-/** A call with the session that access found. */
+/** A call with its session. */
 export interface Visit extends ConsoleSession {
   readonly call: CabinetCall
   readonly accountId: string
@@ -81,7 +78,7 @@ type Answers = { readonly [K in keyof CabinetApi]: CabinetApi[K]['answer'] }
 
 function split(key: string): { readonly method: Route<Principal>['method']; readonly path: string } {
   const [method = '', path = ''] = key.split(' ')
-  // The keys of the contract begin with these.
+  // The keys of the contract begin with a method and a path.
   return { method: method as Route<Principal>['method'], path }
 }
 
@@ -89,7 +86,7 @@ function bodyOf(method: string): 'none' | 'json' {
   return method === 'GET' || method === 'DELETE' ? 'none' : 'json'
 }
 
-/** One endpoint of the contract for whoever is signed in. */
+/** One route of the contract for a signed-in user. */
 export function visitRoute<K extends keyof CabinetApi>(
   ports: CabinetPorts,
   key: K,
@@ -99,7 +96,7 @@ export function visitRoute<K extends keyof CabinetApi>(
   return visitReply(ports, key, async (visit, read) => ({ status, body: await handle(visit, read) }))
 }
 
-/** One endpoint of the contract that answers with a cookie. */
+/** One route of the contract that answers with a cookie. */
 export function visitReply<K extends keyof CabinetApi>(
   ports: CabinetPorts,
   key: K,
@@ -115,7 +112,7 @@ export function visitReply<K extends keyof CabinetApi>(
   }
 }
 
-/** One endpoint of the contract that is open to anybody, from our own pages. */
+/** One route of the contract that needs no session, only a request from our own pages. */
 export function openRoute<K extends keyof CabinetApi>(
   key: K,
   handle: (call: CabinetCall, read: CabinetBody<K>) => Promise<Reply>,
@@ -145,7 +142,7 @@ export function isoOrNull(atMs: number | null): string | null {
   return atMs === null ? null : iso(atMs)
 }
 
-/** Writes what a user did into the append-only audit log. */
+/** Appends a user's change to the audit log. */
 export async function recordEvent(
   ports: Pick<CabinetPorts, 'store' | 'clock'>,
   actor: string,
@@ -165,7 +162,7 @@ export async function recordEvent(
   })
 }
 
-/** A number of a cursor of ours; null = the beginning. */
+/** The number in a cursor that we gave out; null = the beginning. */
 export function cursorOf(query: URLSearchParams): number | null {
   const text = query.get('cursor')
   if (text === null) return null

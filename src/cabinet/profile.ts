@@ -9,7 +9,7 @@ import { cursorOf, iso, recordEvent, visitRoute, type CabinetPorts, type Visit }
 import { proveOwner } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
 
-/** Settings of the signed-in user, their password, sessions and sign-ins. */
+/** The signed-in user's settings, password, sessions and sign-ins. */
 export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/profile', ({ user }) => profileOf(ports, user)),

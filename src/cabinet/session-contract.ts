@@ -104,7 +104,7 @@ export type SignUpBody = Static<typeof SignUpBody>
 export const SignInBody = body({ email: EMAIL, password: PASSWORD, code: optional(nullable(CODE)) })
 export type SignInBody = Static<typeof SignInBody>
 
-/** `code_required`: the password was right; send the ticket (5 minutes) with a code to `sign-in/code`. */
+/** `code_required`: the password was right; send the ticket (valid for 5 minutes) with a code to `sign-in/code`. */
 export const SignedIn = object({ status: only('signed_in'), ...SessionState.fields })
 
 export const SignInAnswer = either(

@@ -11,7 +11,7 @@ import { openRoute, recordEvent, visitReply, type CabinetBody, type CabinetCall,
 import { sessionState } from './session-state.ts'
 import { noted, signIn, signInWithCode, type SignInResult } from './sign-in.ts'
 
-/** Coming and going: sign-up, sign-in, set-up links, sign-out. */
+/** Sign-up, sign-in, set-up links and sign-out. */
 export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): readonly Route<Principal>[] {
   const state = (call: CabinetCall, found: Parameters<typeof sessionState>[3]): ReturnType<typeof sessionState> =>
     sessionState(ports, call, oidcName, found)
@@ -64,7 +64,7 @@ async function openSession(
   status: number,
   state: (call: CabinetCall, found: Parameters<typeof sessionState>[3]) => ReturnType<typeof sessionState>,
 ): Promise<Reply> {
-  // An administrator from before the cabinet has no account yet.
+  // An administrator who is older than the cabinet has no account yet.
   const owner = await withAccount(ports, given)
   const user = (await ports.store.users.update(owner.id, { lastSignInAtMs: ports.clock.now() })) ?? owner
   const { session, cookies } = await ports.sessions.open(user, call.request, call.clientIp)

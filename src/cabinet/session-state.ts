@@ -6,7 +6,7 @@ import type { Profile, ServiceFacts, SessionState } from './session-contract.ts'
 import { FRESH_SIGN_IN_MS } from './own-proof.ts'
 import { iso, type CabinetCall, type CabinetPorts } from './ports.ts'
 
-/** What the sign-in page needs before anybody is known. */
+/** What the sign-in page shows before anybody signs in. */
 async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: string | null): Promise<ServiceFacts> {
   const { settings } = ports.catalog.current()
   return {

@@ -14,35 +14,33 @@ const HOUR_MS = 3_600_000
 const TICKET_MS = 5 * MINUTE_MS
 const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
 const DAY_MS = 24 * HOUR_MS
-/** Nobody is locked out for good: each failure is forgotten with its window. */
+/** Nobody is locked out for good: each window forgets its failures. */
 const RULES: readonly SignInRule[] = [
   { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },
   { of: 'ip', failures: 30, windowMs: HOUR_MS },
 ]
-/**
- * For an address from which the user has signed in as long ago as this, the tries of strangers elsewhere do not count.
- */
+/** Failures from elsewhere do not count for an address that the user signed in from within this time. */
 const KNOWN_ADDRESS_MS = 30 * DAY_MS
-/** Beyond it only a second factor, given at once, is listened to. */
+/** Beyond it, only a try that brings the second factor along is checked. */
 const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }
 
-/** Codes are short: a thief of the password must not try them from everywhere. */
+/** Codes are short: someone who stole the password must not be able to try them from everywhere. */
 const CODE_RULES: readonly SignInRule[] = [
   ...RULES,
   { of: 'email_codes', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS },
 ]
 /**
- * A browser that the user has signed in from answers for itself alone, wherever it is: neighbours on its address cannot
- * shut it out either.
+ * A browser that the user has signed in from is counted only for itself, at any address: others at that address cannot
+ * lock it out.
  */
 const DEVICE_RULES: readonly SignInRule[] = [{ of: 'device', failures: 5, windowMs: 15 * MINUTE_MS }]
 
-/** `code_required`: the first factor was right; the ticket stands for it. */
+/** `code_required`: the first factor was right, and the ticket proves it. */
 export type SignInResult =
   | { readonly status: 'signed_in'; readonly user: UserRecord }
   | { readonly status: 'code_required'; readonly ticket: string }
 
-/** E-mail and password, and the code where it is given or asked for. */
+/** Signs in with e-mail, password and, where one is given or required, a code. */
 export async function signIn(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -62,14 +60,14 @@ export async function signIn(
   }
   if (!user.totpEnabled) return done(ports, call, attempt, user, 'password')
   if (code === null) {
-    // The password was right: what counts as a failure now is the code.
+    // The password was right: from here only a wrong code is a failure.
     await ports.store.signIns.forget(attempt)
     return { status: 'code_required', ticket: ticketFor(ports, user) }
   }
   return finishWithCode(ports, call, attempt, user, code)
 }
 
-/** The second step of a sign-in whose first one a ticket proves. */
+/** The second step of sign-in; the ticket proves the first. */
 export async function signInWithCode(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -82,8 +80,8 @@ export async function signInWithCode(
 }
 
 /**
- * The second factor of somebody whose first one was neither a password nor single sign-on. Counted as a try to sign in;
- * throws unless it is right.
+ * Checks the second factor of a user whose first factor was neither a password nor single sign-on. Counts as a try to
+ * sign in; throws if it is wrong.
  */
 export async function proveSecondFactor(
   ports: CabinetPorts,
@@ -96,7 +94,7 @@ export async function proveSecondFactor(
   await ports.store.signIns.forget(attempt)
 }
 
-/** Who was proven by something else than a password: single sign-on. */
+/** Signs in a user whom single sign-on has proven. */
 export async function signInProven(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -108,7 +106,7 @@ export async function signInProven(
   return done(ports, call, await noted(ports, call, user, method), user, method)
 }
 
-/** Notes a sign-in that needed no try: a sign-up, a set-up link. */
+/** Notes a sign-in that took no password: a sign-up, a set-up link. */
 export async function noted(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -197,7 +195,7 @@ async function done(
   return { status: 'signed_in', user }
 }
 
-/** Encrypted, so that it needs no row: it names who has passed the first factor, and until when that holds. */
+/** Encrypted, so that it needs no row: it names the user whose first factor was right, and its expiry. */
 function ticketFor({ cipher, clock }: CabinetPorts, user: UserRecord): string {
   return cipher
     .encrypt(
@@ -213,7 +211,7 @@ async function ticketHolder({ cipher, clock, store }: CabinetPorts, ticket: stri
   const [id, untilMs, mark] = opened.map(String)
   if (id === undefined || Number(untilMs) <= clock.now()) return null
   const user = await store.users.get(id)
-  // A password that was changed since proves nothing any more.
+  // A ticket is worth nothing once the password has changed.
   return user !== null && (user.passwordHash?.slice(-16) ?? '') === mark ? user : null
 }
 
@@ -221,7 +219,7 @@ function openTicket(cipher: CabinetPorts['cipher'], ticket: string): unknown {
   try {
     return JSON.parse(cipher.decrypt(Buffer.from(ticket, 'base64url'), TICKET_PURPOSE).toString('utf8'))
   } catch {
-    // Forged, cut or encrypted by a key that is gone: as good as none.
+    // A forged, cut or undecryptable ticket counts as none.
     return null
   }
 }

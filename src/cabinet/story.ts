@@ -8,7 +8,7 @@ import { logRow } from './log.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import { iso, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
 
-/** Everything about one request: who was asked, what was used at which price, what was held and charged, and when. */
+/** Everything about one request: endpoints tried, usage and prices, amounts held and charged, times. */
 export async function requestStory(ports: CabinetPorts, { call, accountId }: Visit): Promise<RequestStory> {
   const id = (call.params['id'] ?? '').replace(/^resp-/, 'gen-')
   const row = await ports.store.generations.get(id)
@@ -55,7 +55,7 @@ function attemptsOf(row: GenerationRow): RequestStory['attempts'] {
   ]
 }
 
-/** What was free is shown with what it would have cost. */
+/** A free request is shown with what it would have cost. */
 function billOf(row: GenerationRow, prices: PriceSheet): readonly BillLine[] {
   return METERS.flatMap((meter) => {
     const units = row.usage[meter] ?? 0

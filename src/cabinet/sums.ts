@@ -11,7 +11,7 @@ interface Running {
   costMicro: Micro
 }
 
-/** Added up before it is turned into numbers of the wire: micro-rubles are exact. */
+/** Added up as exact micro-rubles, before it becomes numbers of the wire. */
 export function total(rows: readonly StoredSums[]): StoredSums {
   const sum: Running = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, costMicro: 0n }
   for (const row of rows) {
@@ -34,7 +34,7 @@ export function wireSums(sums: StoredSums): SpendSums {
   }
 }
 
-/** Each day of a range, days without requests with zeros. */
+/** Each day of a range; a day without requests has zeros. */
 export function everyDay(
   rows: readonly (StoredSums & { readonly day: string })[],
   from: string,
@@ -44,7 +44,7 @@ export function everyDay(
   return daysBetween(from, to).map((day) => ({ day, ...wireSums(total(known.get(day) ?? [])) }))
 }
 
-/** The rows of each group under its name, the dearest first. */
+/** The rows of each group under its name, the most expensive first. */
 export function byCost<T extends StoredSums>(
   rows: readonly T[],
   name: (row: T) => string,

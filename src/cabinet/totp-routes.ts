@@ -60,7 +60,7 @@ async function confirm(
   const step = stepOf(decryptSeed(ports.cipher, user.id, user.totpSeed), code, ports.clock.now())
   if (step === null) throw fieldError('code', 'wrong', {}, 'is wrong')
   const { codes, hashes } = newRecoveryCodes()
-  // The confirming code is used up by it.
+  // Confirming uses the code up.
   await ports.store.users.setTotp(user.id, { seed: user.totpSeed, enabled: true, step, recoveryHashes: hashes })
   await changed(ports, visit, 'totp.enable')
   return { recovery_codes: codes }

@@ -5,7 +5,7 @@ import type { Cipher } from '../lib/cipher.ts'
 import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 
 const PERIOD_SECONDS = 30
-/** A code of the step before or after is taken, for clocks that differ. */
+/** Codes of the step before and after are accepted too, for clocks that differ. */
 const WINDOW = 1
 const SEED_BYTES = 20
 const RECOVERY_CODES = 10
@@ -21,13 +21,13 @@ export function newSeed(): Buffer {
   return randomBytes(SEED_BYTES)
 }
 
-/** The address that an authenticator reads. */
+/** The address that an authenticator app reads. */
 export function totpUri(seed: Buffer, email: string): { readonly secret: string; readonly uri: string } {
   const totp = totpOf(seed, email)
   return { secret: totp.secret.base32, uri: totp.toString() }
 }
 
-/** The step a code is of, near `atMs`; null for a wrong one. */
+/** The time step of a code near `atMs`; null for a wrong code. */
 export function stepOf(seed: Buffer, code: string, atMs: number): number | null {
   const digits = code.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(digits)) return null
@@ -35,13 +35,13 @@ export function stepOf(seed: Buffer, code: string, atMs: number): number | null 
   return delta === null ? null : Math.floor(atMs / 1_000 / PERIOD_SECONDS) + delta
 }
 
-/** Ten codes of 128 bits, in groups that can be typed, and their hashes. */
+/** Ten recovery codes of 128 bits, in groups that can be typed, and their hashes. */
 export function newRecoveryCodes(): { readonly codes: readonly string[]; readonly hashes: readonly string[] } {
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString('hex'))
   return { codes: codes.map((code) => code.replaceAll(/(.{8})(?=.)/g, '$1-')), hashes: codes.map(hashOf) }
 }
 
-/** A user's second factor, each code once: which one it was, or null. */
+/** Uses up a code of the user's second factor; answers which kind it was, or null. */
 export async function useCode(
   { users, cipher }: TotpPorts,
   user: UserRecord,

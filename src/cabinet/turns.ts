@@ -2,7 +2,7 @@ import { RateLimiter } from '../access/rate-limit.ts'
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** How often somebody may do something that costs us. */
+/** A limit on how often something that costs us may be done. */
 export interface Turns {
   readonly limiter: RateLimiter
   readonly requests: number

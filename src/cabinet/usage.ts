@@ -68,7 +68,7 @@ export async function apps(
   return { data }
 }
 
-/** What the log can be filtered by. */
+/** The values that the log can be filtered by. */
 export async function logFilters(ports: CabinetPorts, { accountId }: Visit): Promise<LogFilters> {
   const today = ports.periods().day
   const from = dayAfter(today, 1 - FILTER_DAYS)

@@ -24,8 +24,8 @@ export interface YookassaOptions {
 }
 
 /**
- * YooKassa's API v3. Its notifications carry no signature: they are taken from its addresses alone, and each is only a
- * reason to ask for the payment.
+ * YooKassa's API v3. Its notifications carry no signature: they are accepted only from its addresses, and each is only
+ * a reason to ask for the payment.
  */
 export class Yookassa implements PaymentProvider {
   readonly id = 'yookassa'
@@ -48,7 +48,7 @@ export class Yookassa implements PaymentProvider {
       description: `Top-up ${order.id}`,
       metadata: { order_id: order.id },
     }
-    // A repeat with the order's own key makes no second payment.
+    // A repeat with the order's idempotence key makes no second payment.
     const answer = await this.#ask(
       'POST',
       '/payments',
@@ -93,7 +93,7 @@ export class Yookassa implements PaymentProvider {
     return typeof id === 'string' && PAYMENT_ID.test(id) ? { of, id } : null
   }
 
-  /** null = there is none of that id. */
+  /** null = no object has that id. */
   async #look(what: 'payments' | 'refunds', id: string, stop?: AbortSignal): Promise<unknown> {
     if (!PAYMENT_ID.test(id)) return null
     const answer = await this.#ask('GET', `/${what}/${id}`, {}, null, stop)
@@ -112,7 +112,7 @@ export class Yookassa implements PaymentProvider {
     const { apiUrl, shopId, secretKey } = this.#options
     const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
     try {
-      // undici's request follows no redirect: the answer comes from the address that was given.
+      // undici's `request` follows no redirect: the answer comes from the configured address.
       const timeout = AbortSignal.timeout(TIMEOUT_MS)
       const answer = await request(`${apiUrl}${path}`, {
         method,
@@ -138,7 +138,7 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** null for what is no payment. */
+/** null for a body that is not a payment. */
 function readPayment(body: unknown): ProviderPayment | null {
   if (!isObject(body)) return null
   const { id, status, paid, amount, metadata, confirmation } = body
@@ -151,7 +151,7 @@ function readPayment(body: unknown): ProviderPayment | null {
   const orderId = isObject(metadata) ? metadata['order_id'] : null
   return {
     paymentId: id,
-    // `succeeded` without `paid` is nothing that YooKassa documents: no money is booked on it.
+    // YooKassa documents no `succeeded` without `paid`: no money is booked on it.
     state: state === 'succeeded' && paid !== true ? 'pending' : state,
     amountMicro,
     currency,
@@ -160,7 +160,7 @@ function readPayment(body: unknown): ProviderPayment | null {
   }
 }
 
-/** null for what is no refund. */
+/** null for a body that is not a refund. */
 function readRefund(body: unknown): ProviderRefund | null {
   if (!isObject(body)) return null
   const { id, payment_id: paymentId, status, amount } = body
@@ -178,7 +178,7 @@ function microOf(value: string): Micro | null {
   return micro !== null && micro.scale === 0 && micro.digits > 0n ? micro.digits : null
 }
 
-/** Rubles with two decimals, as YooKassa asks for them; amounts are whole kopecks by then. */
+/** Rubles with two decimals, as YooKassa requires; the amount is whole kopecks by then. */
 function valueText(amountMicro: Micro): string {
   const [whole = '0', fraction = ''] = decimalText({ digits: amountMicro, scale: 6 }).split('.')
   return `${whole}.${fraction.padEnd(2, '0')}`
