@@ -5,10 +5,12 @@ const LEAST = [24, 15]
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
   const { existsSync } = await import('node:fs')
-  const own = existsSync(new URL('../node_modules/node/package.json', import.meta.url))
-  const what = own
+  const has = (path) => existsSync(new URL(`../${path}`, import.meta.url))
+  const inPackage = 'Install it on this machine, or let npx bring one: npx -p node@24 -p tollgate tollgate'
+  const inClone = has('node_modules/node/package.json')
     ? 'In a clone run it through npm (npm start), or put node_modules/.bin first in PATH'
     : 'npm ci brings it along with the development packages (without --omit=dev), or install it on this machine'
+  const what = has('src') ? inClone : inPackage
   process.stderr.write(`Tollgate needs Node ${LEAST.join('.')} or newer, this is ${process.versions.node}. ${what}.\n`)
   process.exit(1)
 }

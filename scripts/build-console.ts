@@ -1,6 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { thirdPartyText } from './third-party.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'console/dist')
@@ -15,12 +16,15 @@ async function build(): Promise<void> {
   const outDir = join(ROOT, `console/dist/.build-${process.pid}`)
   mkdirSync(outDir, { recursive: true })
   const { build: viteBuild } = await import('vite')
-  await viteBuild({
+  const built = await viteBuild({
     root: join(ROOT, 'console'),
     configFile: join(ROOT, 'console/vite.config.ts'),
     logLevel: 'warn',
     build: { outDir, emptyOutDir: true },
   })
+  const outputs = 'close' in built ? [] : [built].flat()
+  const modules = outputs.flatMap(({ output }) => output.flatMap((file) => ('moduleIds' in file ? file.moduleIds : [])))
+  writeFileSync(join(outDir, 'third-party.txt'), thirdPartyText(modules))
   compress(outDir)
   for (const name of globSync('*', { cwd: outDir })) swap(join(outDir, name), join(DIST, name))
   rmSync(outDir, { recursive: true, force: true })

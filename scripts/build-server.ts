@@ -2,6 +2,7 @@ import { copyFileSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } 
 import http from 'node:http'
 import { basename, join } from 'node:path'
 import { rolldown, type Plugin } from 'rolldown'
+import { thirdPartyText } from './third-party.ts'
 
 /** `npm run build`: the server as a few files in `dist/`, packages included, with source maps. */
 const ROOT = join(import.meta.dirname, '..')
@@ -49,6 +50,7 @@ const plainHttp: Plugin = {
 /** Built beside and moved, `main.js` last: a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
+  let names: readonly string[]
   const outDir = join(DIST, `.build-${process.pid}`)
   mkdirSync(outDir, { recursive: true })
   try {
@@ -61,7 +63,7 @@ async function build(): Promise<void> {
       logLevel: 'warn',
     })
     // All in one folder: code names what lies beside it.
-    await bundle.write({
+    const { output } = await bundle.write({
       dir: outDir,
       format: 'esm',
       entryFileNames: '[name].js',
@@ -69,15 +71,18 @@ async function build(): Promise<void> {
       sourcemap: true,
     })
     await bundle.close()
+    const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+    writeFileSync(join(outDir, 'third-party.txt'), thirdPartyText(modules))
     for (const path of DATA) copyFileSync(join(ROOT, path), join(outDir, basename(path)))
-    const names = globSync('*', { cwd: outDir }).toSorted(
+    names = globSync('*', { cwd: outDir }).toSorted(
       (left, right) => Number(left === 'main.js') - Number(right === 'main.js'),
     )
     for (const name of names) renameSync(join(outDir, name), join(DIST, name))
   } finally {
     rmSync(outDir, { recursive: true, force: true })
   }
-  writeFileSync(join(DIST, 'built'), new Date().toISOString())
+  // What this build consists of: chunks of older ones stay for servers that still run them.
+  writeFileSync(join(DIST, 'built'), `${names.join('\n')}\n`)
   process.stdout.write(`Built the server in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`)
 }
 

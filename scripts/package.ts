@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isBuilt } from '../bin/program.js'
+
+/**
+ * `npm run package`: the tarball of the npm package, in `dist/npm`. It holds both bundles and no dependency, so that an
+ * installation is one download. Prints its path.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const OUT = join(ROOT, 'dist/npm')
+const STAGE = join(OUT, 'package')
+/** The fields of our manifest that are true of the package too. */
+const MANIFEST_FIELDS = ['name', 'version', 'description', 'keywords', 'license', 'type', 'engines', 'bin']
+
+if (!isBuilt()) throw new Error('dist is older than its sources: npm run build')
+rmSync(OUT, { recursive: true, force: true })
+mkdirSync(STAGE, { recursive: true })
+const builtFiles = readFileSync(join(ROOT, 'dist/built'), 'utf8').trim().split('\n')
+for (const name of builtFiles) cpSync(join(ROOT, 'dist', name), join(STAGE, 'dist', name))
+for (const name of ['bin', 'console/dist', 'LICENSE']) cpSync(join(ROOT, name), join(STAGE, name), { recursive: true })
+cpSync(join(ROOT, 'deploy/npm/README.md'), join(STAGE, 'README.md'))
+
+// Our own manifest, which npm has read already.
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>
+const published = Object.fromEntries(MANIFEST_FIELDS.map((name) => [name, manifest[name]]))
+writeFileSync(join(STAGE, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
+
+const told = execFileSync('npm', ['pack', '--json', '--pack-destination', OUT], { cwd: STAGE, encoding: 'utf8' })
+// The form of npm's answer is documented: a list with one entry a package.
+const [packed] = JSON.parse(told) as [{ readonly filename: string; readonly unpackedSize: number }]
+process.stdout.write(`${join(OUT, packed.filename)}\n`)
