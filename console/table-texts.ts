@@ -1,7 +1,8 @@
 import type { Plugin } from 'vite'
-import { tableTexts } from './src/locales/table-texts.ts'
+import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
 
 const NAME = 'virtual:table-texts/'
+const FACTS = 'virtual:log-facts'
 
 /**
  * The texts of the server's tables as modules of the build, one for each language. So a browser loads neither the
@@ -10,8 +11,9 @@ const NAME = 'virtual:table-texts/'
 export function tableTextModules(): Plugin {
   return {
     name: 'table-texts',
-    resolveId: (id) => (id.startsWith(NAME) ? `\0${id}` : null),
+    resolveId: (id) => (id === FACTS || id.startsWith(NAME) ? `\0${id}` : null),
     load: (id) => {
+      if (id === `\0${FACTS}`) return `export const facts = ${JSON.stringify(LOG_FACTS)}`
       if (!id.startsWith(`\0${NAME}`)) return null
       const language = id.endsWith('/ru') ? 'ru' : 'en'
       return `export const tables = ${JSON.stringify(tableTexts(language))}`

@@ -6,6 +6,12 @@ declare module 'virtual:table-texts/*' {
   export const tables: TableTexts
 }
 
+declare module 'virtual:log-facts' {
+  import type { LogFact } from './locales/table-texts.ts'
+
+  export const facts: readonly LogFact[]
+}
+
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {
   import type { Icon } from '@tabler/icons-react'
 

@@ -1,7 +1,7 @@
 import { REFERENCE_CHARS_MAX } from '../kinds/video/request.ts'
 import { EVENT_ACTIONS } from '../ledger/event-action.ts'
-import type { ErrorType } from '../errors.ts'
-import { LogRecord, RequestStatus, SearchNotes } from '../endpoints/log-contract.ts'
+import { RequestStatus, viewSchemas } from '../ledger/generation-record.ts'
+import { LogRecord, SearchNotes } from '../endpoints/log-contract.ts'
 import type { AuditInvariant } from '../store/audit/audit-store.ts'
 import { PageQuery, listed } from './account-contract.ts'
 import {
@@ -70,25 +70,7 @@ export const MarginReport = object({
 export type MarginReport = Static<typeof MarginReport>
 
 export const Generation = object(
-  {
-    ...LogRecord.fields,
-    account: text(),
-    key: text(),
-    provider: nullable(text()),
-    endpoint: nullable(text()),
-    upstream_id: nullable(text()),
-    attempts: whole(),
-    error_type: nullable(text<ErrorType>()),
-    flagged: flag('The provider reported more than there can be, or no number that can be read.'),
-    price_version: whole(),
-    meters: map(number()),
-    reported_meters: nullable(
-      map(number(), 'What the provider reported and bills us; null where it is what is charged.'),
-    ),
-    provider_cost: rub(),
-    insured: rub(),
-    shortfall: rub(),
-  },
+  { ...LogRecord.fields, ...viewSchemas('operator') },
   'A row of the log across accounts.',
 )
 export type Generation = Static<typeof Generation>

@@ -2,7 +2,6 @@ import { readEmail } from '../email.ts'
 import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
-import { RequestStatus } from '../endpoints/log-contract.ts'
 import { choiceParameter, timeParameter } from '../http/query.ts'
 import { fieldError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
@@ -11,7 +10,7 @@ import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
 import type { EventFilter } from '../store/events/event-store.ts'
 import type { GenerationFilter } from '../store/log/query.ts'
-import type { GenerationRow, RowView } from '../ledger/generation-record.ts'
+import { RequestStatus, type GenerationRow } from '../ledger/generation-record.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import { usageSums } from './margin.ts'
 import { adminRoute, page, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
@@ -79,12 +78,8 @@ async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminRep
   return { status: 200, body: { data: found.data.map(operatorRecord), total: found.total, ...searchNotes(found) } }
 }
 
-/** Each column of the log's table is in the contract. */
-type OperatorView = { readonly [K in keyof RowView<'operator'>]: Generation[K] }
-
 function operatorRecord(row: GenerationRow): Generation {
-  const own: OperatorView = viewOf(row, 'operator')
-  return { ...logRecord(row), ...own }
+  return { ...logRecord(row), ...viewOf(row, 'operator') }
 }
 
 function endpointHealth(ports: AdminPorts): AdminReply<'GET /admin/v1/endpoints/health'> {

@@ -1,5 +1,5 @@
 import { ERROR_TYPES } from '../errors.ts'
-import { ATTEMPT_REASONS, BILLING_BASES, END_REASONS } from '../ledger/generation-record.ts'
+import { ATTEMPT_REASONS, RequestStatus, viewSchemas } from '../ledger/generation-record.ts'
 import { METERS } from '../meters.ts'
 import { REQUEST_TYPES } from '../model-types.ts'
 import {
@@ -29,9 +29,6 @@ export function cursored<T>(items: Schema<T>) {
 
 export const RequestType = oneOf(REQUEST_TYPES)
 export type RequestType = Static<typeof RequestType>
-
-export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
-export type RequestStatus = Static<typeof RequestStatus>
 
 export const SpendSums = object({
   requests: whole(),
@@ -87,28 +84,7 @@ export const LogQuery = object({
 export type LogQuery = Static<typeof LogQuery>
 
 export const LogRow = object({
-  generation_id: text("`gen-…`: the id of the request's page."),
-  request_id: text(),
-  at: time(),
-  type: RequestType,
-  model: text(),
-  provider: nullable(text()),
-  provider_name: nullable(text()),
-  status: RequestStatus,
-  error_type: nullable(oneOf(ERROR_TYPES)),
-  finish_reason: nullable(oneOf(END_REASONS)),
-  key_id: text(),
-  key_name: text(),
-  app_title: nullable(text()),
-  app_url: nullable(text()),
-  input_tokens: whole(),
-  output_tokens: whole(),
-  cached_tokens: whole(),
-  reasoning_tokens: whole(),
-  cost: rub(),
-  streamed: flag(),
-  latency_ms: nullable(whole()),
-  duration_ms: whole(),
+  ...viewSchemas('log'),
   tokens_per_second: nullable(number('Output tokens per second after the first; null where it means nothing.')),
 })
 export type LogRow = Static<typeof LogRow>
@@ -143,12 +119,7 @@ export type BillLine = Static<typeof BillLine>
 
 export const RequestStory = object({
   ...LogRow.fields,
-  upstream_id: nullable(text()),
-  native_finish_reason: nullable(text()),
-  billing_basis: oneOf(BILLING_BASES),
-  flagged: flag('The provider reported more than there can be, which is not charged, or no number that can be read.'),
-  session_id: nullable(text()),
-  price_version: whole(),
+  ...viewSchemas('request'),
   attempts: list(
     object({
       provider: nullable(text()),

@@ -1,8 +1,8 @@
 import { choiceParameter, timeParameter, wholeParameter } from '../http/query.ts'
 import type { AccountLogFilter } from '../store/log/log-store.ts'
-import type { GenerationRow, RowView } from '../ledger/generation-record.ts'
+import { RequestStatus, type GenerationRow } from '../ledger/generation-record.ts'
 import { viewOf } from '../ledger/row-view.ts'
-import { RequestStatus, type LogAnswer, type LogRow } from './log-contract.ts'
+import type { LogAnswer, LogRow } from './log-contract.ts'
 import { cursorOf, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
 
 const LIMIT_DEFAULT = 50
@@ -40,10 +40,7 @@ export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): 
   }
 }
 
-/** Each column of the log's table is in the contract. */
-type ShownLog = { readonly [K in keyof RowView<'log'> | 'tokens_per_second']: LogRow[K] }
-
-export function logRow(row: GenerationRow): ShownLog {
+export function logRow(row: GenerationRow): LogRow {
   return { ...viewOf(row, 'log'), tokens_per_second: tokensPerSecond(row) }
 }
 

@@ -6,7 +6,7 @@ import { cacheSavedMicro } from '../meters.ts'
 import { REQUEST_TYPE_TABLE } from '../model-types.ts'
 import { rubles } from '../money.ts'
 import type { GenerationFilter, LogPage } from '../store/log/query.ts'
-import type { GenerationRow, RowView } from '../ledger/generation-record.ts'
+import type { GenerationRow } from '../ledger/generation-record.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import type { Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
@@ -71,12 +71,8 @@ export function searchNotes({ atLeast, searchedToMs }: LogPage): SearchNotes {
   }
 }
 
-/** Each name of the log's table is one of the contract. */
-type ApiView = { readonly [K in keyof RowView<'api'>]: LogRecord[K] }
-
 export function logRecord(row: GenerationRow): LogRecord {
-  const view: ApiView = viewOf(row, 'api')
-  const { id, model_name, input_tokens, output_tokens, total_cost, timestamp, ...rest } = view
+  const { id, model_name, input_tokens, output_tokens, total_cost, timestamp, ...rest } = viewOf(row, 'api')
   return { id, model_name, input_tokens, output_tokens, total_cost, timestamp, currency: 'RUB', ...rest }
 }
 

@@ -1,33 +1,18 @@
-import { BILLING_BASES, END_REASONS } from '../ledger/generation-record.ts'
-import { REQUEST_TYPES } from '../model-types.ts'
-import { flag, nullable, object, oneOf, only, optional, rub, text, time, whole, type Static } from '../schema.ts'
+import { viewSchemas } from '../ledger/generation-record.ts'
+import { object, only, optional, time, type Static } from '../schema.ts'
 
-export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
+const { id, model_name, input_tokens, output_tokens, total_cost, timestamp, ...rest } = viewSchemas('api')
 
 /** A row of the log as the API lists it. */
 export const LogRecord = object({
-  id: whole(),
-  model_name: text(),
-  input_tokens: whole(),
-  output_tokens: whole(),
-  total_cost: rub(),
-  timestamp: time('When it ended.'),
+  id,
+  model_name,
+  input_tokens,
+  output_tokens,
+  total_cost,
+  timestamp,
   currency: only('RUB'),
-  generation_id: text(),
-  request_id: text(),
-  type: oneOf(REQUEST_TYPES),
-  status: RequestStatus,
-  provider_name: nullable(text()),
-  finish_reason: nullable(oneOf(END_REASONS)),
-  cached_tokens: whole(),
-  reasoning_tokens: whole(),
-  streamed: flag(),
-  billing_basis: oneOf(BILLING_BASES),
-  latency_ms: nullable(whole('To the first token.')),
-  duration_ms: whole(),
-  key_name: text(),
-  app_title: nullable(text()),
-  app_url: nullable(text()),
+  ...rest,
 })
 export type LogRecord = Static<typeof LogRecord>
 

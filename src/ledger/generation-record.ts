@@ -1,10 +1,27 @@
-import type { ErrorType } from '../errors.ts'
+import { ERROR_TYPES } from '../errors.ts'
+import { assert } from '../lib/assert.ts'
 import type { Label } from '../meter-table.ts'
 import type { Usage } from '../meters.ts'
-import type { RequestType } from '../model-types.ts'
+import { REQUEST_TYPES } from '../model-types.ts'
 import type { Micro } from '../money.ts'
+import {
+  flag,
+  map,
+  narrowed,
+  nullable,
+  number,
+  oneOf,
+  rub,
+  text,
+  time,
+  whole,
+  type ObjectOf,
+  type Schema,
+  type Static,
+} from '../schema.ts'
 
-export type GenerationStatus = 'completed' | 'error' | 'cancelled'
+export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
+export type GenerationStatus = Static<typeof RequestStatus>
 /** `provider_cost`: it would have been free, but the account has used up its free hour (guarantees.md 3.5 row 20). */
 export const BILLING_BASES = ['provider_usage', 'counted', 'drained', 'free', 'provider_cost'] as const
 export type BillingBasis = (typeof BILLING_BASES)[number]
@@ -62,11 +79,13 @@ interface Shown {
 /** How the console writes a fact: in letters of one width, or as its type is written. */
 export type FactStyle = 'id' | 'plain'
 
-interface Field {
+interface Field<T = unknown> {
   /** Whether the request sets it or only the ledger that charges it. */
   readonly by: 'request' | 'ledger'
   /** Absent, not null, where there is nothing to say. */
   readonly optional?: true
+  /** Of a request whose process died before it could tell; absent = its hold knows, or the field is optional. */
+  readonly lost?: T
   /** How it is written for a reader; absent = as it is. */
   readonly as?: 'rubles' | 'time'
   readonly shown?: Shown
@@ -83,8 +102,18 @@ interface Place {
 
 /** Names the type of a field's values; no field has this key. */
 declare const VALUE: unique symbol
+type Kept<F, T> = F extends { readonly as: 'rubles' } ? Micro : F extends { readonly as: 'time' } ? number : T
 
-function field<T>() {
+/** A field that somebody reads: with the schema of what is read. */
+function field<T, const F extends Field<NoInfer<T>>>(
+  schema: Schema<T>,
+  of: F,
+): F & { readonly schema: Schema<T>; readonly [VALUE]?: Kept<F, T> } {
+  return { ...of, schema }
+}
+
+/** A field that no reader is shown. */
+function kept<T>() {
   return <const F extends Field>(of: F): F & { readonly [VALUE]?: T } => of
 }
 
@@ -95,19 +124,19 @@ function field<T>() {
  * in this order.
  */
 export const LOG_FIELDS = {
-  id: field<number>()({ by: 'ledger', api: { name: 'id', place: 1 } }),
-  generationId: field<string>()({
+  id: field(whole(), { by: 'ledger', api: { name: 'id', place: 1 } }),
+  generationId: field(text('`gen-…`.'), {
     by: 'request',
     api: { name: 'generation_id', place: 7 },
     shown: { name: 'generation_id', in: 'log', place: 1, csv: true },
   }),
-  accountId: field<string>()({ by: 'request', operator: { name: 'account', place: 1 } }),
-  keyId: field<string>()({
+  accountId: field(text(), { by: 'request', operator: { name: 'account', place: 1 } }),
+  keyId: field(text(), {
     by: 'request',
     operator: { name: 'key', place: 2 },
     shown: { name: 'key_id', in: 'log', place: 11 },
   }),
-  requestId: field<string>()({
+  requestId: field(text(), {
     by: 'request',
     api: { name: 'request_id', place: 8 },
     shown: {
@@ -118,29 +147,32 @@ export const LOG_FIELDS = {
       fact: { label: { en: 'Request id', ru: 'ID запроса' }, style: 'id' },
     },
   }),
-  type: field<RequestType>()({
+  type: field(oneOf(REQUEST_TYPES), {
     by: 'request',
     api: { name: 'type', place: 9 },
     shown: { name: 'type', in: 'log', place: 4, csv: true },
   }),
-  model: field<string>()({
+  model: field(text(), {
     by: 'request',
     api: { name: 'model_name', place: 2 },
     shown: { name: 'model', in: 'log', place: 5, csv: true },
   }),
-  providerSlug: field<string | null>()({
+  providerSlug: field(nullable(text()), {
     by: 'request',
+    lost: null,
     operator: { name: 'provider', place: 3 },
     shown: { name: 'provider', in: 'log', place: 6, csv: true },
   }),
-  providerName: field<string | null>()({
+  providerName: field(nullable(text()), {
     by: 'request',
+    lost: null,
     api: { name: 'provider_name', place: 11 },
     shown: { name: 'provider_name', in: 'log', place: 7 },
   }),
-  endpointId: field<string | null>()({ by: 'request', operator: { name: 'endpoint', place: 4 } }),
-  upstreamId: field<string | null>()({
+  endpointId: field(nullable(text()), { by: 'request', lost: null, operator: { name: 'endpoint', place: 4 } }),
+  upstreamId: field(nullable(text()), {
     by: 'request',
+    lost: null,
     operator: { name: 'upstream_id', place: 5 },
     shown: {
       name: 'upstream_id',
@@ -149,100 +181,121 @@ export const LOG_FIELDS = {
       fact: { label: { en: "Provider's id", ru: 'ID у провайдера' }, style: 'id' },
     },
   }),
-  status: field<GenerationStatus>()({
+  status: field(RequestStatus, {
     by: 'request',
+    lost: 'error',
     api: { name: 'status', place: 10 },
     shown: { name: 'status', in: 'log', place: 8, csv: true },
   }),
-  errorType: field<ErrorType | null>()({
+  errorType: field(nullable(oneOf(ERROR_TYPES)), {
     by: 'request',
+    lost: 'service_unavailable',
     operator: { name: 'error_type', place: 7 },
     shown: { name: 'error_type', in: 'log', place: 9, csv: true },
   }),
-  finishReason: field<EndReason | null>()({
+  finishReason: field(nullable(oneOf(END_REASONS)), {
     by: 'request',
+    lost: 'error',
     api: { name: 'finish_reason', place: 12 },
     shown: { name: 'finish_reason', in: 'log', place: 10, csv: true },
   }),
-  nativeFinishReason: field<string | null>()({
+  nativeFinishReason: field(nullable(text()), {
     by: 'request',
+    lost: null,
     shown: { name: 'native_finish_reason', in: 'request', place: 2 },
   }),
   /** Which of the endpoint's prices by resolution; absent where it has one. */
-  variant: field<string>()({ by: 'request', optional: true }),
+  variant: kept<string>()({ by: 'request', optional: true }),
   /** The usage that the charge is computed from. */
-  usage: field<Usage>()({ by: 'request', operator: { name: 'meters', place: 10 } }),
+  usage: field(narrowed<Usage>(map(number())), { by: 'request', lost: {}, operator: { name: 'meters', place: 10 } }),
   /** The usage that the provider reported and bills; absent where it is the same. */
-  reportedUsage: field<Usage>()({ by: 'request', operator: { name: 'reported_meters', place: 11 }, optional: true }),
-  inputTokens: field<number>()({
+  reportedUsage: field(
+    narrowed<Usage>(map(number(), 'What the provider reported and bills us; null where it is what is charged.')),
+    { by: 'request', operator: { name: 'reported_meters', place: 11 }, optional: true },
+  ),
+  inputTokens: field(whole(), {
     by: 'request',
+    lost: 0,
     api: { name: 'input_tokens', place: 3 },
     shown: { name: 'input_tokens', in: 'log', place: 15, csv: true },
   }),
-  outputTokens: field<number>()({
+  outputTokens: field(whole(), {
     by: 'request',
+    lost: 0,
     api: { name: 'output_tokens', place: 4 },
     shown: { name: 'output_tokens', in: 'log', place: 16, csv: true },
   }),
-  cachedTokens: field<number>()({
+  cachedTokens: field(whole(), {
     by: 'request',
+    lost: 0,
     api: { name: 'cached_tokens', place: 13 },
     shown: { name: 'cached_tokens', in: 'log', place: 17, csv: true },
   }),
-  reasoningTokens: field<number>()({
+  reasoningTokens: field(whole(), {
     by: 'request',
+    lost: 0,
     api: { name: 'reasoning_tokens', place: 14 },
     shown: { name: 'reasoning_tokens', in: 'log', place: 18, csv: true },
   }),
-  billingBasis: field<BillingBasis>()({
+  billingBasis: field(oneOf(BILLING_BASES), {
     by: 'request',
+    lost: 'free',
     api: { name: 'billing_basis', place: 16 },
     shown: { name: 'billing_basis', in: 'request', place: 3 },
   }),
   /** The provider reported more than there can be, or no number that can be read. */
-  flagged: field<boolean>()({
-    by: 'request',
-    operator: { name: 'flagged', place: 8 },
-    shown: { name: 'flagged', in: 'request', place: 4 },
-  }),
-  priceVersion: field<number>()({
+  flagged: field(
+    flag('The provider reported more than there can be, which is not charged, or no number that can be read.'),
+    {
+      by: 'request',
+      lost: false,
+      operator: { name: 'flagged', place: 8 },
+      shown: { name: 'flagged', in: 'request', place: 4 },
+    },
+  ),
+  priceVersion: field(whole(), {
     by: 'request',
     operator: { name: 'price_version', place: 9 },
     shown: { name: 'price_version', in: 'request', place: 6 },
   }),
-  streamed: field<boolean>()({
+  streamed: field(flag(), {
     by: 'request',
     api: { name: 'streamed', place: 15 },
     shown: { name: 'streamed', in: 'log', place: 20, csv: true },
   }),
-  attempts: field<number>()({ by: 'request', operator: { name: 'attempts', place: 6 } }),
+  attempts: field(whole(), { by: 'request', lost: 0, operator: { name: 'attempts', place: 6 } }),
   /** Absent where none failed. */
-  failedAttempts: field<readonly FailedAttemptNote[] | undefined>()({ by: 'request', optional: true }),
+  failedAttempts: kept<readonly FailedAttemptNote[] | undefined>()({ by: 'request', optional: true }),
   /** ms from arrival to the first upstream event; null when none came. */
-  latencyMs: field<number | null>()({
+  latencyMs: field(nullable(whole('To the first token.')), {
     by: 'request',
+    lost: null,
     api: { name: 'latency_ms', place: 17 },
     shown: { name: 'latency_ms', in: 'log', place: 21, csv: true },
   }),
-  durationMs: field<number>()({
+  durationMs: field(whole(), {
     by: 'request',
+    lost: 0,
     api: { name: 'duration_ms', place: 18 },
     shown: { name: 'duration_ms', in: 'log', place: 22, csv: true },
   }),
   /** Unix ms of arrival. */
-  createdAtMs: field<number>()({ by: 'request' }),
-  appUrl: field<string | null>()({
+  createdAtMs: kept<number>()({ by: 'request' }),
+  appUrl: field(nullable(text()), {
     by: 'request',
+    lost: null,
     api: { name: 'app_url', place: 21 },
     shown: { name: 'app_url', in: 'log', place: 14, csv: true },
   }),
-  appTitle: field<string | null>()({
+  appTitle: field(nullable(text()), {
     by: 'request',
+    lost: null,
     api: { name: 'app_title', place: 20 },
     shown: { name: 'app_title', in: 'log', place: 13, csv: true },
   }),
-  sessionId: field<string | null>()({
+  sessionId: field(nullable(text()), {
     by: 'request',
+    lost: null,
     shown: {
       name: 'session_id',
       in: 'request',
@@ -250,21 +303,21 @@ export const LOG_FIELDS = {
       fact: { label: { en: 'Session', ru: 'Сессия' }, style: 'plain' },
     },
   }),
-  costMicro: field<Micro>()({
+  costMicro: field(rub(), {
     by: 'ledger',
     as: 'rubles',
     api: { name: 'total_cost', place: 5 },
     shown: { name: 'cost', in: 'log', place: 19, csv: true },
   }),
-  providerCostMicro: field<Micro>()({ by: 'ledger', as: 'rubles', operator: { name: 'provider_cost', place: 12 } }),
-  shortfallMicro: field<Micro>()({ by: 'ledger', as: 'rubles', operator: { name: 'shortfall', place: 14 } }),
-  insuredMicro: field<Micro>()({ by: 'ledger', as: 'rubles', operator: { name: 'insured', place: 13 } }),
-  keyName: field<string>()({
+  providerCostMicro: field(rub(), { by: 'ledger', as: 'rubles', operator: { name: 'provider_cost', place: 12 } }),
+  shortfallMicro: field(rub(), { by: 'ledger', as: 'rubles', operator: { name: 'shortfall', place: 14 } }),
+  insuredMicro: field(rub(), { by: 'ledger', as: 'rubles', operator: { name: 'insured', place: 13 } }),
+  keyName: field(text(), {
     by: 'ledger',
     api: { name: 'key_name', place: 19 },
     shown: { name: 'key_name', in: 'log', place: 12, csv: true },
   }),
-  endedAtMs: field<number>()({
+  endedAtMs: field(time('When it ended.'), {
     by: 'ledger',
     as: 'time',
     api: { name: 'timestamp', place: 6 },
@@ -298,13 +351,9 @@ export type GenerationRow = RowBy<'request' | 'ledger'>
 
 /** Who reads a row: the account's log, the page of one request, the API, the operator. */
 export type LogView = Shown['in'] | 'api' | 'operator'
-type WrittenValue<F> = F extends { readonly as: 'rubles' }
-  ? number
-  : F extends { readonly as: 'time' }
-    ? string
-    : F extends { readonly optional: true }
-      ? ValueOf<F> | null
-      : ValueOf<F>
+type WrittenBy<F> = F extends { readonly schema: Schema<infer T> }
+  ? Schema<F extends { readonly optional: true } ? T | null : T>
+  : never
 type NameIn<F, V extends LogView> = V extends 'api' | 'operator'
   ? F extends { readonly [K in V]: { readonly name: infer Name extends string } }
     ? Name
@@ -312,10 +361,11 @@ type NameIn<F, V extends LogView> = V extends 'api' | 'operator'
   : F extends { readonly shown: { readonly in: V; readonly name: infer Name extends string } }
     ? Name
     : never
-/** What a reader sees of a row. */
-export type RowView<V extends LogView> = {
-  readonly [K in FieldName as NameIn<Fields[K], V>]: WrittenValue<Fields[K]>
+type ViewSchemas<V extends LogView> = {
+  readonly [K in FieldName as NameIn<Fields[K], V>]: WrittenBy<Fields[K]>
 }
+/** What a reader sees of a row. */
+export type RowView<V extends LogView> = ObjectOf<ViewSchemas<V>>
 
 export interface ViewField extends Place, Pick<Shown, 'csv' | 'fact'> {
   readonly field: FieldName
@@ -332,3 +382,22 @@ export function viewFields(view: LogView): readonly ViewField[] {
     })
     .toSorted((one, other) => one.place - other.place)
 }
+
+/** The schemas of what a reader sees, in its order. */
+export function viewSchemas<V extends LogView>(view: V): ViewSchemas<V> {
+  const named = viewFields(view).map(({ field, name }) => {
+    const of: Field & { readonly schema?: Schema<unknown> } = LOG_FIELDS[field]
+    assert(of.schema !== undefined, 'A field that is shown has a schema.')
+    return [name, of.optional ? nullable(of.schema) : of.schema]
+  })
+  // Each name of the type has its schema.
+  return Object.fromEntries(named) as ViewSchemas<V>
+}
+
+type LostName = { [K in FieldName]: Fields[K] extends { readonly lost: unknown } ? K : never }[FieldName]
+
+/** What is logged of a request whose process died before it could tell, beside what its hold knows. */
+export const LOST_FIELDS = Object.fromEntries(
+  Object.entries(LOG_FIELDS).flatMap(([name, row]) => ('lost' in row ? [[name, row.lost]] : [])),
+  // A value for each of the names.
+) as Pick<GenerationRecord, LostName>

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { EndJournal } from './end-journal.ts'
-import type { GenerationRecord } from './generation-record.ts'
+import { LOST_FIELDS, type GenerationRecord } from './generation-record.ts'
 import type {
   HoldOutcome,
   HoldRequest,
@@ -313,35 +313,15 @@ export class Ledger {
 /** The log row of a request whose process died before it could tell more. */
 function recordOfLost(hold: HoldRow): GenerationRecord {
   return {
+    ...LOST_FIELDS,
     generationId: hold.id,
     accountId: hold.accountId,
     keyId: hold.keyId,
     requestId: hold.subject.requestId,
     type: hold.subject.type,
     model: hold.subject.model,
-    providerSlug: null,
-    providerName: null,
-    endpointId: null,
-    upstreamId: null,
-    status: 'error',
-    errorType: 'service_unavailable',
-    finishReason: 'error',
-    nativeFinishReason: null,
-    usage: {},
-    inputTokens: 0,
-    outputTokens: 0,
-    cachedTokens: 0,
-    reasoningTokens: 0,
-    billingBasis: 'free',
-    flagged: false,
     priceVersion: hold.priceVersion,
     streamed: hold.subject.streamed,
-    attempts: 0,
-    latencyMs: null,
-    durationMs: 0,
     createdAtMs: hold.placedAtMs,
-    appUrl: null,
-    appTitle: null,
-    sessionId: null,
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { randomIds } from '../../src/lib/ids.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Micro } from '../../src/money.ts'
-import type { GenerationRecord } from '../../src/ledger/generation-record.ts'
+import { LOST_FIELDS, type GenerationRecord } from '../../src/ledger/generation-record.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { Ledger, type LedgerPorts } from '../../src/ledger/ledger.ts'
 import { periodStarts } from '../../src/ledger/period.ts'
@@ -195,6 +195,7 @@ export class Bench<C extends Clock = TestClock> {
   record(customer: Customer, generationId: string): GenerationRecord {
     const createdAtMs = this.clock.now()
     return {
+      ...LOST_FIELDS,
       generationId,
       accountId: customer.accountId,
       keyId: customer.keyId,
@@ -204,7 +205,6 @@ export class Bench<C extends Clock = TestClock> {
       providerSlug: 'openai',
       providerName: 'OpenAI',
       endpointId: 'openai/gpt-4o',
-      upstreamId: null,
       status: 'completed',
       errorType: null,
       finishReason: 'stop',
@@ -212,19 +212,13 @@ export class Bench<C extends Clock = TestClock> {
       usage: { input: 10, output: 5 },
       inputTokens: 10,
       outputTokens: 5,
-      cachedTokens: 0,
-      reasoningTokens: 0,
       billingBasis: 'provider_usage',
-      flagged: false,
       priceVersion: 1,
       streamed: false,
       attempts: 1,
       latencyMs: 10,
       durationMs: 20,
       createdAtMs,
-      appUrl: null,
-      appTitle: null,
-      sessionId: null,
     }
   }
 }

@@ -1,12 +1,20 @@
 import { METER_TABLE, PRICED_METERS, type Label, type Meter, type PriceKey } from '../../../src/meter-table.ts'
 import { MODALITIES, REQUEST_TYPE_TABLE, type Modality, type RequestType } from '../../../src/model-types.ts'
-import { viewFields } from '../../../src/ledger/generation-record.ts'
+import { viewFields, type FactStyle } from '../../../src/ledger/generation-record.ts'
 import type { Language } from '../../../src/cabinet/session-contract.ts'
 
-/** The facts that the page of a request lists, in this order. */
-export const LOG_FACTS = [...viewFields('log'), ...viewFields('request')].flatMap((shown) =>
-  shown.fact === undefined ? [] : [{ name: shown.name, fact: shown.fact }],
+const FACTS = [...viewFields('log'), ...viewFields('request')].flatMap(({ name, fact }) =>
+  fact === undefined ? [] : [{ name, ...fact }],
 )
+
+/** A field of the log that the page of a request lists. */
+export interface LogFact {
+  readonly name: string
+  readonly style: FactStyle
+}
+
+/** In the order of the page. */
+export const LOG_FACTS: readonly LogFact[] = FACTS.map(({ name, style }) => ({ name, style }))
 
 /** Texts that stand in the tables of the server, next to the names that they translate. */
 export interface TableTexts {
@@ -29,6 +37,6 @@ export function tableTexts(language: Language): TableTexts {
     price: Object.fromEntries(PRICED_METERS.map(({ priceKey, priceLabel }) => [priceKey, priceLabel[language]])),
     type: labelsOf(REQUEST_TYPE_TABLE),
     modality: labelsOf(MODALITIES),
-    fact: Object.fromEntries(LOG_FACTS.map(({ name, fact }) => [name, fact.label[language]])),
+    fact: Object.fromEntries(FACTS.map(({ name, label }) => [name, label[language]])),
   } as TableTexts
 }

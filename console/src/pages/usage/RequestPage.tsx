@@ -3,9 +3,9 @@ import { Link, useParams } from '@tanstack/react-router'
 import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
 import type { AttemptReason, FactStyle } from '../../../../src/ledger/generation-record.ts'
-import { LOG_FACTS } from '../../locales/table-texts.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { errorName } from '../../parts/failure-text.ts'
@@ -138,11 +138,11 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
         [t('usage.key'), story.key_name],
         [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
         [t('request.finish'), <Finish key="finish" story={story} />],
-        ...LOG_FACTS.map(({ name, fact }) => {
+        ...facts.map(({ name, style }) => {
           const value = values[name] ?? null
           return [
             t(`fact.${name}`),
-            value === null || value === '' ? null : <Fact key={name} value={value} style={fact.style} />,
+            value === null || value === '' ? null : <Fact key={name} value={value} style={style} />,
           ] as const
         }),
         [t('request.flagged'), story.flagged ? t('request.flagged_text') : null],

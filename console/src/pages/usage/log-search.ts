@@ -1,4 +1,5 @@
-import type { LogQuery, RequestStatus } from '../../../../src/cabinet/log-contract.ts'
+import type { LogQuery } from '../../../../src/cabinet/log-contract.ts'
+import type { GenerationStatus } from '../../../../src/ledger/generation-record.ts'
 import { REQUEST_TYPES } from '../../../../src/model-types.ts'
 import { timesOf } from '../../parts/day-range.ts'
 
@@ -7,7 +8,7 @@ export type FilterName = (typeof FILTERS)[number]
 /** The filters as the address has them; `from` and `to` are days. */
 export type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 
-export const STATUSES: readonly RequestStatus[] = ['completed', 'error', 'cancelled']
+export const STATUSES: readonly GenerationStatus[] = ['completed', 'error', 'cancelled']
 /** The query for the server, without unknown values of the address. */
 export function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch, zone: string): LogQuery {
   const knownStatus = STATUSES.find((known) => known === status)
