@@ -1,17 +1,20 @@
-/** What the catalogue knows of an adapter. */
+/** The facts of an adapter that the catalogue needs. */
 export interface AdapterFacts {
-  /** Where a provider is that gives no `base_url`; null = each gives its own, empty = it has no network. */
+  /**
+   * The base address of a provider that gives no `base_url`; null = each provider must give one, empty = the adapter
+   * uses no network.
+   */
   readonly baseUrl: string | null
-  /** The most searches of the web that one chat is held for; absent = chat never asks a provider for them there. */
+  /** The most web searches that a hold for one chat covers; absent = chat never asks this adapter for searches. */
   readonly searchesMax?: number
 }
 
-/** Gemini has no limit to send; more than this in one answer was never seen, and is charged all the same. */
+/** Gemini takes no limit on searches; no answer with more was ever seen, and one would be charged all the same. */
 const GEMINI_SEARCHES_MAX = 8
 
 /**
- * Every adapter: its row here, and a folder of src/providers, are all there is to a protocol. The compiler asks for the
- * folder in src/providers/index.ts, and test/docs.test.ts for a row in docs/providers.md.
+ * Every adapter. A new protocol is a row here and a folder of src/providers: the compiler asks for the folder in
+ * src/providers/index.ts, and test/docs.test.ts for a row in docs/providers.md.
  */
 export const ADAPTERS = {
   openai: { baseUrl: 'https://api.openai.com/v1', searchesMax: 1 },
@@ -36,7 +39,7 @@ export function defaultBaseUrl(adapter: string): string | null {
   return FACTS.get(adapter)?.baseUrl ?? null
 }
 
-/** The most searches of the web that one chat is held for; 0 = chat never asks for them there. */
+/** The most web searches that a hold for one chat covers; 0 = chat never asks this adapter for searches. */
 export function searchesMax(adapter: string): number {
   return FACTS.get(adapter)?.searchesMax ?? 0
 }

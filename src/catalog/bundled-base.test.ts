@@ -46,7 +46,7 @@ function base(options: Partial<BaseInput>): CatalogDocument {
   })
 }
 
-/** `model provider=price` of every endpoint but the sandbox's. */
+/** `model provider=price` of every endpoint except the sandbox's. */
 function offers({ models }: CatalogDocument): readonly string[] {
   return models
     .filter(({ id }) => !id.startsWith('sandbox/'))

@@ -3,7 +3,7 @@ import type { BundledRelease } from './bundled-release.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry } from './document.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts'
 
-/** Keys of bundled providers that the environment gives, by slug. */
+/** Keys of bundled providers from the environment, by slug. */
 export type ProviderKeys = Readonly<Record<string, string>>
 
 export interface BaseInput {
@@ -12,11 +12,12 @@ export interface BaseInput {
   readonly adapters: ReadonlySet<string>
   readonly release: BundledRelease
   /**
-   * What was bundled until now; its rows stay as they are unless `renew` asks for the release's. null = nothing yet.
+   * The bundled part until now; its rows stay as they are unless `renew` asks for this release's. null = there is none
+   * yet.
    */
   readonly previous: CatalogDocument | null
   readonly renew: boolean
-  /** ISO day, when a model that was not there before was added. */
+  /** ISO day; the creation date of models that are new. */
   readonly today: string
 }
 
@@ -30,7 +31,7 @@ export function providerKeys(env: Readonly<Record<string, string | undefined>>):
   )
 }
 
-/** The keys that a base was made with. */
+/** The provider keys that a base was made with. */
 export function keysOf(base: CatalogDocument): ProviderKeys {
   return Object.fromEntries(
     Object.entries(base.providers).flatMap(([slug, { api_key: keys }]) =>
@@ -39,10 +40,7 @@ export function keysOf(base: CatalogDocument): ProviderKeys {
   )
 }
 
-/**
- * The part of the catalogue that comes with Tollgate: the sandbox, and every known provider that has a key with its
- * models.
- */
+/** The bundled part of the catalogue: the sandbox, and the models of every known provider that has a key. */
 export function bundledBase(input: BaseInput): CatalogDocument {
   const active = KNOWN_PROVIDERS.filter((provider) => isActive(provider, input))
   const providers = Object.fromEntries(
@@ -56,7 +54,10 @@ export function bundledBase(input: BaseInput): CatalogDocument {
   }
 }
 
-/** A provider of the operator's own counts by his key alone: the environment's is not sent to an address he chose. */
+/**
+ * A provider that the operator defines uses only the key of its own entry: the environment's key is not sent to an
+ * address that the operator chose.
+ */
 function isActive({ slug, adapter }: KnownProvider, { own, keys, adapters }: BaseInput): boolean {
   const entry = own.providers[slug]
   return entry === undefined ? adapters.has(adapter) && keys[slug] !== undefined : (entry.api_key?.length ?? 0) > 0

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { EndpointEntry, ModelEntry } from './document.ts'
 
-/** The models that this version of Tollgate brings along, every provider's, with the day the data set was published. */
+/**
+ * The models that this version of Tollgate bundles, for all providers, with the day when the data set was published.
+ */
 export interface BundledRelease {
   readonly version: string
   readonly published: string
@@ -9,7 +11,7 @@ export interface BundledRelease {
 }
 
 /**
- * What `npm run catalog:bundle` wrote: entries of the catalogue file, each endpoint with the source and the date of its
+ * The output of `npm run catalog:bundle`: entries of the catalogue file, each endpoint with the source and date of its
  * price.
  */
 interface BundledFile {
@@ -20,9 +22,9 @@ interface BundledFile {
   })[]
 }
 
-/** Reads the generated file that stands beside this one. */
+/** Reads the generated file beside this one. */
 export function readBundledRelease(): BundledRelease {
-  // A test holds the file to what its script makes.
+  // A test checks that the file is its script's output.
   const { version, published, models } = JSON.parse(
     readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8'),
   ) as BundledFile

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { withMaskedCredentials } from './credentials.ts'
 import type { CatalogDocument } from './document.ts'
 
-/** What every installation has unless its file says `bundled: false`: the provider that needs no network. */
+/** The part that every installation has unless its file says `bundled: false`: the provider that needs no network. */
 export const BUNDLED = Object.freeze<CatalogDocument>({
   bundled: true,
   settings: {},
@@ -106,8 +106,8 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
 })
 
 /**
- * The file's entries over the bundled ones, by provider slug and model id; a bundled model whose name the file gives
- * away as an alias steps back.
+ * The file's entries over the bundled ones, by provider slug and model id. A bundled model is left out when the file
+ * uses its name as an alias.
  */
 export function withBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
@@ -121,8 +121,8 @@ export function withBundled(document: CatalogDocument, base: CatalogDocument = B
 }
 
 /**
- * The document without entries that say the same as the bundled ones, keys masked or not, which would else hide what is
- * bundled later.
+ * The document without entries that equal the bundled ones, keys masked or not: they would hide what a later release
+ * bundles.
  */
 export function withoutBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
@@ -138,8 +138,8 @@ export function withoutBundled(document: CatalogDocument, base: CatalogDocument 
 }
 
 /**
- * The document ready for the removal of an entry: a bundled one can go only when the rest of the bundle stands in the
- * document itself.
+ * The document ready for the removal of an entry: to remove a bundled entry, the rest of the bundle must be written
+ * into the document.
  */
 export function withExplicit(
   document: CatalogDocument,

@@ -5,7 +5,7 @@ import { priceFaults } from './price-doubts.ts'
 import { crossProblems } from './snapshot.ts'
 import type { Fault, FileProblem } from './problem.ts'
 
-/** What is wrong with a document that was to be applied. */
+/** A document that cannot be applied, with its problems. */
 export class CatalogError extends Error {
   override readonly name: string = 'CatalogError'
 
@@ -14,7 +14,7 @@ export class CatalogError extends Error {
   }
 }
 
-/** The same of a document that came through the API: each fault has its check by name. */
+/** The same for a document from the API: each fault has the name of its check. */
 export class CatalogFaults extends CatalogError {
   override readonly name = 'CatalogFaults'
   readonly faults: readonly Fault[]
@@ -25,15 +25,15 @@ export class CatalogFaults extends CatalogError {
   }
 }
 
-/** `file:line: path: message`, the parts that are known. */
+/** `file:line: path: message`, without the parts that are not known. */
 export function problemText(problem: FileProblem, file: string): string {
   const place = problem.line > 0 ? `${file}:${problem.line}` : file
   return problem.path === '' ? `${place}: ${problem.message}` : `${place}: ${problem.path}: ${problem.message}`
 }
 
 /**
- * Everything wrong with a file's text, unroutable endpoints included; `base` = the bundled part that it will stand on,
- * `known` = models whose prices are known.
+ * All problems of a file's text, unroutable endpoints included. `base` = the bundled part under it, `known` = models
+ * with known prices.
  */
 export function checkText(
   text: string,
@@ -50,7 +50,7 @@ export function checkText(
   return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
 }
 
-/** Faults between entries; paths count in the operator's own lists. */
+/** Faults between entries; paths count in the operator's lists. */
 export function soundnessProblems(document: CatalogDocument, base?: CatalogDocument): readonly Fault[] {
   const effective = withBundled(document, base)
   return crossProblems(effective, effective.models.length - document.models.length)

@@ -8,8 +8,8 @@ import { missingPrices } from './price-keys.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
 
 /**
- * What stands in the catalogue and cannot be sold for want of a rate, one warning a currency, and what is sold at a
- * loss: perhaps nobody's mistake, but worth a word.
+ * Warnings of the catalogue: models that cannot be sold because a currency has no rate (one warning for each currency),
+ * and models that are sold at a loss. Neither need be a mistake.
  */
 export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
   const { own, base } = state
@@ -26,7 +26,7 @@ export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
   ]
 }
 
-/** Short names that lead nowhere, because several models have them or the one they stand for is not sold. */
+/** Short names that lead to no model, because several models share them or their target is not sold. */
 function nameLines(effective: CatalogDocument): readonly CatalogWarning[] {
   const { models, aliases } = buildSnapshot(effective, 0, 0)
   const shared = sharedNames(models, aliases)
@@ -56,7 +56,7 @@ function sharedLine(count: number, name: string, models: string): CatalogWarning
   )
 }
 
-/** Endpoints that stand in a document and cannot be routed to, for want of a price that models of their type need. */
+/** Endpoints that cannot be routed to, because a price is missing that models of their type need. */
 export function unroutableWarnings({ models }: Pick<CatalogDocument, 'models'>): readonly CatalogWarning[] {
   return models.flatMap(({ id, type, endpoints, ...bounds }) =>
     endpoints.flatMap(({ provider, model, price, sell, max_completion_tokens: most }) => {

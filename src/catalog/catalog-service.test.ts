@@ -27,7 +27,7 @@ models:
     endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 0.1, completion: 1e-7 } }]
 `
 
-/** A store in memory that keeps what the real one keeps. */
+/** A store in memory with the same contents as the real one. */
 function memoryStore(): Pick<CatalogStore, keyof CatalogStore> & {
   rows: { version: number; document: string; credentials: Buffer; fileDigest: string | null; createdAtMs: number }[]
 } {
@@ -65,7 +65,7 @@ async function service(
 }
 
 function bodyOf(catalog: CatalogService): Record<string, unknown> {
-  // What a client of the admin API gets: JSON and nothing that JSON cannot say.
+  // The document as a client of the admin API gets it, after JSON.
   return JSON.parse(JSON.stringify(wireDocument(catalog.shown())))
 }
 

@@ -39,10 +39,10 @@ import { documentYaml } from './wire-document.ts'
 
 const VERSIONS_KEPT = 64
 const DOCUMENTS_KEPT = 4
-/** How often a change is made again because another node's came first. */
+/** How often a change is tried again when another node's change came first. */
 const TRIES_MAX = 10
 
-/** Another node appended a version since this one looked. */
+/** Another node has appended a version since this one read the store. */
 class OvertakenError extends Error {
   override readonly name = 'OvertakenError'
 }
@@ -54,14 +54,11 @@ export interface CatalogPorts {
   readonly adapters: ReadonlySet<string>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly release: BundledRelease
-  /**
-   * Of the environment; a server decides by them which bundled providers are on. null = they stay as the store has
-   * them.
-   */
+  /** Keys from the environment, which decide which bundled providers are on. null = the stored ones stay. */
   readonly providerKeys: ProviderKeys | null
 }
 
-/** The catalogue's life: what is sold now, how it changes, and what older price versions said. */
+/** The catalogue: what is sold now, changes to it, and its earlier price versions. */
 export class CatalogService implements Catalog {
   readonly #ports: CatalogPorts
   readonly #versions = new Map<number, Snapshot>()
@@ -91,8 +88,8 @@ export class CatalogService implements Catalog {
       const latest = await this.#ports.store.latest()
       if (latest === null) return this.#apply(this.#after(EMPTY_DOCUMENT), null)
       this.#adopt(latest)
-      // The environment's keys and the sandbox may be others than at the last start; prices of bundled models wait for
-      // `updateBundle`.
+      // The environment's keys and the sandbox may have changed since the last start; prices of bundled models change
+      // only by `updateBundle`.
       const next = this.#after(this.#state.own)
       const stored = parseStored(latest.document).effective
       if (
@@ -103,15 +100,15 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Takes over what another process applied; false = there is nothing newer. */
+  /** Takes over a version that another process applied; false = nothing is newer. */
   async refresh(): Promise<boolean> {
-    // The number alone is asked for often; the document is long.
+    // This is asked often, so the version number is read before the long document.
     if ((await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
     return this.#inTurn(() => this.#adoptNewer())
   }
 
   /**
-   * Makes the catalogue equal to the file; answers the difference. With `onlyNew` a file that was the last one applied
+   * Makes the catalogue equal to the file; answers the difference. With `onlyNew`, the file that was applied last
    * changes nothing.
    */
   applyText(
@@ -133,7 +130,7 @@ export class CatalogService implements Catalog {
   applyDocument(document: CatalogDocument, dryRun: boolean): Promise<readonly string[]> {
     return this.#change(async () => {
       await this.#adoptNewer()
-      // A document read from here comes back with the bundled entries in it.
+      // A document that was read from here contains the bundled entries.
       return this.#replace(
         this.#after(this.#successor(withoutBundled(document, this.#state.base))),
         dryRun,
@@ -142,7 +139,7 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Takes the bundled models and prices of this release; answers the difference. */
+  /** Takes this release's bundled models and prices; answers the difference. */
   updateBundle(dryRun: boolean): Promise<readonly string[]> {
     return this.#change(async () => {
       await this.#adoptNewer()
@@ -150,7 +147,7 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Takes fetched rates, RUB per unit; a changed one makes a price version. Answers what was refused. */
+  /** Applies fetched rates, RUB per unit; a changed rate makes a price version. Answers which rates were refused. */
   applyRates(fetched: Readonly<Record<string, string>>): Promise<MergedRates> {
     return this.#change(async () => {
       await this.#adoptNewer()
@@ -181,7 +178,7 @@ export class CatalogService implements Catalog {
     return this.#edit((document) => withSettings(document, settings))
   }
 
-  /** Wraps the credentials anew with the first key; the catalogue itself does not change. */
+  /** Encrypts the credentials again with the first key; the catalogue does not change. */
   rewrap(): Promise<void> {
     return this.#change(async () => {
       await this.#adoptNewer()
@@ -195,7 +192,7 @@ export class CatalogService implements Catalog {
       .reduce((sum, keys) => sum + keys.length, 0)
   }
 
-  /** The effective document with each credential cut to its last four characters. */
+  /** The effective document, each credential cut to its last four characters. */
   shown(): CatalogDocument {
     return withMaskedCredentials(effectiveDocument(this.#state))
   }
@@ -205,12 +202,12 @@ export class CatalogService implements Catalog {
     return documentYaml(withoutCredentials(this.#state.own))
   }
 
-  /** Where the rates come from; null = they are fixed. */
+  /** The source of the rates; null = they are fixed. */
   ratesSource(): 'cbr' | null {
     return this.#state.own.settings.rates_source ?? null
   }
 
-  /** What of a document would be sold below its cost, or not at all. */
+  /** Models of a document that would be sold below their cost, or not at all. */
   warnings(document: CatalogDocument): readonly CatalogWarning[] {
     return [
       ...priceWarnings(document, { ...effectiveDocument(this.#state).settings.rates, ...document.settings.rates }),
@@ -218,14 +215,14 @@ export class CatalogService implements Catalog {
     ]
   }
 
-  /** What of the catalogue in force cannot be sold for want of a rate or a price, or is sold at a loss. */
+  /** Models in force that are sold at a loss, or cannot be sold for want of a rate or a price. */
   notes(): readonly CatalogWarning[] {
     return [...catalogNotes(this.#state), ...unroutableWarnings(this.#state.own)]
   }
 
   /**
-   * The prices an endpoint had in some version; null when that version did not sell it. `variant` = which of its prices
-   * by resolution.
+   * The prices of an endpoint in a version; null when that version did not sell it. `variant` = the key of one of its
+   * prices by resolution.
    */
   async priceOf(
     version: number,
@@ -238,26 +235,26 @@ export class CatalogService implements Catalog {
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
   }
 
-  /** A price version as it is stored; null where there is none. */
+  /** A stored price version; null where there is none. */
   async pricedCatalog(version: number): Promise<CatalogDocument | null> {
     const known = this.#documents.get(version)
     if (known !== undefined) return known
     const stored = await this.#ports.store.byVersion(version)
     if (stored === null) return null
     const { effective } = parseStored(stored.document)
-    // Rows come in the order of their versions.
+    // Versions are read in order, so older ones are no longer needed.
     if (this.#documents.size >= DOCUMENTS_KEPT) this.#documents.clear()
     this.#documents.set(version, effective)
     return effective
   }
 
-  /** RUB per unit of each currency, as that price version had them. */
+  /** RUB per unit of each currency in that price version. */
   async ratesOf(version: number): Promise<Readonly<Record<string, Decimal>>> {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
     return snapshot?.settings.rates ?? {}
   }
 
-  /** The same of the version in force at a time, Unix ms. */
+  /** The same for the version that was in force at a time, Unix ms. */
   async ratesAt(atMs: number): Promise<Readonly<Record<string, Decimal>>> {
     const stored = await this.#ports.store.at(atMs)
     return stored === null ? {} : settingsOf(parseStored(stored.document).effective.settings).rates
@@ -297,7 +294,7 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** A change that another node's overtakes is made again on what that left, so that neither is lost. */
+  /** Repeats a change that another node's change overtook, on top of that one, so that neither is lost. */
   #change<T>(work: () => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       for (let tries = 1; ; tries += 1) {
@@ -316,7 +313,7 @@ export class CatalogService implements Catalog {
     return turn
   }
 
-  /** The operator's next document. Throws CatalogFaults. */
+  /** The operator's document after the change. Throws CatalogFaults. */
   #successor(document: CatalogDocument): CatalogDocument {
     const problems: Fault[] = []
     const next = successorOf(
@@ -326,7 +323,7 @@ export class CatalogService implements Catalog {
       problems,
     )
     const state = this.#after(next)
-    // What stood there before is not this change's fault.
+    // Faults that were there before do not refuse this change.
     const before = new Map(this.#state.own.models.map((model) => [model.id, model]))
     const kept = new Set(
       next.models.flatMap((model, at) => (isDeepStrictEqual(before.get(model.id), model) ? [at] : [])),

@@ -10,28 +10,28 @@ import {
 import type { Cipher } from '../lib/cipher.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
 
-/** Everything that a price version is made of. */
+/** Everything that makes up a price version. */
 export interface CatalogState {
   /** As the operator gave it. */
   readonly own: CatalogDocument
-  /** The bundled part in force: prices of the release that it was taken from, until `tollgate catalog update`. */
+  /** The bundled part in force, with the prices of its release until `tollgate catalog update`. */
   readonly base: CatalogDocument
-  /** The last good rates of the Central Bank, RUB per unit; they outlive a restart and a failed fetch. */
+  /** The Central Bank's last good rates, RUB per unit; they survive restarts and failed fetches. */
   readonly feed: Readonly<Record<string, string>>
 }
 
-/** Before the first document. */
+/** The state before the first document. */
 export const NOTHING: CatalogState = Object.freeze({ own: EMPTY_DOCUMENT, base: BUNDLED, feed: {} })
 
 interface StoredState extends CatalogState {
-  /** What a charge is replayed by, whatever a later release bundles. */
+  /** Stored so that charges can be replayed whatever a later release bundles. */
   readonly effective: CatalogDocument
 }
 
-/** Keys of the bundled part are encrypted under names that no provider of a file can have. */
+/** Keys of the bundled part are encrypted under names that no provider in a file can have. */
 const BASE_PREFIX = 'bundled:'
 
-/** What is sold: the bundled part under the operator's, with the fetched rates over the last known ones. */
+/** The document that is sold: the operator's over the bundled part, the fetched rates over the last known ones. */
 export function effectiveDocument({ own, base, feed }: CatalogState): CatalogDocument {
   const document = withBundled(own, base)
   if (own.settings.rates_source === undefined) return document
@@ -44,7 +44,8 @@ export function storedText({ own, base, feed }: CatalogState): string {
 }
 
 export function parseStored(text: string): StoredState {
-  // Written by storedText from a validated document; versions before the bundled models had neither base nor feed.
+  // Written by storedText from a validated document; versions from before the bundled models have neither base nor
+  // feed.
   const stored = JSON.parse(text) as Pick<StoredState, 'own' | 'effective'> & Partial<StoredState>
   return { own: stored.own, base: stored.base ?? BUNDLED, feed: stored.feed ?? {}, effective: stored.effective }
 }
@@ -66,8 +67,7 @@ export function decryptState({ own, base, feed }: CatalogState, encrypted: Buffe
 }
 
 /**
- * The state after the operator's document became `own`. Without keys of an environment the bundled providers keep those
- * they have.
+ * The state with `own` as the operator's document. Without keys from an environment the bundled providers keep theirs.
  */
 export function stateAfter(
   before: CatalogState,
@@ -81,7 +81,7 @@ export function stateAfter(
   }
 }
 
-/** A last known rate that the operator changes is newer than the one that was fetched. */
+/** A rate that the operator changes is newer than a fetched one. */
 function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): CatalogState['feed'] {
   const same = (currency: string): boolean => own.settings.rates?.[currency] === before.settings.rates?.[currency]
   return Object.fromEntries(

@@ -1,8 +1,8 @@
 import type { PriceKey } from '../meter-table.ts'
 
 /**
- * What stands in a catalogue and may not be meant, by name, with its figures. The console has a text for each in both
- * languages.
+ * Conditions of a catalogue that are allowed but may be mistakes, by name, with their figures. The console has a text
+ * for each in both languages.
  */
 export interface CatalogWarnings {
   readonly bundled_unrated: { readonly count: number; readonly providers: string; readonly currency: string }

@@ -7,7 +7,7 @@ import type { PlainSettings } from '../settings-table.ts'
 
 export { MODEL_TYPES, type ModelType } from '../model-types.ts'
 
-/** Seconds, operator.md 3. */
+/** Seconds (operator.md 3). */
 export interface ProviderTimeouts {
   readonly connect: number
   readonly first_byte: number
@@ -20,23 +20,23 @@ export interface Provider {
   readonly slug: string
   readonly name: string
   readonly adapter: string
-  /** Without a trailing slash; what stands before the operation's path. Empty for `sandbox`. */
+  /** The address before each operation's path, without a trailing slash. Empty for `sandbox`. */
   readonly baseUrl: string
   readonly apiKeys: readonly string[]
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
   readonly dialect: Dialect
-  /** Of adapter `ai-sdk` alone. `factory` null = the one exported function that is named create…. */
+  /** Only of adapter `ai-sdk`. `factory` null = the one exported function whose name begins with create. */
   readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }
 
-/** What the client pays and what the provider charges us. */
+/** The client's price and the provider's. */
 export interface Prices {
   readonly sell: PriceSheet
   readonly buy: PriceSheet
 }
 
-/** The most tokens that one piece of media in a prompt comes to, as the catalogue row says. */
+/** The most tokens of one piece of media in a prompt, by the catalogue row. */
 export interface MediaTokens {
   readonly image?: number
   readonly file?: number
@@ -51,26 +51,23 @@ export interface Endpoint {
   readonly provider: Provider
   /** The provider's own name of the model. */
   readonly upstreamModel: string
-  /** What the client pays, µRUB per unit, rate and markup included. */
+  /** The client's price, µRUB per unit, rate and markup included. */
   readonly sell: PriceSheet
-  /** What the provider charges us, µRUB per unit, rate included. */
+  /** The provider's price, µRUB per unit, rate included. */
   readonly buy: PriceSheet
-  /** Keys that its price names itself, and its `sell` where it has one: 0 is a price, what a parent lends is none. */
+  /** The price keys that its `price` or `sell` names: a price of 0 counts, one taken from a parent does not. */
   readonly priced: ReadonlySet<PriceKey>
-  /**
-   * Prices by resolution, or by size and quality, where they depend on it; `sell` and `buy` are then the dearest of
-   * them.
-   */
+  /** Prices by resolution, or by size and quality; `sell` and `buy` are then the dearest of them. */
   readonly variants?: ReadonlyMap<string, Prices>
-  /** Which of them `sell` and `buy` are, where a request has chosen one. */
+  /** The key of the price that a request has chosen, whose `sell` and `buy` these are. */
   readonly variant?: string
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
   readonly mediaTokens?: MediaTokens
-  /** null = all that the adapter's protocol carries. */
+  /** null = all parameters of the adapter's protocol. */
   readonly supportedParameters: readonly string[] | null
   readonly nativeResponses: boolean
-  /** Absent = Messages pass unfiltered where the adapter speaks them. */
+  /** Absent = Messages are passed on where the adapter speaks them. */
   readonly nativeMessages?: boolean
   readonly nativeCompletions: boolean
 }
@@ -98,7 +95,9 @@ export interface Model {
   readonly supportedDurations: readonly number[] | null
   readonly supportedResolutions: readonly string[] | null
   readonly supportedAspectRatios: readonly string[] | null
-  /** Routable endpoints only: each has a complete price for what it can produce. Never empty for an active model. */
+  /**
+   * Routable endpoints only: each has a complete price for everything it can produce. Never empty for an active model.
+   */
   readonly endpoints: readonly Endpoint[]
 }
 
@@ -108,7 +107,7 @@ export interface RateLimit {
   readonly window: number
 }
 
-/** The service-wide part of the document, live-changeable through the admin API. */
+/** Settings of the whole service in the document; the admin API changes them live. */
 export interface Settings extends PlainSettings {
   readonly timezone: string
   readonly rates: Readonly<Record<string, Decimal>>
@@ -116,7 +115,7 @@ export interface Settings extends PlainSettings {
   readonly maintenance: { readonly message: string | null; readonly retryAfter: number | null } | null
 }
 
-/** Immutable view of everything that can be sold; a request keeps the snapshot it was admitted under. */
+/** An immutable view of everything for sale; a request keeps the snapshot that it was admitted with. */
 export interface Snapshot {
   /** Grows by one with every applied change. */
   readonly priceVersion: number
@@ -128,7 +127,7 @@ export interface Snapshot {
   readonly aliases: ReadonlyMap<string, string>
 }
 
-/** The holder of the current snapshot. */
+/** Holds the current snapshot. */
 export interface Catalog {
   current(): Snapshot
 }

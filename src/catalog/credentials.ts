@@ -6,7 +6,7 @@ import { fault, type Fault } from './problem.ts'
 export type Credentials = Readonly<Record<string, readonly string[]>>
 
 const SHOWN_CHARACTERS = 4
-/** Of a shorter key the last four characters would be too much of it. */
+/** Shorter keys are masked whole: four characters would reveal too much of them. */
 const SHOWN_FROM_LENGTH = 8
 const MASK = '…'
 
@@ -26,7 +26,7 @@ export function withCredentials(document: CatalogDocument, credentials: Credenti
   return mapProviders(document, (slug, entry) => withKeys(entry, credentials[slug]))
 }
 
-/** The document as it may be shown: each key cut to its last characters. */
+/** The document for display: each key is cut to its last characters. */
 export function withMaskedCredentials(document: CatalogDocument): CatalogDocument {
   return mapProviders(document, (_slug, entry) => withKeys(entry, entry.api_key?.map(maskedKey)))
 }
@@ -36,12 +36,12 @@ function maskedKey(key: string): string {
 }
 
 /**
- * No provider has this name. What is encrypted under it tells a wrong key at the start, even where there are no
- * credentials yet.
+ * No provider has this name. A value encrypted under it shows at the start whether the key is right, even without
+ * credentials.
  */
 const PROOF = ''
 
-/** Each provider is encrypted for its own slug, so that a row moved to another provider does not open. */
+/** Each provider's keys are encrypted for its slug, so that a row moved to another provider cannot be decrypted. */
 export function encryptCredentials(given: Credentials, cipher: Cipher): Buffer {
   const credentials: Credentials = { ...given, [PROOF]: [] }
   const encrypted = Object.entries(credentials).map(([slug, keys]) => [
@@ -52,7 +52,7 @@ export function encryptCredentials(given: Credentials, cipher: Cipher): Buffer {
 }
 
 export function decryptCredentials(stored: Buffer, cipher: Cipher): Credentials {
-  // Written by encryptCredentials, and its decryption proves each value.
+  // Written by encryptCredentials; decryption authenticates each value.
   const encrypted = JSON.parse(stored.toString('utf8')) as Readonly<Record<string, string>>
   const opened = Object.entries(encrypted).map(
     ([slug, text]) =>
@@ -69,9 +69,9 @@ function purposeOf(slug: string): string {
 }
 
 /**
- * Keys are write-only, so a document that leaves a provider's out, or gives them back masked, means those it has. They
- * stay only while they are sent to the same address: else whoever may edit a provider could have its key sent to
- * himself.
+ * Keys are write-only: a document that leaves a provider's keys out, or returns them masked, keeps the stored ones.
+ * They are kept only while the address stays the same; otherwise whoever may edit a provider could have its key sent to
+ * themselves.
  */
 export function keepCredentials(before: CatalogDocument, after: CatalogDocument, problems: Fault[]): CatalogDocument {
   return mapProviders(after, (slug, entry) => {

@@ -1,9 +1,6 @@
 import { defined, type FieldReader } from './field-reader.ts'
 
-/**
- * How a service differs from OpenAI's own spelling of its protocol, as the catalogue file has it. Only what was given
- * is present.
- */
+/** The differences of a service from OpenAI's protocol, as in the catalogue file. Only given fields are present. */
 export interface DialectEntry {
   readonly auth_header?: string
   readonly query?: Readonly<Record<string, string>>
@@ -18,34 +15,34 @@ export interface DialectEntry {
 /** `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`. */
 export type ReasoningForm = 'effort' | 'object' | 'thinking'
 
-/** Whose words its `/videos` has. */
+/** The service whose `/videos` it follows. */
 export type VideoForm = 'openai' | 'openrouter' | 'xai'
 /** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
 export type ImageForm = 'size' | 'words'
 
 /**
- * How its embeddings write a vector that is no list of numbers: 32-bit floats in base64, or whole numbers of 8 bits
+ * How its embeddings encode a vector other than as a list of numbers: 32-bit floats in base64, or 8-bit integers
  * (Perplexity's `base64_int8`).
  */
 export type VectorForm = 'float32' | 'int8'
 
-/** Declared quirks of an OpenAI-compatible service. */
+/** The declared differences of an OpenAI-compatible service. */
 export interface Dialect {
-  /** Header that carries the bare key; null = `authorization: Bearer`. */
+  /** The header for the bare key; null = `authorization: Bearer`. */
   readonly authHeader: string | null
   /** Appended to every path, with its question mark; empty without one. */
   readonly query: string
   /** Whether it takes `stream_options.include_usage`. */
   readonly streamUsage: boolean
-  /** null = by what the endpoint lists, OpenAI's `reasoning_effort` where it lists nothing. */
+  /** null = decided by the parameters that the endpoint lists; OpenAI's `reasoning_effort` where it lists none. */
   readonly reasoning: ReasoningForm | null
-  /** null = by the address: xAI's own, else OpenAI's. */
+  /** null = decided by the address: xAI's own, else OpenAI's. */
   readonly images: ImageForm | null
-  /** The service's own names of the parameters of embeddings and rerank that it spells otherwise, by OpenAI's. */
+  /** The service's names for parameters of embeddings and rerank, by OpenAI's names. */
   readonly names: Readonly<Record<string, string>>
-  /** null = by the address: OpenRouter's or xAI's own, else OpenAI's. */
+  /** null = decided by the address: OpenRouter's or xAI's own, else OpenAI's. */
   readonly videos: VideoForm | null
-  /** null = by the address: Perplexity's own, else OpenAI's. */
+  /** null = decided by the address: Perplexity's own, else OpenAI's. */
   readonly vectors: VectorForm | null
 }
 

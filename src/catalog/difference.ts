@@ -1,6 +1,6 @@
 import type { CatalogDocument, ModelEntry } from './document.ts'
 
-/** Readable lines of what changes from one document to the other; credentials are never shown. */
+/** The changes from one document to the other as readable lines; credentials are never shown. */
 export function difference(before: CatalogDocument, after: CatalogDocument): readonly string[] {
   return [
     ...(before.bundled === after.bundled ? [] : [`~ bundled: ${before.bundled} → ${after.bundled}`]),
@@ -10,7 +10,7 @@ export function difference(before: CatalogDocument, after: CatalogDocument): rea
   ]
 }
 
-/** Endpoints become fields named by what they are, so that a changed price is one line and not two lists. */
+/** Endpoints become fields with names, so that a changed price is one line and not two lists. */
 function modelsById({ models }: CatalogDocument): ReadonlyMap<string, object> {
   return new Map(
     models.map((model: ModelEntry) => {
@@ -63,7 +63,7 @@ function isMap(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Decimals are texts in the document and read best as they stand in the file. */
+/** Decimals are texts in the document; they are shown without quotes, as in the file. */
 function shown(value: unknown): string {
   if (value === undefined) return 'absent'
   return typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? value : JSON.stringify(value)

@@ -3,7 +3,7 @@ import { keepCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import type { Fault } from './problem.ts'
 
-/** A changed document with what the caller is told of the change; `base` is the bundled part under it. */
+/** The caller's result and the changed document; `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]
 
 export function withProvider(
@@ -42,7 +42,7 @@ export function withoutModel(document: CatalogDocument, base: CatalogDocument, i
   return [models.length < explicit.models.length, { ...explicit, models }]
 }
 
-/** Those given change. A rate that is set by hand stays: the feed goes off unless it is named again. */
+/** Changes the given settings. A rate set by hand ends the feed, unless the feed is named again. */
 export function withSettings(document: CatalogDocument, settings: SettingsEntry): Edited<undefined> {
   const { rates_source: _feed, ...fixed } = document.settings
   return [
@@ -52,8 +52,8 @@ export function withSettings(document: CatalogDocument, settings: SettingsEntry)
 }
 
 /**
- * `document` with what it takes over from the one it replaces: dates of first use, credentials, the maintenance notice.
- * `before` includes the bundled part.
+ * `document` with the parts that it inherits from its predecessor: dates of first use, credentials, the maintenance
+ * notice. `before` includes the bundled part.
  */
 export function successorOf(
   before: CatalogDocument,

@@ -18,7 +18,7 @@ import { forbiddenUpstream } from './upstream-address.ts'
 
 const SLUG = /^[a-z0-9][a-z0-9._-]*$/
 const SLUG_CHARS_MAX = 64
-/** What a client puts behind the base address, and people copy along with it. */
+/** Paths of operations, which people copy together with the base address. */
 const OPERATION =
   /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
 const SECONDS_MAX = 86_400
@@ -32,7 +32,7 @@ export interface DocumentContext {
 export interface ParsedDocument {
   readonly document: CatalogDocument
   readonly problems: readonly FileProblem[]
-  /** Where a path stands in the text; 0 = the document is no text. */
+  /** The line of a path in the text; 0 = the document did not come as text. */
   lineOf(path: string): number
 }
 
@@ -40,7 +40,7 @@ export function parseDocumentText(text: string, context: DocumentContext): Parse
   const unread: FileProblem[] = []
   const source = readSource(text, context.env, unread)
   const problems: Problem[] = []
-  // A text that could not be read has one problem; its missing fields are no further ones.
+  // An unreadable text is one problem; the fields that it lacks are not reported as well.
   const document = unread.some(({ path }) => path === '')
     ? EMPTY_DOCUMENT
     : readDocument(source, context, problems, unread)
@@ -77,7 +77,7 @@ function readDocument(
   return { bundled, settings, providers, models }
 }
 
-/** The problem of a provider's name; null = none. */
+/** The problem of a provider's slug; null = none. */
 export function slugProblem(slug: string): string | null {
   if (slug.length > SLUG_CHARS_MAX) return `must be at most ${SLUG_CHARS_MAX} characters long, got ${slug.length}`
   return SLUG.test(slug)
@@ -85,7 +85,7 @@ export function slugProblem(slug: string): string | null {
     : 'must be a slug of lower-case letters, digits, dots, dashes and underscores, which begins with a letter or a digit'
 }
 
-/** One provider entry as the admin API takes it. */
+/** A provider entry in the admin API's form. */
 export function parseProviderJson(
   value: unknown,
   context: DocumentContext,
@@ -94,13 +94,13 @@ export function parseProviderJson(
   return { entry: readProvider(new FieldReader(sourceOfJson(value), '', problems), context.adapters), problems }
 }
 
-/** One model as the admin API takes it. */
+/** A model entry in the admin API's form. */
 export function parseModelJson(value: unknown): { readonly entry: ModelEntry; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   return { entry: readModel(new FieldReader(sourceOfJson(value), '', problems)), problems }
 }
 
-/** Settings as the admin API patches them. */
+/** A patch of settings in the admin API's form. */
 export function parseSettingsJson(value: unknown): {
   readonly settings: SettingsEntry
   readonly problems: readonly Problem[]
@@ -172,11 +172,11 @@ function readPlain(reader: FieldReader): GivenSettings {
             : null
     if (value !== null) given[name] = value
   }
-  // Each was read as its row says.
+  // Each setting was read by its row's rules.
   return given as GivenSettings
 }
 
-/** A map of required whole numbers, each within its bounds. */
+/** A map of required integers, each within its bounds. */
 function wholes(reader: FieldReader, key: string, fields: NumberFields): Readonly<Record<string, number>> | null {
   const map = reader.map(key)
   if (map === null) return null

@@ -4,8 +4,8 @@ import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
 import type { DialectEntry } from './dialect.ts'
 
 /**
- * Decimal texts by key, in the file's units; a map for `video_second` by resolution, and for `image_output` by size and
- * quality.
+ * Decimal texts by price key, in the file's units; a map for `video_second` by resolution, and for `image_output` by
+ * size and quality.
  */
 export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Record<string, string>>>>>
 
@@ -17,9 +17,9 @@ export interface ProviderEntry {
   readonly api_key?: readonly string[]
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
-  /** For the adapter `openai` alone. */
+  /** Only for the adapter `openai`. */
   readonly dialect?: DialectEntry
-  /** Of adapter `ai-sdk` alone: the package to load, and the function of it that makes the provider. */
+  /** Only of adapter `ai-sdk`: the package to load, and its function that makes the provider. */
   readonly package?: string
   readonly factory?: string
 }
@@ -36,7 +36,7 @@ export interface EndpointEntry {
   readonly native_responses?: boolean
   readonly native_messages?: boolean
   readonly native_completions?: boolean
-  /** Its prices are meant, however far they are from what is known of the model. */
+  /** The prices are intended, however far they are from the known ones. */
   readonly force?: boolean
 }
 
@@ -68,18 +68,18 @@ export interface ModelEntry {
 
 export interface SettingsEntry extends GivenSettings {
   readonly timezone?: string
-  /** With a source these are the last known ones. */
+  /** With a source these are the last known rates. */
   readonly rates?: Readonly<Record<string, string>>
   /** `rates.source` of the file: the Central Bank's daily rates. */
   readonly rates_source?: 'cbr'
   readonly markup?: string
-  /** A model to take for each name that no model has. */
+  /** Names that no model has, each with the model that stands in. */
   readonly model_fallbacks?: Readonly<Record<string, string>>
-  /** Not of the file: changed through the admin API alone. */
+  /** Not in the file: only the admin API changes it. */
   readonly maintenance?: { readonly message: string | null; readonly retry_after: number | null } | null
 }
 
-/** The catalogue file of operator.md 3, validated. Only what was given is present. */
+/** The validated catalogue file of operator.md 3. Only given fields are present. */
 export interface CatalogDocument {
   readonly bundled: boolean
   readonly settings: SettingsEntry

@@ -1,6 +1,6 @@
 import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../money.ts'
 
-/** A fetched rate that moved too far to be believed, and the one that stays. */
+/** A fetched rate that moved too far to be believed, and the rate that stays. */
 export interface RefusedRate {
   readonly currency: string
   readonly rate: string
@@ -8,7 +8,7 @@ export interface RefusedRate {
 }
 
 export interface MergedRates {
-  /** What holds now, by currency. */
+  /** The rates in force, by currency. */
   readonly rates: Readonly<Record<string, string>>
   readonly changed: boolean
   readonly refused: readonly RefusedRate[]
@@ -16,7 +16,9 @@ export interface MergedRates {
 
 const PERCENT_MAX = 30n
 
-/** The fetched rates over those held; one that moved by more than 30 % against the last good one stays as it was. */
+/**
+ * The fetched rates over the current ones; a rate that moved by more than 30 % from the last good one stays as it was.
+ */
 export function mergeRates(
   lastGood: Readonly<Record<string, string>>,
   held: Readonly<Record<string, string>>,
@@ -50,8 +52,8 @@ const FIELD_CHARS_MAX = 40
 const CURRENCIES_MAX = 500
 
 /**
- * RUB per unit of each currency of the Central Bank's daily XML, exact. The text may be read as Latin-1: only names are
- * in windows-1251, and they are not read. null = this is not that document.
+ * Exact RUB per unit of each currency from the Central Bank's daily XML. The text may be decoded as Latin-1: only names
+ * use windows-1251, and they are not read. null = a different document.
  */
 export function parseDailyRates(xml: string): Readonly<Record<string, string>> | null {
   if (!/<ValCurs\b/.test(xml) || !/<\/ValCurs>\s*$/.test(xml)) return null
@@ -67,7 +69,7 @@ export function parseDailyRates(xml: string): Readonly<Record<string, string>> |
   return found === 0 || found > CURRENCIES_MAX ? null : rates
 }
 
-/** Value / Nominal where that is exact, which a nominal of a power of ten always is; else the bank's own quotient. */
+/** Value / Nominal where that is exact, as with any power of ten; else the bank's published rate per unit. */
 function unitRate(entry: string): Decimal | null {
   const value = decimalOf(fieldOf(entry, 'Value'))
   const nominal = fieldOf(entry, 'Nominal')

@@ -3,22 +3,19 @@ import type { FieldCheck, FieldChecks } from '../refusals.ts'
 import type { FileProblem, Problem } from './problem.ts'
 import type { SourceNode } from './source-tree.ts'
 
-/** Far above any price or rate, far below what a sum of money may hold. */
+/** Far above any price or rate, far below the largest possible sum. */
 const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }
 
-/** Each is read, and found wrong, by itself: many times what any catalogue has. */
+/** Each item is checked by itself; no catalogue has nearly as many. */
 const ITEMS_MAX = 10_000
 
-/**
- * Reads the known keys of one map; what is left over at `done` is an unknown key. Every problem names its path and
- * line.
- */
+/** Reads the known keys of one map; any other key is reported at `done`. Every problem names its path and line. */
 export class FieldReader {
   readonly path: string
   readonly #entries: ReadonlyMap<string, SourceNode>
   readonly #line: number
   readonly #problems: Problem[]
-  /** Of the text, found before it was read. */
+  /** Problems of the text that were found before its fields were read. */
   readonly #before: readonly FileProblem[]
   readonly #seen = new Set<string>()
   readonly #wrong = new Set<string>()
@@ -41,7 +38,7 @@ export class FieldReader {
     return [...this.#entries.keys()]
   }
 
-  /** The value of `key`; null when it is absent or null. */
+  /** The value of `key`; null when absent or null. */
   node(key: string): SourceNode | null {
     this.#seen.add(key)
     const node = this.#entries.get(key)
@@ -67,7 +64,7 @@ export class FieldReader {
     })
   }
 
-  /** Whether the value of `key`, or in the text an item of it, was found wrong already. */
+  /** Whether a problem was already found at `key` or, in the text, within its value. */
   isWrong(key: string): boolean {
     const path = this.pathOf(key)
     return (
@@ -185,7 +182,7 @@ export class FieldReader {
     return []
   }
 
-  /** Every key that nobody asked for is an error. */
+  /** Reports every key that was not read. */
   done(): void {
     for (const key of this.#entries.keys()) {
       if (!this.#seen.has(key))
@@ -200,6 +197,6 @@ type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], null> }
  * The fields that are not null: an absent field stays absent in the document, so that defaults are not written back.
  */
 export function defined<T extends Record<string, unknown>>(fields: T): Defined<T> {
-  // The filter removes exactly what Defined takes out of the type.
+  // The filter removes exactly the values that Defined takes out of the type.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Defined<T>
 }

@@ -1,18 +1,18 @@
-/** A provider that the bundled catalogue knows how to reach. */
+/** A provider that the bundled catalogue can reach. */
 export interface KnownProvider {
-  /** Its name in the catalogue and in the price data set. */
+  /** Its name here and in the price data set. */
   readonly slug: string
   readonly name: string
   readonly adapter: string
   readonly baseUrl: string
-  /** Its models are on while one of these variables is set; the first that is set holds the key. */
+  /** Its models are on while one of these variables is set; the first one that is set holds the key. */
   readonly keyVariables: readonly string[]
   readonly cancelStopsBilling: boolean
-  /** Who makes the models that it names without an author; null = it serves models of others. */
+  /** The author of models whose names have none; null = it serves other authors' models. */
   readonly author: string | null
 }
 
-/** In the order in which a model lists its endpoints. A provider whose adapter this version does not have stays off. */
+/** In the order in which a model lists its endpoints. A provider without an adapter in this version stays off. */
 export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   {
     slug: 'openai',

@@ -8,11 +8,11 @@ import { missingPrices, uncharged, type EndpointUses } from './price-keys.ts'
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
 const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
-/** A request's `:nitro` and `:floor` choose the order of providers, so no name may end so. */
+/** A request's `:nitro` and `:floor` choose the order of providers, so no model name may end with them. */
 const SUFFIX = /:(nitro|floor)$/
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
 
-/** Reads one model with its endpoints; what is wrong goes to the reader's problems. */
+/** Reads one model with its endpoints; problems go to the reader. */
 export function readModel(reader: FieldReader): ModelEntry {
   const id = reader.required('id')
   if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id)))
@@ -131,7 +131,7 @@ function readEndpoint(
 }
 
 /**
- * No currency is the default one: dollars taken for rubles are sold at a hundredth, rubles taken for dollars at a
+ * There is no default currency: dollars read as rubles would be sold at a hundredth, rubles read as dollars at a
  * hundredfold.
  */
 function readCurrency(price: FieldReader): string {
@@ -143,7 +143,7 @@ function readCurrency(price: FieldReader): string {
   return currency
 }
 
-/** Problems of the prices of an endpoint, `price` or `sell`: some are never charged, or some are missing. */
+/** Problems of an endpoint's prices, in `price` or `sell`: keys that are never charged, and missing keys. */
 function checkPrices(
   endpoint: FieldReader,
   key: 'price' | 'sell',
@@ -159,7 +159,7 @@ function checkPrices(
         {},
         unchargedText(type, name),
       )
-  // A price that is there but wrong has its own problem and is not missing.
+  // A wrong price has its own problem and is not missing.
   const missing = missingPrices(type, new Set(names), bounded)
   if (missing.length > 0)
     endpoint.problem(
@@ -175,7 +175,7 @@ function aboveContext(tokens: number, context: number): string {
   return `must be at most the context_length of ${context}, got ${tokens}`
 }
 
-/** A name that nothing knows would be said in vain. */
+/** Names outside the known list would have no effect. */
 function readNames(reader: FieldReader, key: string, known: readonly string[]): readonly string[] | null {
   const names = reader.texts(key)
   const unknown = names?.find((name) => !known.includes(name))

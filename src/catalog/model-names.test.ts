@@ -48,7 +48,7 @@ test('model_fallbacks maps names that nothing has, by id, alias or bare name; a 
   assert.equal(names.has('a/one'), false)
   assert.equal(names.has('gone'), false)
   assert.equal(named(['id: a/one', 'id: b/one'], 'model_fallbacks: { one: b/one }').get('one'), 'b/one')
-  // No chain: a stand-in stands for a model.
+  // Stand-ins do not chain: the target must be a model.
   assert.equal(named(['id: a/one'], 'model_fallbacks: { x: y, y: a/one }').has('x'), false)
 })
 

@@ -3,8 +3,8 @@ import type { Model } from './catalog.ts'
 type Models = ReadonlyMap<string, Model>
 
 /**
- * What a model can be called besides its id. An alias goes first, then the last segment of an id where only one model
- * has it, then the operator's stand-ins for models that are not there (clients.md D-14.5).
+ * The names of a model besides its id. Aliases go first, then the last segment of an id that only one model has, then
+ * the operator's stand-ins for missing models (clients.md D-14.5).
  */
 export function modelNames(models: Models, fallbacks: Readonly<Record<string, string>>): Map<string, string> {
   const names = new Map<string, string>()
@@ -21,7 +21,7 @@ export function modelNames(models: Models, fallbacks: Readonly<Record<string, st
   return names
 }
 
-/** Bare names that several models share and nothing else gives to one of them. */
+/** Last segments of ids that several models share and that no alias or stand-in assigns. */
 export function sharedNames(
   models: Models,
   names: ReadonlyMap<string, string>,

@@ -1,6 +1,6 @@
 import { MODALITIES } from '../model-types.ts'
 
-/** Every name that an endpoint's `supported_parameters` may list, whatever the type of its model. */
+/** Every name that an endpoint's `supported_parameters` may list, for any type of model. */
 export const PARAMETER_NAMES = [
   'max_tokens',
   'max_completion_tokens',
@@ -69,7 +69,7 @@ export const PARAMETER_NAMES = [
 ] as const
 export type ParameterName = (typeof PARAMETER_NAMES)[number]
 
-/** What a model may take in, and what it may bring out. */
+/** Modalities that models may take as input and produce as output. */
 export const INPUT_MODALITIES = modalitiesOf('input')
 export const OUTPUT_MODALITIES = modalitiesOf('output')
 

@@ -1,7 +1,7 @@
 import { add, compare, type Decimal } from '../money.ts'
 import type { Endpoint, Prices } from './catalog.ts'
 
-/** What is asked of a picture that its price may depend on; null = the provider's own choice. */
+/** The size and quality asked of a picture; null = the provider's choice. */
 export interface PictureWish {
   readonly size: string | null
   readonly quality: string | null
@@ -9,7 +9,7 @@ export interface PictureWish {
 
 const SIZE_PART = /^(\d+x\d+|\d+k)$/
 
-/** The parts of a key: `1024x1024`, `high`, or both as `1024x1024/high`. */
+/** The size and quality of a key: `1024x1024`, `high`, or both as `1024x1024/high`. */
 function partsOf(key: string): PictureWish {
   const parts = key.toLowerCase().split('/')
   return {
@@ -18,7 +18,7 @@ function partsOf(key: string): PictureWish {
   }
 }
 
-/** Whether a key of a price by size and quality is one that a picture can have. */
+/** Whether a text is a possible key of a price by size and quality. */
 export function isPictureKey(key: string): boolean {
   const parts = key.split('/')
   const sizes = parts.filter((part) => SIZE_PART.test(part.toLowerCase()))
@@ -30,15 +30,15 @@ export function isPictureKey(key: string): boolean {
   )
 }
 
-/** Whether a price names a quality: else it has none for the dearer ones. */
+/** Whether a price names this quality; if not, the endpoint has no price for it. */
 export function namesQuality({ variants }: Pick<Endpoint, 'variants'>, quality: string): boolean {
   return [...(variants?.keys() ?? [])].some((key) => partsOf(key).quality === quality.toLowerCase())
 }
 
 /**
- * The key of the endpoint's prices that a picture falls under: the one that names most of what is asked and nothing
- * else, else the dearest that names nothing contrary. null = one price, or no key that fits: that is as dear as the
- * dearest.
+ * The price key of a picture: among keys that name only what the request asks for, the one that names most of it; else
+ * the dearest key that does not contradict the request. null = the endpoint has one price, or no key fits and the
+ * dearest price holds.
  */
 export function pictureVariant({ variants }: Pick<Endpoint, 'variants'>, wish: PictureWish): string | null {
   if (variants === undefined) return null
@@ -67,7 +67,7 @@ function mostNamed(keys: readonly Keyed[]): readonly Keyed[] {
   return keys.filter((key) => count(key) === most)
 }
 
-/** By what both sides pay: the operator must not lose by the choice. */
+/** The dearest for client and provider alike: the operator must not lose by the choice. */
 function dearestOf(keys: readonly Keyed[]): string | null {
   const price = ({ prices }: Keyed): Decimal => add(prices.buy.image_output, prices.sell.image_output)
   return keys.toSorted((left, right) => compare(price(right), price(left)))[0]?.key ?? null

@@ -4,12 +4,14 @@ import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { fault, type Fault } from './problem.ts'
 
-/** Digits between a price of one token and that of a million, with room for a model that is sold dear or cheap. */
+/**
+ * Powers of ten between a price per token and one per million, less room for models that are unusually dear or cheap.
+ */
 const DECADES = 5
 
 type Rates = Readonly<Record<string, string>>
 
-/** What an operator may mean but hardly does: it sells below what it costs, or gives away. */
+/** Prices that are allowed but are probably mistakes: below cost, or free. */
 export function priceWarnings(
   document: CatalogDocument,
   rates: Rates = document.settings.rates ?? {},
@@ -34,7 +36,7 @@ export function priceWarnings(
   ]
 }
 
-/** A model that answers with pictures brings them unasked. */
+/** A model that can answer with pictures does so unasked. */
 function unpaidPictures(
   { id, type, output_modalities: brings = [] }: ModelEntry,
   { provider, model, price }: EndpointEntry,
@@ -81,8 +83,8 @@ function lossesOf(
 }
 
 /**
- * Prices that are off by five digits from all that is known of the model, as a price of one token in a field for a
- * million is. An endpoint with `force: true` means what it says.
+ * Prices that are five powers of ten away from all known prices of the model, such as a price per token in a field per
+ * million. An endpoint with `force: true` is not checked.
  */
 export function priceFaults(
   models: readonly ModelEntry[],
@@ -136,12 +138,12 @@ function faultsOf(
   })
 }
 
-/** A known price in another currency, where the rates tell; of a common currency they need not. */
+/** A known price in another currency, where there are rates; the same currency needs none. */
 function inCurrency(price: Decimal | null, from: string, to: string, rates: Rates): readonly Decimal[] {
   if (price === null || price.digits === 0n) return []
   if (from === to) return [price]
   const [given, wanted] = [rateOf(from, rates), rateOf(to, rates)]
-  // A quotient of rates need not be exact: it is compared by its digits alone.
+  // The quotient of the rates need not be exact: only its magnitude is compared.
   return given === null || wanted === null ? [] : [quotient(multiply(price, given), wanted)]
 }
 
@@ -164,7 +166,7 @@ function valuesOf(text: PriceTexts[PriceKey]): readonly Decimal[] {
   return texts.flatMap((one) => parseDecimal(one) ?? [])
 }
 
-/** The lowest of a price by size or resolution. */
+/** The lowest price of a map by size or resolution. */
 function least(prices: PriceTexts, key: PriceKey): Decimal | null {
   return valuesOf(prices[key]).toSorted(compare)[0] ?? null
 }

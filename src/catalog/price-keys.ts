@@ -3,7 +3,7 @@ import { isTokenMeter } from '../meters.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../model-types.ts'
 
 /**
- * What a price lacks to be complete for its type, as readable alternatives; empty = complete. `outputBounded`:
+ * The price keys that a type still needs, as readable alternatives; empty = complete. `outputBounded`:
  * `max_completion_tokens` is known.
  */
 export function missingPrices(type: ModelType, given: ReadonlySet<string>, outputBounded: boolean): readonly string[] {
@@ -15,14 +15,14 @@ export function missingPrices(type: ModelType, given: ReadonlySet<string>, outpu
   return alternatives.map((keys) => `${keys.join(' + ')}${needsBound(keys) ? ' + max_completion_tokens' : ''}`)
 }
 
-/** What of an endpoint's row decides whether it searches. */
+/** Fields of an endpoint's row that decide whether it can search. */
 export interface EndpointUses {
   readonly listed: readonly string[]
-  /** It takes requests in a protocol that has searches of the provider's own. */
+  /** Takes requests in a protocol that has searches by the provider itself. */
   readonly native: boolean
 }
 
-/** Whether a known price key of a row is one that no answer is ever charged by. */
+/** Whether no answer is ever charged by this known price key. */
 export function uncharged(type: ModelType, key: string, { listed, native }: EndpointUses): boolean {
   const row = PRICED_METERS.find(({ priceKey }) => priceKey === key)
   if (row === undefined) return false

@@ -5,14 +5,14 @@ import type { PriceTexts } from './document.ts'
 import { keyFor } from './resolution.ts'
 
 /**
- * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices already in the client's rubles. A price
- * by resolution is that of `variant`, and the dearest where there is no such key or none is asked for.
+ * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices in rubles for the client. A price by
+ * resolution is the one of `variant`, or the dearest where `variant` is null or not among its keys.
  */
 export function priceSheet(prices: PriceTexts, factor: Decimal, variant: string | null = null): PriceSheet {
   const sheet: Partial<Record<Meter, Decimal>> = {}
   for (const { meter, priceKey, parent, scale } of PRICED_METERS) {
     const own = ownPrice(prices, priceKey, variant)
-    // A meter without a price of its own takes its parent's (operator.md 3); parents stand first in the table.
+    // A meter without its own price takes its parent's (operator.md 3); parents come first in the table.
     const inherited = parent === null ? ZERO : (sheet[parent] ?? ZERO)
     sheet[meter] = own === null ? inherited : shift(multiply(own, factor), PRICE_SCALES[scale].places)
   }
@@ -37,7 +37,7 @@ function ownPrice(prices: PriceTexts, key: PriceKey, variant: string | null): De
   if (typeof text === 'string') return parseDecimal(text)
   const named = variant === null ? null : keyFor(variant, Object.keys(text))
   if (named !== null) return parseDecimal(text[named] ?? '')
-  // A map by resolution: the dearest bounds them all.
+  // The dearest price of a map by resolution is its upper bound.
   let dearest: Decimal | null = null
   for (const value of Object.values(text)) {
     const price = parseDecimal(value)

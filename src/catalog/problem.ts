@@ -1,18 +1,17 @@
 import type { FieldCheck, FieldChecks } from '../refusals.ts'
 
-/** What is wrong with a text before it is a document: its syntax, its size, a variable. Only a file can have it. */
+/** A problem of a text before it is parsed into a document: its syntax, size or a variable. Only files have it. */
 export interface FileProblem {
   /** 0 for a document that came as JSON through the API. */
   readonly line: number
   readonly path: string
   readonly message: string
-  /** The document stands, but an endpoint of it cannot be routed to. */
+  /** The document is accepted, but one of its endpoints cannot be routed to. */
   readonly unroutable?: boolean
 }
 
 /**
- * What is wrong with a field: beside the English sentence the check by name with its figures, for pages in another
- * language.
+ * A problem of a field: an English sentence, and the name of the check with its figures for pages in another language.
  */
 export interface Fault {
   readonly path: string

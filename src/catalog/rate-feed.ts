@@ -6,7 +6,7 @@ import { parseDailyRates, refusalText } from './feed-rates.ts'
 import { noteRates, type RateTrouble } from './rate-trouble.ts'
 
 const EVERY_MS = 6 * 3_600_000
-/** What did not come, or was not believed, is asked for again sooner. */
+/** Rates that did not arrive, or were not believed, are fetched again sooner. */
 const RETRY_MS = 15 * 60_000
 const TIMEOUT_MS = 10_000
 const BYTES_MAX = 1_048_576
@@ -14,13 +14,13 @@ const REASON_MAX = 300
 
 export interface RateFeedPorts {
   readonly catalog: CatalogService
-  /** Where the operator sees that the rates are not the Bank's, and that they are again. */
+  /** Here the operator sees that the rates are not the Bank's, and when they are again. */
   readonly events: Pick<EventStore, 'append' | 'newest'>
   readonly clock: Clock
   /** Address of the daily XML. */
   readonly url: string
   readonly log: (message: string) => void
-  /** false = another node fetches, and what it finds comes with the catalogue. */
+  /** false = another node fetches; this one gets the rates with the catalogue. */
   readonly leads: () => boolean
 }
 
@@ -40,8 +40,8 @@ export class RateFeed {
   }
 
   /**
-   * Fetches now and from then on every six hours, in trouble every quarter of an hour, while the catalogue asks for it;
-   * resolves after the first time.
+   * Fetches now and then every six hours (every quarter of an hour after a failure) while the catalogue asks for it;
+   * resolves after the first fetch.
    */
   start(): Promise<void> {
     this.#wasOn = this.#isOn()
@@ -58,12 +58,12 @@ export class RateFeed {
     return this.#ports.catalog.ratesSource() === 'cbr'
   }
 
-  /** A catalogue that has just been told to use the feed does not wait six hours for it. */
+  /** A catalogue that has just been switched to the feed does not wait six hours for it. */
   #follow(): void {
     const isOn = this.#isOn()
     const begins = isOn && !this.#wasOn
     this.#wasOn = isOn
-    // `#turn` never rejects; the timer that it sets replaces the one that runs.
+    // `#turn` never rejects; its timer replaces the running one.
     if (begins) void this.#turn()
   }
 
@@ -108,7 +108,7 @@ export class RateFeed {
   }
 }
 
-/** A redirect is not followed: the answer must come from the address that was given. */
+/** No redirect is followed: the answer must come from the configured address. */
 async function fetchRates(url: string, stop: AbortSignal): Promise<Readonly<Record<string, string>>> {
   const answer = await request(url, {
     method: 'GET',

@@ -17,8 +17,8 @@ const OBJECT = 'rates'
 type Events = Pick<EventStore, 'append' | 'newest'>
 
 /**
- * Writes an event when the trouble begins, changes or ends, and none while it lasts: the newest one is what holds now,
- * on every node and after a restart.
+ * Writes an event when the trouble begins, changes or ends, and none while it lasts: the newest event is the current
+ * state, on every node and after a restart.
  */
 export async function noteRates(events: Events, clock: Clock, trouble: RateTrouble | null): Promise<void> {
   const before = await events.newest(ALL)
@@ -34,7 +34,7 @@ export async function noteRates(events: Events, clock: Clock, trouble: RateTroub
   await append(events, clock, ACTIONS[trouble.kind], trouble)
 }
 
-/** What the operator is warned of now, and since when. */
+/** The current trouble and its beginning. */
 export async function currentRateTrouble(
   events: Pick<EventStore, 'newest'>,
 ): Promise<(RateTrouble & { readonly sinceMs: number }) | null> {
@@ -56,7 +56,7 @@ function append(events: Events, clock: Clock, action: EventAction, trouble: Rate
 }
 
 function readTrouble({ after }: EventRecord): RateTrouble | null {
-  // Written by `append`, in a table that nothing changes.
+  // Written by `append` into a table whose rows never change.
   return after === null ? null : (JSON.parse(after) as RateTrouble)
 }
 

@@ -2,13 +2,13 @@ import type { Provider } from './catalog.ts'
 import type { ProviderEntry } from './document.ts'
 import type { FieldReader } from './field-reader.ts'
 
-/** The adapter whose rows name the package that speaks for them. */
+/** The adapter whose providers name an AI SDK package. */
 export const SDK_ADAPTER = 'ai-sdk'
-/** A package of another scope could be anybody's code, run with the operator's keys. */
+/** A package of another scope could be anybody's code, and would run with the operator's keys. */
 const PACKAGE = /^@ai-sdk\/[a-z0-9][a-z0-9-]{0,63}$/
 const FACTORY = /^create[A-Za-z0-9]{1,63}$/
 
-/** `package` and `factory` of a provider's entry, which belong to one adapter alone. */
+/** Reads `package` and `factory` of a provider's entry, which only one adapter has. */
 export function readSdkPackage(reader: FieldReader, adapter: string): Pick<ProviderEntry, 'package' | 'factory'> {
   const name = reader.text('package')
   const factory = reader.text('factory')
@@ -33,7 +33,7 @@ export function readSdkPackage(reader: FieldReader, adapter: string): Pick<Provi
   return { ...(name === null ? {} : { package: name }), ...(factory === null ? {} : { factory }) }
 }
 
-/** Why a package cannot speak for a provider; null = it can. Looks where it stands and loads nothing of it. */
+/** The reason why a package cannot be used; null = it can. Only looks for the package, and loads none of it. */
 function sdkPackageProblem(
   name: string,
 ): { readonly check: 'sdk_package' | 'sdk_missing'; readonly message: string } | null {
@@ -50,7 +50,7 @@ function sdkPackageProblem(
   }
 }
 
-/** A line for every provider whose package is gone since its row was taken. */
+/** A line for every provider whose package has disappeared since its entry was accepted. */
 export function missingSdkPackages(providers: Iterable<Provider>): readonly string[] {
   const lines: string[] = []
   for (const { slug, sdkPackage } of providers) {

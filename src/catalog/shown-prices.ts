@@ -11,7 +11,7 @@ import { compare, decimalText, shift } from '../money.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../model-types.ts'
 import type { Endpoint } from './catalog.ts'
 
-/** Prices worth showing, in the file's units and RUB; what only repeats its parent, or is 0, says nothing. */
+/** Prices for display, in the file's units and RUB, without zeros and those equal to their parent's. */
 export function shownPrices(
   type: ModelType,
   sheet: PriceSheet,
@@ -22,12 +22,12 @@ export function shownPrices(
   })
 }
 
-/** One of those prices on another sheet, in the same unit. */
+/** A price of a sheet, in the file's unit. */
 export function priceText(meter: Meter, sheet: PriceSheet): string {
   return textOf({ meter, scale: METER_TABLE[meter].scale }, sheet)
 }
 
-/** null only where there is no endpoint; among equals the first of the catalogue. */
+/** The first of equally cheap endpoints; null only where there is none. */
 export function cheapestEndpoint(endpoints: readonly Endpoint[]): Endpoint | null {
   let cheapest: Endpoint | null = null
   for (const endpoint of endpoints) {
@@ -40,7 +40,7 @@ export function cheapestEndpoint(endpoints: readonly Endpoint[]): Endpoint | nul
   return cheapest
 }
 
-/** Whether a price is above 0 and more than its parent's. */
+/** Whether a price is above 0 and its parent's. */
 export function saysMore({ meter, parent }: PricedMeter, sheet: PriceSheet): boolean {
   const price = sheet[meter]
   return price.digits !== 0n && (parent === null || compare(price, sheet[parent]) !== 0)

@@ -220,7 +220,7 @@ models: [{ id: v/m, type: chat, context_length: 9, aliases: [m], endpoints: [{ p
     for (const [key, part] of parts) frozen(part, `${path}.${String(key)}`)
   }
   frozen(shot, 'snapshot')
-  // The type forbids it; the test asks what happens to code that gets around the type.
+  // The type forbids this; the test is about code that gets around the type.
   const models = shot.models as Map<string, Model>
   assert.throws(() => models.clear(), TypeError)
   assert.ok(shot.models.has('v/m'))

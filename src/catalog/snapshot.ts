@@ -28,8 +28,8 @@ export function settingsOf(entry: SettingsEntry): Settings {
 }
 
 /**
- * The immutable view of a document. What cannot be sold (inactive, unpriced, without a rate or a provider) is not in
- * it.
+ * An immutable view of a document, without anything that cannot be sold (inactive, unpriced, without a rate or a
+ * provider).
  */
 export function buildSnapshot(document: CatalogDocument, priceVersion: number, appliedAtMs: number): Snapshot {
   const settings = settingsOf(document.settings)
@@ -49,7 +49,7 @@ export function buildSnapshot(document: CatalogDocument, priceVersion: number, a
   })
 }
 
-/** A map that cannot be changed: a request keeps its snapshot, and so must everybody else. */
+/** A map that cannot be changed, since requests keep their snapshot. */
 function frozenMap<K, V>(map: Map<K, V>): ReadonlyMap<K, V> {
   const refuse = (): never => {
     throw new TypeError('A snapshot does not change.')
@@ -127,7 +127,7 @@ function modelOf(
   })
 }
 
-/** null = not routable: no such provider, no rate for its currency, or a price that is not complete. */
+/** null = not routable: no such provider, no rate for the currency, or an incomplete price. */
 function endpointOf(
   entry: EndpointEntry,
   model: ModelEntry,
@@ -180,14 +180,14 @@ function pricedKeys({ price, sell }: EndpointEntry): ReadonlySet<PriceKey> {
 }
 
 /**
- * Faults between the entries of a document: references that lead nowhere, names used twice. `ownFrom` is where the
- * operator's models start in the list: paths count from there, as in the file.
+ * Faults between the entries of a document: references to nothing, duplicate names. `ownFrom` is the index of the
+ * operator's first model: paths count from it, as in the file.
  */
 export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly Fault[] {
   const problems: Fault[] = []
   const names = new Set<string>()
   const { rates: known, rates_source: source } = document.settings
-  // The rate of a bundled model, and one that is fetched, is nobody's mistake: see catalog-notes.ts.
+  // A missing rate of a bundled model, or of a fetched currency, is nobody's mistake: see catalog-notes.ts.
   const given = source === undefined ? new Set(['RUB', ...Object.keys(known ?? {})]) : null
   for (const [index, model] of document.models.entries()) {
     const place = index < ownFrom ? `bundled ${model.id}` : `models[${index - ownFrom}]`
@@ -233,7 +233,7 @@ function endpointProblems(
           `no rate is given for ${currency}: add rates.${currency}, in RUB`,
         ),
       )
-    // The log names an endpoint by this pair, and a replayed charge must find its one price.
+    // The log names an endpoint by this pair, and a replayed charge must find exactly one price.
     if (ways.has(way))
       problems.push(
         fault(`${path}.model`, 'endpoint_twice', { given: way }, `'${way}' is an endpoint of this model already`),

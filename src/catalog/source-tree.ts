@@ -13,8 +13,8 @@ import {
 import type { FileProblem } from './problem.ts'
 
 /**
- * A value of the catalogue document with the place it stands at. Numbers keep their source text: a price never passes
- * through a float.
+ * A value of the catalogue document with its position. Numbers keep their source text: a price never passes through a
+ * float.
  */
 export type SourceNode =
   | { readonly kind: 'map'; readonly line: number; readonly entries: ReadonlyMap<string, SourceNode> }
@@ -24,11 +24,11 @@ export type SourceNode =
   | { readonly kind: 'null'; readonly line: number }
 
 const DEPTH_MAX = 32
-/** Aliases multiply a small text: a document that grows past this is an error, not a full memory. */
+/** Aliases multiply a small text: a document larger than this is an error, so that it cannot fill the memory. */
 const NODES_MAX = 500_000
 const TEXT_CHARS_MAX = 16 * 1_048_576
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
-/** What stands for `${NAME}` while the text is parsed: braces inside `{…}` or `[…]` would be read as YAML. */
+/** Encloses the name of `${NAME}` while the text is parsed: YAML would read its braces inside `{…}` or `[…]`. */
 const MARKED = /\u{E000}([A-Za-z0-9_]+)\u{E001}/gu
 const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/
 
@@ -77,7 +77,7 @@ class Conversion {
         depth > DEPTH_MAX
           ? `is nested deeper than ${DEPTH_MAX} levels`
           : `makes the document larger than ${NODES_MAX} values`
-      // Said once: every value after it is over the limit too.
+      // Reported once: every later value is over the limit too.
       if (depth > DEPTH_MAX || this.#nodes === NODES_MAX + 1) this.#problems.push({ line, path, message })
       return { kind: 'null', line }
     }
@@ -114,7 +114,7 @@ class Conversion {
     const text = String(node.value)
     const filled = this.#filled(text, line, path)
     if (filled === text || node.type !== 'PLAIN') return { kind: 'text', line, text: filled }
-    // An unquoted variable means what its value would mean in its place.
+    // An unquoted variable is read as its value would be in its place.
     if (NUMBER.test(filled)) return { kind: 'number', line, text: filled }
     return filled === 'true' || filled === 'false'
       ? { kind: 'boolean', line, value: filled === 'true' }
@@ -135,7 +135,7 @@ function unmarked(text: string): string {
   return text.replaceAll(MARKED, (_whole, name: string) => `\${${name}}`)
 }
 
-/** The line of `path` in a tree, or of the nearest value around it that stands there. */
+/** The line of `path` in a tree, or of the nearest enclosing value. */
 export function lineOf(source: SourceNode, path: string): number {
   let node = source
   for (const step of path.split(/[.[\]]+/).filter((part) => part !== '')) {
@@ -147,7 +147,7 @@ export function lineOf(source: SourceNode, path: string): number {
   return node.line
 }
 
-/** A document that came as parsed JSON. */
+/** A document that came as JSON. */
 export function sourceOfJson(value: unknown, depth = 0): SourceNode {
   if (value === null || value === undefined || depth > DEPTH_MAX) return { kind: 'null', line: 0 }
   if (typeof value === 'boolean') return { kind: 'boolean', line: 0, value }

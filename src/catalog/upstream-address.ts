@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Never an upstream, whoever asks: link-local addresses and the places where clouds keep a machine's credentials. */
+/** Addresses that are never an upstream: link-local ones, and those where clouds serve a machine's credentials. */
 const FORBIDDEN = ranges(['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32'], ['fe80::/10', 'fd00:ec2::/32'])
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set([
   'metadata',
@@ -8,25 +8,25 @@ const FORBIDDEN_NAMES: ReadonlySet<string> = new Set([
   'metadata.goog',
   'instance-data',
 ])
-/** Prefixes of IPv6 that carry an IPv4 address: the last 32 bits of the first two, bits 16 to 48 of 6to4. */
+/** IPv6 prefixes that carry an IPv4 address: in the last 32 bits for the first two, in bits 16 to 48 for 6to4. */
 const CARRIES_IPV4 = ranges([], ['::ffff:0:0/96', '64:ff9b::/96', '::/96'])
 const SIX_TO_FOUR = ranges([], ['2002::/16'])
 
 /**
- * True for an address that no provider may have, in a file neither (guarantees.md requirement 14); a name is resolved
- * only when the connection is made.
+ * True for an address that no provider may have, even in the operator's file (guarantees.md requirement 14); names are
+ * resolved only when the connection is made.
  */
 export function forbiddenUpstream(baseUrl: string): boolean {
   const host = hostOf(baseUrl)
   return host === null || FORBIDDEN_NAMES.has(host) || within(FORBIDDEN, host)
 }
 
-/** The same for an address that a name has resolved to. */
+/** The same for an address that a name resolved to. */
 export function isForbiddenAddress(address: string): boolean {
   return forbiddenUpstream(`http://${isIP(address) === 6 ? `[${address.split('%', 1)[0] ?? ''}]` : address}/`)
 }
 
-/** The host as URL spells it: `0x7f.1` and full-width digits have become an address. null = not a URL. */
+/** The host as URL writes it: `0x7f.1` and full-width digits become an address. null = not a URL. */
 function hostOf(baseUrl: string): string | null {
   if (!URL.canParse(baseUrl)) return null
   return new URL(baseUrl).hostname

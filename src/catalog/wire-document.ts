@@ -15,7 +15,7 @@ export type WireDocument = Readonly<Record<string, unknown>> & {
   readonly models: readonly WireModel[]
 }
 
-/** The document in the shape of the file (operator.md 3), which reads back as the same document. */
+/** The document in the file's shape (operator.md 3); it reads back as the same document. */
 export function wireDocument({ bundled, settings, providers, models }: CatalogDocument): WireDocument {
   const { maintenance: _notOfTheFile, rates, rates_source: source, markup, ...rest } = settings
   return {
@@ -42,7 +42,7 @@ export function wireModel(entry: ModelEntry): WireModel {
   return { ...rest, endpoints: endpoints.map(wireEndpoint) }
 }
 
-/** YAML of the document for `tollgate export`; the part that is bundled anyway is the caller's to leave out. */
+/** YAML of the document for `tollgate export`; the caller leaves out the bundled part. */
 export function documentYaml(document: CatalogDocument): string {
   const { bundled, ...rest } = wireDocument(document)
   return stringify(bundled === true ? rest : { bundled, ...rest })
@@ -63,7 +63,7 @@ function wirePrices(prices: PriceTexts): WirePrices {
   )
 }
 
-/** A number where it says exactly what the decimal says, else the text, which is read exactly too. */
+/** A number where that is exactly the decimal, else the text, which is read exactly too. */
 function numberOrText(text: string): number | string {
   const value = Number(text)
   const exact = parseDecimal(String(value))
