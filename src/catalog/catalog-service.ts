@@ -242,7 +242,7 @@ export class CatalogService implements Catalog {
     const stored = await this.#ports.store.byVersion(version)
     if (stored === null) return null
     const { effective } = parseStored(stored.document)
-    // Versions are read in order, so older ones are no longer needed.
+    // Replayed rows come in the order of their versions, so earlier documents are no longer needed.
     if (this.#documents.size >= DOCUMENTS_KEPT) this.#documents.clear()
     this.#documents.set(version, effective)
     return effective

@@ -1,27 +1,26 @@
-/** Bytes of whole answers held by one node while they come and are read, and of replies that wait for their clients. */
+/** Bytes on one node of whole answers that arrive or are read, and of replies that wait for their clients. */
 const ANSWER_BUDGET_BYTES = 256 * 1_048_576
-/** Room is asked for in steps of it, where the length of an answer is not told. */
+/** The step in which room is taken where the length of an answer is not known. */
 const STEP_BYTES = 1_048_576
 
-/** The room for an answer of which so much has come. */
+/** The room needed for an answer of which this many bytes have come. */
 export function roomFor(bytes: number): number {
   return Math.ceil(bytes / STEP_BYTES) * STEP_BYTES
 }
 
 /**
- * Bytes of answers that are read as a whole, process-wide. An answer that finds no room is not refused, since it is
- * paid for: its socket waits until others have been read. The one that came first has room unless replies fill the
- * budget, so that however they share what there is, one of them ends; the time limits of its provider bound how long
- * that takes. A reply was made of an answer that had room and never waits; its client has to take it in time while
- * others do (`src/http/slow-readers.ts`).
+ * The process-wide budget for bytes of whole answers. An answer without room is not refused, since it is paid for: its
+ * socket waits until others have been read. The oldest answer always gets room unless replies fill the budget, so one
+ * of them always ends; the provider's time limits bound how long that takes. A reply comes from an answer that had room
+ * and never waits; its client must read it in time while others wait (`src/http/slow-readers.ts`).
  */
 export class AnswerBudget {
   readonly #bytesMax: number
-  /** Those that have asked for room, the first one first. */
+  /** Open holds, the oldest first. */
   readonly #holds = new Set<AnswerHold>()
   readonly #waiting = new Set<AnswerHold>()
   #bytes = 0
-  /** Of replies, within `#bytes`. */
+  /** The part of `#bytes` that belongs to replies. */
   #unsentBytes = 0
 
   constructor(bytesMax: number = ANSWER_BUDGET_BYTES) {
@@ -32,19 +31,19 @@ export class AnswerBudget {
     return this.#bytes
   }
 
-  /** As much again waits for room: what is asked now would wait for long. */
+  /** As many bytes as the whole budget wait for room already: a new answer would wait for long. */
   get isFull(): boolean {
     let waitingBytes = 0
     for (const { wanted } of this.#waiting) waitingBytes += wanted
     return waitingBytes >= this.#bytesMax || this.#unsentBytes >= this.#bytesMax
   }
 
-  /** Someone waits for room. */
+  /** Whether an answer waits for room. */
   get isWanted(): boolean {
     return this.#waiting.size > 0
   }
 
-  /** Counts a reply that waits for its client; answers what gives its room back. */
+  /** Counts a reply that waits for its client; the result gives its room back. */
   unsent(bytes: number): () => void {
     this.#bytes += bytes
     this.#unsentBytes += bytes
@@ -58,7 +57,7 @@ export class AnswerBudget {
     }
   }
 
-  /** Opens a hold of nothing yet. */
+  /** Opens an empty hold. */
   hold(): AnswerHold {
     return new AnswerHold({
       take: (hold, bytes) => this.#take(hold, bytes),
@@ -70,7 +69,7 @@ export class AnswerBudget {
   #take(hold: AnswerHold, bytes: number): boolean {
     this.#holds.add(hold)
     const [first] = this.#holds
-    // Nobody overtakes who waits already, but for the first, without which nothing would move.
+    // No hold overtakes those that wait, except the oldest, which must always be able to go on.
     const mayGo =
       (hold === first && this.#unsentBytes < this.#bytesMax) ||
       (this.#bytes + bytes <= this.#bytesMax && (this.#waiting.size === 0 || this.#waiting.has(hold)))
@@ -107,7 +106,7 @@ interface HoldPorts {
   readonly leave: (hold: AnswerHold) => void
 }
 
-/** What one answer holds of the budget, until it is released. */
+/** One answer's part of the budget, until it is released. */
 export class AnswerHold {
   readonly #ports: HoldPorts
   #bytes = 0
@@ -123,12 +122,15 @@ export class AnswerHold {
     return this.#bytes
   }
 
-  /** What it waits for, beyond what it has. */
+  /** The bytes that it waits for, beyond those it has. */
   get wanted(): number {
     return this.#wanted - this.#bytes
   }
 
-  /** Holds as much in all. false: `onRoom` is called once it does, and nothing may be asked until then. */
+  /**
+   * Grows to `bytes` in all. false: there is no room yet; `onRoom` is called when there is, and `reach` must not be
+   * called before.
+   */
   reach(bytes: number, onRoom: () => void): boolean {
     if (this.#isReleased || bytes <= this.#bytes) return true
     this.#wanted = bytes
@@ -159,7 +161,7 @@ export class AnswerHold {
     this.#ports.leave(this)
   }
 
-  /** For the budget: takes what is wanted, where there is room. */
+  /** For the budget: takes the wanted bytes if there is room. */
   retry(): boolean {
     const more = this.#wanted - this.#bytes
     if (!this.#ports.take(this, more)) return false
@@ -167,7 +169,7 @@ export class AnswerHold {
     return true
   }
 
-  /** For the budget: says that it has. */
+  /** For the budget: reports that there was room. */
   go(): void {
     const onRoom = this.#onRoom
     this.#onRoom = null

@@ -19,12 +19,12 @@ import { createTransport } from './wire/transport.ts'
 
 export interface Adapters {
   readonly adapters: AdapterTable
-  /** What all of them hold of whole answers. */
+  /** The budget for whole answers that all adapters share. */
   readonly answers: AnswerBudget
   close(): Promise<void>
 }
 
-/** Every adapter, by the name that the catalogue has for it. */
+/** Every adapter, by its name in the catalogue. */
 const CREATE: Readonly<Record<AdapterName, (ports: AdapterPorts) => Adapter>> = {
   openai: createOpenai,
   anthropic: createAnthropic,

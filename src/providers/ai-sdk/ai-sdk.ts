@@ -11,8 +11,7 @@ import { sdkSpeech } from './sdk-speech.ts'
 import { sdkTranscription } from './sdk-transcription.ts'
 
 /**
- * Providers that have no adapter here, through the packages of the Vercel AI SDK: the row of the catalogue names the
- * package.
+ * Providers without an adapter here, through the packages of the Vercel AI SDK; the catalogue row names the package.
  */
 export function createAiSdk({ transport, files, now }: Pick<AdapterPorts, 'transport' | 'files' | 'now'>): Adapter {
   const ports = { packages: new SdkPackages(), transport, now }

@@ -298,7 +298,7 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   )
   await full.promise
   const stopped = length
-  // The sockets' buffers fill, and then nothing moves.
+  // Waits until the sockets' buffers are full.
   await untilStill(() => sent)
   assert.equal(length, stopped)
   assert.ok(sent < events, `${sent} events were sent into a full sink`)

@@ -46,7 +46,7 @@ after(async () => {
   await replay.close()
 })
 
-/** What the provider got for a client's request. */
+/** The provider's request for a client's request. */
 async function sent(
   provider: Package,
   body: Record<string, unknown>,
@@ -62,7 +62,7 @@ async function sent(
   assert.equal(answer.status, 200, JSON.stringify(answer.error))
   const last = (await replay.requests()).at(-1)
   assert.ok(last)
-  // Every one of these providers takes a JSON object.
+  // Every one of these providers takes a JSON object as its body.
   return { body: last.json as Record<string, unknown>, headers: last.headers }
 }
 

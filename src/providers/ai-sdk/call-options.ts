@@ -10,7 +10,7 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 import type { SupportedUrls } from './media-part.ts'
 import { sdkPrompt } from './prompt.ts'
 
-/** What a call of the AI SDK has words for; a package drops what its provider lacks. */
+/** Parameters that a call of the AI SDK can carry; a package drops those that its provider lacks. */
 export const SDK_PARAMETERS: readonly string[] = Object.freeze([
   'max_tokens',
   'max_completion_tokens',
@@ -42,19 +42,19 @@ const EFFORTS: readonly NonNullable<LanguageModelV4CallOptions['reasoning']>[] =
 
 type Schema = LanguageModelV4FunctionTool['inputSchema']
 
-/** What the request's form depends on in the model that takes it. */
+/** Traits of the model that decide the request's form. */
 export interface ModelTraits {
   readonly urls: SupportedUrls
-  /** The package's word for its provider, under which it takes options of its own. */
+  /** The package's name for its provider, under which it reads options of its own. */
   readonly name: string
 }
 
-/** What a model says of itself; a package may have to ask for it. */
+/** Reads a model's traits; a package may have to ask its provider for them. */
 export async function traitsOf(model: LanguageModelV4): Promise<ModelTraits> {
   return { urls: await model.supportedUrls, name: model.provider.split('.', 1)[0] ?? '' }
 }
 
-/** The request in the AI SDK's form. Throws an `UnsendableError` for what it has no form for. */
+/** The request in the AI SDK's form. Throws an `UnsendableError` for parts that have no form there. */
 export function callOptions(call: ChatCall, { urls, name }: ModelTraits): LanguageModelV4CallOptions {
   const { endpoint, request, sendMaxTokens } = call
   const { supportedParameters } = endpoint
@@ -66,7 +66,7 @@ export function callOptions(call: ChatCall, { urls, name }: ModelTraits): Langua
   }
   const options = sharedOptions(call)
   return {
-    // Only an endpoint that says so gets earlier reasoning: most providers refuse it.
+    // Only an endpoint that lists the parameter gets earlier reasoning: most providers refuse it.
     prompt: sdkPrompt(request.messages, { urls, reasoning: supportedParameters !== null && takes('reasoning') }),
     ...(sendMaxTokens === null ? {} : { maxOutputTokens: sendMaxTokens }),
     ...given({
@@ -88,12 +88,12 @@ export function callOptions(call: ChatCall, { urls, name }: ModelTraits): Langua
   }
 }
 
-/** The client pays for reasoning but does not want to see it. */
+/** The client pays for reasoning but asked not to see it. */
 export function hidesReasoning({ parameters }: ChatRequest): boolean {
   return objectOf(parameters['reasoning'])?.['exclude'] === true || parameters['include_reasoning'] === false
 }
 
-/** Options that packages share by convention alone: only an endpoint that lists the parameter gets one. */
+/** Options that packages share only by convention: an endpoint gets one only if it lists the parameter. */
 function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean> {
   const listed = (name: string): boolean => endpoint.supportedParameters?.includes(name) ?? false
   const parallel = request.parameters['parallel_tool_calls']
@@ -109,7 +109,7 @@ function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean>
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
 function given<T extends Record<string, unknown>>(fields: T): Given<T> {
-  // The filter removes exactly what Given takes out of the type.
+  // The filter removes exactly the values that Given takes out of the type.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
@@ -118,7 +118,7 @@ function stops(stop: unknown): string[] | undefined {
   return Array.isArray(stop) ? stop.filter((item) => typeof item === 'string') : undefined
 }
 
-/** The SDK knows efforts alone: a budget of tokens only says that the model shall think. */
+/** The SDK has only efforts: from a budget of tokens it learns only that the model should think. */
 function effortOf(parameters: ChatRequest['parameters']): LanguageModelV4CallOptions['reasoning'] {
   const reasoning = objectOf(parameters['reasoning'])
   if (reasoning?.['enabled'] === false) return 'none'
@@ -136,7 +136,7 @@ function formatOf(format: ChatRequest['responseFormat']): LanguageModelV4CallOpt
   if (described === null || schema === null) return undefined
   const name = textOf(described['name'])
   const description = textOf(described['description'])
-  // A schema is the client's own JSON; the provider is its judge.
+  // The schema is the client's JSON; the provider checks it.
   return {
     type: 'json',
     schema: schema as Schema,
@@ -150,7 +150,7 @@ function toolOf({ function: { name, description, parameters = {}, strict } }: Ch
     type: 'function',
     name,
     ...(description === undefined ? {} : { description }),
-    // A schema is the client's own JSON; the provider is its judge.
+    // The schema is the client's JSON; the provider checks it.
     inputSchema: parameters as Schema,
     ...(strict === undefined ? {} : { strict }),
   }

@@ -7,7 +7,7 @@ import { parseJson } from '../wire/raw-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
-/** Requests of one call: some packages ask until a picture is ready. */
+/** Requests of one call: some packages poll until a picture is ready. */
 const REQUESTS_MAX = 300
 const FILE_MS = 60_000
 
@@ -18,15 +18,15 @@ export interface ImageFetchPorts {
 }
 
 /**
- * The `fetch` that a package of pictures is given for one call. What it posts goes through our transport and to the
- * provider's own address alone, with its limits; what it gets is a file or the state of its job.
+ * The `fetch` for one call of an image package. Its POST goes through our transport, with its limits, and only to the
+ * provider's address; its GETs fetch files or the state of a job.
  */
 export class ImageFetch {
   readonly #ports: ImageFetchPorts
   readonly #call: ImageCall
   readonly #context: StepContext
   #requests = 0
-  /** What the provider said in an error; a package would say less. */
+  /** The provider's error in full; a package keeps less of it. */
   failure: AttemptFailure | null = null
 
   constructor(ports: ImageFetchPorts, call: ImageCall, context: StepContext) {
@@ -53,7 +53,7 @@ export class ImageFetch {
 
   async #post(url: URL, init: RequestInit): Promise<Response> {
     const { provider } = this.#call.endpoint
-    // The key goes to the address that the operator gave it for, whatever the package thinks.
+    // The key goes only to the address that the operator configured, whatever the package asks for.
     if (url.origin !== new URL(provider.baseUrl).origin) throw new TypeError("the package left the provider's base_url")
     const encoded = new Response(init.body)
     const type = encoded.headers.get('content-type')

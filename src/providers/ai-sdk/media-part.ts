@@ -3,7 +3,7 @@ import type { ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { readDataUrl } from '../wire/data-url.ts'
 
-/** Patterns of the addresses that a model takes as they are, by media type such as `image/*`. */
+/** Patterns of the addresses that a model fetches itself, by media type such as `image/*`. */
 export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>
 
 const AUDIO_FORMAT = /^[a-z0-9.+-]{1,32}$/i
@@ -46,7 +46,7 @@ export function mediaPart(
   }
 }
 
-/** `usual` is the media type where the address names none. */
+/** `usual` is the media type when the address names none. */
 function filePart(address: string, usual: string, urls: SupportedUrls, path: string): LanguageModelV4FilePart {
   const found = readDataUrl(address, path)
   if (found !== null)

@@ -17,10 +17,10 @@ export interface PromptRules {
 }
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
-/** A tool result that names a call which the conversation does not hold. */
+/** The name in a tool result whose call is not in the conversation. */
 const TOOL_UNKNOWN = 'tool'
 
-/** The conversation in the AI SDK's form; results of several calls in a row are one message there. */
+/** The conversation in the AI SDK's form, where the results of consecutive calls are one message. */
 export function sdkPrompt(messages: readonly ChatMessage[], rules: PromptRules): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = []
   const toolNames = new Map<string, string>()

@@ -11,15 +11,15 @@ import type { FinishReason } from '../../kinds/chat/answer.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 import { sdkUsage } from './sdk-usage.ts'
 
-/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
 
-/** A part of a stream, or one of a whole answer's content. */
+/** A part of a stream, or of a whole answer's content. */
 export type SdkPart = LanguageModelV4StreamPart | LanguageModelV4Content
 
 interface OpenCall {
   readonly index: number
-  /** false: the deltas are not the arguments' own text, which comes with the whole call. */
+  /** false: the deltas are not the text of the arguments, which comes with the whole call. */
   readonly streamed: boolean
   said: boolean
 }
@@ -35,13 +35,13 @@ const FINISHES: Readonly<Record<LanguageModelV4FinishReason['unified'], FinishRe
 }
 
 /**
- * Turns a package's parts into events. Calls that the provider runs itself are not the client's, and are left out with
- * their results.
+ * Turns a package's parts into events. Calls that the provider runs itself are not the client's: they and their results
+ * are left out.
  */
 export class SdkAnswer {
   readonly #generationId: string
   readonly #showsReasoning: boolean
-  /** By the package's id. */
+  /** Calls by the package's id. */
   readonly #calls = new Map<string, OpenCall>()
   #said = false
 
@@ -75,18 +75,18 @@ export class SdkAnswer {
       case 'finish':
         return this.finish(part.finishReason, part.usage)
       default:
-        // Marks of blocks, pings and what only the provider's own clients know; a newer package may know more.
+        // Block boundaries, pings, parts for the provider's own clients, and parts of newer packages.
         return []
     }
   }
 
-  /** The end of an answer. The provider's word decides where the package has none of its own for it. */
+  /** Ends the answer. The provider's reason decides where the package has no name for it. */
   finish(reason: LanguageModelV4FinishReason, rawUsage: unknown): readonly AnswerEvent[] {
     const unified = FINISHES[reason.unified] ?? null
     const finish = this.#calls.size > 0 && unified !== null && unified !== 'length' ? 'tool_calls' : unified
     const usage = sdkUsage(rawUsage)
     return [
-      // An answer that says nothing is the empty text.
+      // An answer without content is the empty text.
       ...(this.#said ? [] : [{ type: 'text', choice: 0, text: '' } as const]),
       { type: 'finish', choice: 0, native: reason.raw ?? null, ...(finish === null ? {} : { finish }) },
       ...(usage === null ? [] : [{ type: 'usage', usage } as const]),
@@ -117,7 +117,7 @@ export class SdkAnswer {
     return [{ type: 'tool_arguments', choice: 0, index: call.index, text }]
   }
 
-  /** A whole call: said already where it was streamed. */
+  /** A whole call: only what was not streamed already. */
   #call({ toolCallId: id, toolName, input }: LanguageModelV4ToolCall): readonly AnswerEvent[] {
     const opened = this.#open(id, toolName, true)
     const call = this.#calls.get(id)
@@ -126,7 +126,7 @@ export class SdkAnswer {
     return [...opened, { type: 'tool_arguments', choice: 0, index: call.index, text: input }]
   }
 
-  /** Images alone: a chat answer has no place for other files. */
+  /** Only images: a chat answer has no place for other files. */
   #file({ mediaType, data }: LanguageModelV4File): readonly AnswerEvent[] {
     if (!mediaType.startsWith('image/')) return []
     this.#said = true
@@ -138,7 +138,7 @@ export class SdkAnswer {
   }
 }
 
-/** Only what has an address can be cited; the package does not say where in the text it belongs. */
+/** Only a source with an address can be cited; the package does not say which text it belongs to. */
 function sourceEvents(source: LanguageModelV4Source): readonly AnswerEvent[] {
   if (source.sourceType !== 'url') return []
   const citation = { url: source.url, title: source.title ?? '', start_index: 0, end_index: 0 }

@@ -67,7 +67,7 @@ async function readStream(
   return () => sink.end()
 }
 
-/** A package ends every stream with a finish, also one that the provider never finished. */
+/** A package ends every stream with a finish, even one that the provider broke off. */
 function isCut({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return unified === 'interrupted' || (raw === undefined && (unified === 'other' || unified === 'error'))
 }

@@ -16,7 +16,7 @@ import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 const BYTES_MAX = 64 * 1_048_576
 
-/** Embeddings through a package: as many calls as its model says it needs. */
+/** Embeddings through a package, in as many calls as its model needs. */
 export class SdkEmbeddings implements RunningCall {
   readonly #ports: SdkPorts
   readonly #call: EmbeddingsCall
@@ -28,7 +28,7 @@ export class SdkEmbeddings implements RunningCall {
     this.#ports = ports
     this.#call = call
     this.#sink = sink
-    // Every failure of it goes to the sink.
+    // The method never rejects: failures go to the sink.
     void this.#begin()
   }
 
@@ -41,7 +41,7 @@ export class SdkEmbeddings implements RunningCall {
     this.#batches?.resume()
   }
 
-  /** How many inputs a call may have is the model's own to say, so it is made once without a call. */
+  /** Only the model knows how many inputs a call may have, so one is made without a call to read it. */
   async #begin(): Promise<void> {
     try {
       const size = await this.#sizeMax()
@@ -100,8 +100,8 @@ export class SdkEmbeddings implements RunningCall {
 }
 
 /**
- * What packages share by convention alone goes only to an endpoint that lists the parameter; a vector of another length
- * than asked for would be of no use.
+ * Options that packages share only by convention go to an endpoint that lists the parameter: a vector of another length
+ * would be useless.
  */
 function optionsOf(
   { endpoint: { supportedParameters }, request: { dimensions, inputType } }: EmbeddingsCall,

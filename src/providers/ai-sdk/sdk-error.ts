@@ -5,13 +5,10 @@ import { eventFailure } from '../wire/upstream-error.ts'
 
 const DETAIL_LENGTH_MAX = 2_000
 const CAUSES_MAX = 4
-/** Names of the packages' own errors about a request that their provider has no words for. */
+/** Names of the packages' errors about a request that their provider cannot express. */
 const UNSENDABLE: ReadonlySet<string> = new Set(['AI_UnsupportedFunctionalityError', 'AI_InvalidPromptError'])
 
-/**
- * The failure of a request that was never sent because it holds what the provider cannot be asked; null = it is another
- * failure.
- */
+/** The failure of a request that was never sent because the provider cannot express it; null = another failure. */
 export function refusal(thrown: unknown): AttemptFailure | null {
   const error = objectOf(thrown)
   const message =
@@ -26,8 +23,8 @@ export function refusal(thrown: unknown): AttemptFailure | null {
 }
 
 /**
- * What a package threw, or put into its stream. `sent` is false where the request never left: the provider is not to
- * blame for that.
+ * The failure for an error that a package threw or put into its stream. `sent` is false when no request left: then the
+ * provider is not to blame.
  */
 export function thrownFailure(thrown: unknown, sent: boolean): AttemptFailure {
   if (!sent) return failure('connect', null, messageOf(thrown))
@@ -36,7 +33,7 @@ export function thrownFailure(thrown: unknown, sent: boolean): AttemptFailure {
 }
 
 /**
- * The provider's own error inside a 200, which a package gives as it came, or as the value that did not fit its schema.
+ * The provider's error inside a 200, which a package passes on as it came, or as a value that did not fit its schema.
  */
 function upstreamError(thrown: unknown, depth: number): unknown {
   const error = objectOf(thrown)
@@ -49,7 +46,7 @@ function upstreamError(thrown: unknown, depth: number): unknown {
   return upstreamError(error['cause'], depth - 1)
 }
 
-/** Name and words alone: the other fields of a package's error hold the request and its address. */
+/** Only name and message: other fields of a package's error hold the request and its address. */
 function messageOf(thrown: unknown): string {
   return (
     thrown instanceof Error

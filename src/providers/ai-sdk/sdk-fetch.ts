@@ -8,22 +8,19 @@ import { headerOf, type HttpRequest, type Transport } from '../wire/transport.ts
 import { TURN_BYTES, UpstreamResponse, type ResponseReader, type StreamProgress } from '../upstream/response.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
-/**
- * Bytes of a stream without a part that the package makes of them: a line longer than any honest one (guarantees.md
- * F25).
- */
+/** Bytes of a stream from which the package made no part: a longer line is never honest (guarantees.md F25). */
 const UNREAD_BYTES_MAX = 1_048_576
-/** What the package is given in one turn of the loop: it takes up to 0.1 ms for each small event. */
+/** Bytes for the package in one turn of the loop: it takes up to 0.1 ms for each small event. */
 const PIECE_BYTES = 8_192
 const TAIL_BYTES = 32
 /**
- * A package parses an answer again and checks each part: 59,000 of them took it a third of a second, 3,000,000 escapes
- * a seventh.
+ * A package parses the answer again and checks each part: 59,000 parts took a third of a second, 3,000,000 escapes a
+ * seventh.
  */
 const PACKAGE_LIMITS = Object.freeze({ ...UPSTREAM_LIMITS, containers: 12_000, escapes: 1_000_000 })
 const SOUND = /^(?:audio\/|video\/|application\/octet-stream)/i
 const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/
-/** Ends a last event whose blank line is missing; other framings pass over it. */
+/** Ends a last event whose blank line is missing; other framings skip it. */
 const BLANK_LINE = Buffer.from('\n\n')
 const EMPTY = Buffer.alloc(0)
 
@@ -32,17 +29,17 @@ export interface SdkFetchPorts {
   readonly now: () => number
 }
 
-/** What is asked. */
+/** The call that a fetch serves. */
 export interface SdkFetchCall {
   readonly endpoint: Endpoint
   readonly streaming: boolean
-  /** The largest answer, where it is not 32 MiB. */
+  /** The largest accepted answer; absent = 32 MiB. */
   readonly bytesMax?: number
-  /** The answer may be a sound and not JSON. */
+  /** Whether the answer may be sound instead of JSON. */
   readonly takesBytes?: boolean
   /**
-   * Takes the vectors of the answer as they came. The package gets a list of one number for each, its place: it would
-   * parse and check a million numbers at once, for a third of a second.
+   * Takes the vectors as they came. The package gets each as a list of one number, its place: parsing and checking a
+   * million numbers would take it a third of a second.
    */
   readonly onVectors?: (vectors: readonly VectorBytes[]) => void
 }
@@ -50,14 +47,13 @@ export interface SdkFetchCall {
 export interface SdkFetchEvents {
   /** The provider answered 200 with headers. */
   headers(): void
-  /** The provider failed in a way that the package need not explain: nothing of it reaches the package but an error. */
+  /** The provider failed, and the package is not needed to explain it: it gets only an error. */
   failed(found: AttemptFailure): void
 }
 
 /**
- * The `fetch` that a package is given for one call. Its request goes through our transport, so that the provider's
- * limits hold and nothing is followed, inflated or kept without a bound; an error status is read here and not by the
- * package.
+ * The `fetch` for one call of a package. Its request goes through our transport, which keeps the provider's limits,
+ * follows no redirect and bounds every body. Error statuses are read here and not by the package.
  */
 export class SdkFetch {
   readonly #ports: SdkFetchPorts
@@ -66,13 +62,13 @@ export class SdkFetch {
   #upstream: UpstreamResponse | null = null
   #answer: PromiseWithResolvers<Response> | null = null
   #body: ReadableStreamDefaultController<Uint8Array> | null = null
-  /** What the package was not given yet; the socket is paused meanwhile. */
+  /** Bytes that the package has not got yet; the socket is paused meanwhile. */
   #waiting: Buffer = EMPTY
-  /** Nothing follows what waits. */
+  /** The upstream body has ended: nothing follows `#waiting`. */
   #isOver = false
   #unreadBytes = 0
   #cancelled = false
-  /** The package parses events itself, whatever they hold. */
+  /** The package parses the events itself, whatever their shape, so it is checked here. */
   #isBomb = false
   readonly #decoder = new SseDecoder({
     event: (data) => {
@@ -127,7 +123,7 @@ export class SdkFetch {
     return answer.promise
   }
 
-  /** The package made something of what it has read. */
+  /** The package made a part of the bytes it has read. */
   progressed(): void {
     this.#unreadBytes = 0
     this.#upstream?.progressed()
@@ -139,7 +135,7 @@ export class SdkFetch {
     this.#break('cancelled')
   }
 
-  /** What the package may ask for, or why not. */
+  /** The package's request, or the reason to refuse it. */
   #request(
     input: string | URL | Request,
     init: RequestInit | undefined,
@@ -150,7 +146,7 @@ export class SdkFetch {
     if (this.#upstream !== null) return 'a call is one request'
     if (input instanceof Request || init?.method !== 'POST' || body.length === 0) return 'a call is a POST with a body'
     const url = new URL(input)
-    // The key goes to the address that the operator gave it for, whatever the package thinks.
+    // The key goes only to the address that the operator configured, whatever the package asks for.
     if (url.origin !== new URL(provider.baseUrl).origin) return "the package left the provider's base_url"
     return {
       provider: { ...provider, baseUrl: url.origin },
@@ -193,7 +189,7 @@ export class SdkFetch {
           answer.resolve(new Response(new Uint8Array(given), { headers: { 'content-type': 'application/json' } }))
           return null
         }
-        // The package parses a large one in another turn than we.
+        // The package parses a large body in another turn of the loop than our check.
         return bytes.length < TURN_BYTES ? give() : nextTurn().then(() => give)
       },
       error: (status, body, headers) => upstreamFailure(status, body, headers, this.#ports.now()),
@@ -220,7 +216,7 @@ export class SdkFetch {
           ? failure('too_large', null, 'an event of the stream is longer than 1 MiB')
           : null,
       flowing: this.#waiting.length === 0,
-      // Said by the call, once the package has made a part of it.
+      // The call reports progress when the package has made a part of it.
       progressed: false,
       done: DONE.test(this.#tail.toString('latin1')),
     }
@@ -232,7 +228,7 @@ export class SdkFetch {
         start: (controller) => {
           this.#body = controller
         },
-        // In another turn: a package reads on as long as bytes come, and 15,000 small events took it 170 ms.
+        // In another turn: a package reads as long as bytes come, and 15,000 small events took it 170 ms.
         pull: () => void setImmediate(() => this.#give()),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: PIECE_BYTES }),
@@ -240,7 +236,7 @@ export class SdkFetch {
     answer.resolve(new Response(stream, { headers: { 'content-type': 'text/event-stream' } }))
   }
 
-  /** The next piece; the socket goes on once all of what it brought is given. */
+  /** Gives the next piece; the socket resumes when the package has all of the previous read. */
   #give(): void {
     if (this.#waiting.length > 0) {
       this.#body?.enqueue(this.#waiting.subarray(0, PIECE_BYTES))
@@ -264,7 +260,7 @@ export class SdkFetch {
   }
 }
 
-/** The body as the package gets it; as it is where it is no JSON. */
+/** The body for the package; unchanged where it is not JSON. */
 function withoutVectors(body: Buffer, onVectors: (vectors: readonly VectorBytes[]) => void): Buffer {
   const lifted = parseLifted(body)
   if (lifted === undefined) return body

@@ -30,7 +30,7 @@ after(async () => {
 
 type Draw = (options: ImageModelV4CallOptions, settings: SdkSettings) => Promise<ImageModelV4Result>
 
-/** A package's model as the SDK's specification has it. */
+/** A package's model by the SDK's specification. */
 function modelWith(
   settings: SdkSettings,
   maxImagesPerCall: ImageModelV4['maxImagesPerCall'],
@@ -74,7 +74,7 @@ function ask(
   })
 }
 
-/** As packages post: their own fetch, with the key in a header. */
+/** Posts as packages do: with the given fetch and the key in a header. */
 async function post({ fetch, baseURL, apiKey }: SdkSettings, path: string, body: unknown): Promise<Response> {
   return fetch(`${baseURL}${path}`, {
     method: 'POST',

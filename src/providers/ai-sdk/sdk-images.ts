@@ -15,7 +15,7 @@ export interface SdkImagesPorts extends ImageFetchPorts {
   readonly packages: Pick<SdkPackages, 'imageModel'>
 }
 
-/** Pictures through a package, where it makes models for them. */
+/** Pictures through a package that has image models. */
 export function sdkImages(ports: SdkImagesPorts): NonNullable<Adapter['images']> {
   return (call, sink) =>
     inSteps(async (context) => {
@@ -35,7 +35,7 @@ function modelOf(ports: SdkImagesPorts, { endpoint, apiKey }: ImageCall, images:
   )
 }
 
-/** The SDK takes a model that names no limit for one that makes one picture. */
+/** In the SDK a model that names no limit makes one picture per call. */
 async function countMax({ maxImagesPerCall, modelId }: ImageModelV4): Promise<number> {
   const most = typeof maxImagesPerCall === 'function' ? await maxImagesPerCall({ modelId }) : maxImagesPerCall
   return Math.max(1, most ?? 1)
@@ -53,7 +53,7 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
     model.doGenerate({
       prompt: request.prompt,
       n,
-      // A package drops the one that its provider has no word for.
+      // A package drops the field that its provider lacks.
       size: pairOf(request.size, 'x'),
       aspectRatio: pairOf(wantedRatio(request), ':'),
       seed: typeof request.parameters['seed'] === 'number' ? request.parameters['seed'] : undefined,
@@ -80,7 +80,7 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
   }
 }
 
-/** What the provider said goes before what the package made of it. */
+/** The provider's own error is preferred to the package's. */
 async function attempted<T>(images: ImageFetch, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

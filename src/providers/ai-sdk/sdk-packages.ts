@@ -9,12 +9,12 @@ import type {
 import type { Provider } from '../../catalog/catalog.ts'
 import { objectOf } from '../wire/raw-json.ts'
 
-/** The form of models that this adapter speaks; a package says which one it has. */
+/** The version of model that this adapter can use; every package states its own. */
 const SPECIFICATION = 'v4'
 
-/** What the create… function of every package takes. */
+/** Settings that every package's create… function takes. */
 export interface SdkSettings {
-  /** Empty where the provider needs none: without one a package would look into the environment. */
+  /** Empty where the provider needs none; without a value a package would read the environment. */
   readonly apiKey: string
   readonly baseURL: string
   readonly fetch: typeof globalThis.fetch
@@ -29,7 +29,7 @@ interface ModelForm<Model> {
   readonly isModel: (value: unknown) => value is Model
 }
 
-/** The packages that the catalogue names, each loaded when its first request comes. */
+/** The packages that the catalogue names; each is loaded with its first request. */
 export class SdkPackages {
   readonly #loaded = new Map<string, Promise<Readonly<Record<string, unknown>>>>()
 
@@ -82,8 +82,7 @@ export class SdkPackages {
   }
 
   /**
-   * A provider of its own for each call, since the settings hold the call's key and connection; that costs a few
-   * closures.
+   * Makes a new provider for each call, since its settings hold the call's key and connection. It costs a few closures.
    */
   async #made<Model>(
     provider: Provider,
@@ -109,7 +108,7 @@ export class SdkPackages {
     let loaded = this.#loaded.get(name)
     if (loaded === undefined) {
       loaded = import(name).catch((thrown: unknown) => {
-        // It may be installed while we run.
+        // So that a package can be installed while we run.
         this.#loaded.delete(name)
         throw thrown
       })
@@ -128,7 +127,7 @@ export function factoryOf(exported: Readonly<Record<string, unknown>>, name: str
   if (only === undefined) throw new Error(`${name} exports no function ${factory ?? 'create…'}`)
   if (candidates.length > 1)
     throw new Error(`${name} exports ${candidates.join(', ')}: the provider's row must name one of them as factory`)
-  // A function, by the filter above; what it makes is looked at before it is used.
+  // The filter above leaves only functions; the result is checked before it is used.
   return exported[only] as Factory
 }
 

@@ -4,7 +4,7 @@ import { objectOf } from '../wire/raw-json.ts'
 import { readRanking, type RerankCall } from '../ports/rerank-protocol.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
-/** A ranking through a package. What it used stands in the provider's own answer alone. */
+/** A ranking through a package. Its usage is only in the provider's own answer. */
 export function sdkRerank(ports: SdkPorts, call: RerankCall, sink: ResultSink<RerankAnswer>): RunningCall {
   return sdkResult<RerankAnswer>(ports, call, sink, async (settings) => {
     const { endpoint, request } = call

@@ -8,11 +8,11 @@ export interface SdkPorts extends SdkFetchPorts {
   readonly packages: SdkPackages
 }
 
-/** What the answer to a run allows, while it is read. */
+/** State of the run that its reader may ask about or wait for. */
 export interface SdkProgress {
   /** Nobody waits for the answer any more. */
   isOver(): boolean
-  /** The package has made something of what came. */
+  /** The package has made a part of the bytes that came. */
   progressed(): void
   /** Resolves when the client takes more. */
   resumed(): Promise<void>
@@ -23,8 +23,8 @@ export interface SdkAsked extends Omit<SdkFetchCall, 'endpoint'> {
 }
 
 /**
- * One call through a package. The package asks and reads, the limits and the end are ours; it is called once, without
- * its retries.
+ * One call through a package, without the package's retries. The package asks and reads; the limits and the end are
+ * ours.
  */
 export class SdkRun implements RunningCall {
   readonly #sink: Pick<AnswerSink, 'headers' | 'fail'>
@@ -32,7 +32,7 @@ export class SdkRun implements RunningCall {
   #over = false
   #wake: (() => void) | null = null
 
-  /** `work` resolves to a failure, or to what ends the answer. */
+  /** `work` resolves to a failure, or to a function that ends the answer. */
   constructor(
     ports: SdkPorts,
     { call: { endpoint, apiKey }, ...asked }: SdkAsked,
@@ -56,7 +56,7 @@ export class SdkRun implements RunningCall {
       progressed: () => this.#fetch.progressed(),
       resumed: () => this.#resumed(),
     }
-    // Every failure of it goes to the sink.
+    // `#run` never rejects: failures go to the sink.
     void this.#run(() => work(settings, progress))
   }
 
@@ -83,7 +83,7 @@ export class SdkRun implements RunningCall {
     }
   }
 
-  /** The sink may have cancelled within its push. */
+  /** The sink may have cancelled during its push. */
   #resumed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#over) resolve()
@@ -104,7 +104,7 @@ export class SdkRun implements RunningCall {
   }
 }
 
-/** One call of a kind that is answered at once. */
+/** One call that is answered by a single result. */
 export function sdkResult<Result extends object>(
   ports: SdkPorts,
   call: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>,

@@ -7,7 +7,7 @@ import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 const SOUND_BYTES_MAX = 64 * 1_048_576
-/** What a format looks like; bare samples look like nothing. */
+/** The container of each format; bare samples have none. */
 const CONTAINERS: Readonly<Record<SpeechFormat, ReturnType<typeof audioContainer>>> = {
   mp3: 'mp3',
   opus: 'ogg',
@@ -17,10 +17,7 @@ const CONTAINERS: Readonly<Record<SpeechFormat, ReturnType<typeof audioContainer
   pcm: null,
 }
 
-/**
- * Speech through a package, which gives it all at once. Which formats its provider has, no package tells: the model's
- * row does.
- */
+/** Speech through a package, which returns it whole. No package lists its provider's formats: the model's row does. */
 export function sdkSpeech(ports: SdkPorts): SpeechProtocol {
   return {
     formats: () => SPEECH_FORMATS,
@@ -49,7 +46,7 @@ async function speak(
   })
   const bytes = typeof audio === 'string' ? Buffer.from(audio, 'base64') : Buffer.from(audio)
   const container = audioContainer(bytes)
-  // A package that cannot ask for a format says so in a warning, and gives another.
+  // A package that cannot ask for a format gives a warning and another format.
   if (container !== null && format !== 'pcm' && container !== CONTAINERS[format])
     return failure('garbage', null, `${container} instead of ${format}`)
   return { audio: bytes, usage: null, upstreamId: null }

@@ -6,7 +6,7 @@ import { readLengths, readSegments, readWords } from '../answers/transcript-fiel
 import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
-/** Transcripts through a package. Times that a provider does not tell are those of the whole sound. */
+/** Transcripts through a package. Where the provider gives no times, the whole sound is one segment. */
 export function sdkTranscription(ports: SdkPorts): TranscriptionProtocol {
   return {
     timestamps: () => true,
@@ -43,7 +43,7 @@ async function listen(
   }
 }
 
-/** The names that the packages have for them; a package passes over one that it does not know. */
+/** The packages' names for the options; a package ignores names that it does not know. */
 function optionsOf({ language, prompt, temperature, format, granularities }: TranscriptionRequest): JSONObject {
   return {
     ...(language === null ? {} : { language }),

@@ -3,9 +3,9 @@ import { objectOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 
 /**
- * A package's usage as disjoint meters; null when the provider sent none. `total` of the input holds what was read from
- * and written to a cache, `total` of the output holds reasoning; a package that gives parts alone gives them without a
- * total.
+ * A package's usage as disjoint meters; null when the provider sent none. The input's `total` includes tokens read from
+ * and written to a cache, the output's `total` includes reasoning; a package that has only the parts leaves the total
+ * out.
  */
 export function sdkUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)

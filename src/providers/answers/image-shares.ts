@@ -7,16 +7,16 @@ import type { StepContext } from '../upstream/steps.ts'
 import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 
-/** guarantees.md F30: pictures in JSON, and files that an answer names. */
+/** Limit of pictures in JSON and of files that an answer names (guarantees.md F30). */
 export const IMAGE_BYTES_MAX = 64 * 1_048_576
 const ANSWER_FILE_MS = 60_000
-/** guarantees.md requirement 13, for what a client names. */
+/** Limit of a picture that a client names (guarantees.md requirement 13). */
 const SOURCE_BYTES_MAX = 20 * 1_048_576
 const SOURCE_MS = 10_000
 
 /**
- * Makes `count` pictures by as few calls as a provider's limit allows, all at once. What some of them bring is
- * delivered; only when all fail, it fails.
+ * Makes `count` pictures in parallel by as few calls as the provider's limit allows. Delivers the pictures of the calls
+ * that succeed; fails only when all fail.
  */
 export async function inShares(
   count: number,
@@ -35,7 +35,7 @@ export async function inShares(
   }
   const usages = results.flatMap(({ usage }) => (usage === null ? [] : [usage]))
   return {
-    // More than was asked for is nobody's wish.
+    // Extra pictures are dropped.
     images: results.flatMap(({ images }, index) => images.slice(0, shares[index])).slice(0, count),
     usage:
       usages.length < results.length
@@ -49,17 +49,17 @@ export async function inShares(
   }
 }
 
-/** A picture as an answer spells it. */
+/** A picture in the form in which an answer carries it. */
 export interface SpelledImage {
-  /** null where there is a `url`. */
+  /** null when there is a `url`. */
   readonly base64: string | null
-  /** An address, or a data URL. */
+  /** An http address, or a data URL. */
   readonly url: string | null
   readonly mediaType: string | null
   readonly revisedPrompt: string | null
 }
 
-/** The pictures whose bytes there are; others are left out, and nobody pays for them. */
+/** The pictures that can be read; the others are left out, and nobody pays for them. */
 export async function readImages(
   spelled: readonly SpelledImage[],
   call: ImageCall,
@@ -106,8 +106,8 @@ async function pictureAt(
 }
 
 /**
- * The bytes of a source image, for a provider that takes nothing else. Throws an UnsendableError where they are not to
- * be had.
+ * The bytes of a source image, for a provider that accepts only bytes. Throws an UnsendableError when they cannot be
+ * had.
  */
 export async function sourcePicture(
   source: SourceImage,
@@ -129,7 +129,7 @@ export async function sourcePicture(
     })
     return pictureOf(bytes, null)
   } catch (thrown) {
-    // One text whatever went wrong: what answers at an address is not for a client to find out through us.
+    // One message for every cause: a client must not use us to probe addresses.
     if (thrown instanceof FileFetchError)
       throw new UnsendableError(`${source.path}: the image could not be fetched. Send it as a data URL in base64`)
     throw thrown

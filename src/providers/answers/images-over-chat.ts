@@ -13,7 +13,7 @@ import { failure } from '../ports/attempt-failure.ts'
 
 type Chat = NonNullable<Adapter['chat']>
 
-/** Pictures of a model that answers chats with them: one in each answer, as `message.images`. */
+/** Pictures from a model that puts them into chat answers: one for each answer, in `message.images`. */
 export function imagesOverChat(chat: Chat, files: FileFetch): NonNullable<Adapter['images']> {
   return (call, sink) =>
     inSteps((context) => inShares(call.request.count, 1, () => askOnce(chat, files, call, context)), sink)
@@ -80,7 +80,7 @@ function ask(
   })
 }
 
-/** The client has sent no messages: it is told of the fields that it knows. */
+/** The client sent no messages: the error names the fields that the client knows. */
 function inOurWords(message: string, sources: readonly SourceImage[]): string {
   return message.replaceAll(
     /\bmessages\[0\]\.content\[(\d+)\](?:\.image_url(?:\.url)?)?/g,
@@ -151,7 +151,7 @@ async function readAnswer(
   return { images, usage, upstreamId, calls: 1 }
 }
 
-/** A refusal of what was asked, said inside a good answer. */
+/** A moderation refusal inside a good answer. */
 export function moderated(message: string): StepFailedError['failure'] {
   return { ...failure('error_event', 400, message), publicMessage: message, refusal: 'moderation' }
 }

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 
-/** Share of max_tokens that each effort thinks with, as OpenRouter documents it. */
+/** The part of max_tokens for thinking at each effort, as OpenRouter documents it. */
 const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
   ['max', 0.95],
   ['xhigh', 0.95],
@@ -11,20 +11,20 @@ const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
 ])
 
-/** Tokens of `maxTokens` that an effort thinks with; null = no such effort. */
+/** The thinking tokens of an effort, out of `maxTokens`; null = no such effort. */
 export function effortTokens(effort: string | null, maxTokens: number): number | null {
   const ratio = EFFORT_RATIOS.get(effort ?? '')
   return ratio === undefined ? null : Math.floor(maxTokens * ratio)
 }
 
-/** What a client says of reasoning, whichever of its parameters it says it by. */
+/** The client's wish for reasoning, from any of its parameters. */
 export interface ReasoningWish {
-  /** null = nothing: the model does what it does. */
+  /** null = no wish: the model's default holds. */
   readonly thinks: boolean | null
   readonly effort: string | null
-  /** In tokens, at least 1. */
+  /** Tokens, at least 1. */
   readonly budget: number | null
-  /** The client pays for reasoning but does not want to see it. */
+  /** The client pays for reasoning but asked not to see it. */
   readonly isHidden: boolean
 }
 

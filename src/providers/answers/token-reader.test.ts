@@ -42,7 +42,7 @@ test('rule 10: a fraction is rounded up, digits are a number, and a value that i
   for (const [json, count] of COUNTS) assert.equal(countOf(JSON.parse(json)), count, json)
 })
 
-/** A report of 20 tokens each way, with another value in the place of one of them. */
+/** A report of 20 tokens each way, with one of its values replaced. */
 const PROTOCOLS: readonly (readonly [
   name: string,
   input: (value: unknown) => UsageReport | null,
@@ -94,7 +94,7 @@ for (const [name, input, output] of PROTOCOLS) {
   test(`rule 10: ${name} reads every number of a usage object by the one rule`, () => {
     for (const [json, count] of COUNTS) {
       const value: unknown = JSON.parse(json)
-      // Absent: whether that is zero differs by protocol.
+      // Skips an absent value, whose meaning differs by protocol.
       if (value === null) continue
       const read = input(value)
       const said = output(value)
@@ -139,6 +139,6 @@ test('no other file of the providers reads a count', () => {
     const makesReport = /\binputTokens: (?!\{)|\binputUsage\(/.test(text)
     return makesReport && !text.includes("/token-reader.ts'")
   })
-  // The reader itself, and a report of nothing but what is missing.
+  // Only the reader itself, and a report with nothing but a missing side.
   assert.deepEqual(own.toSorted(), ['answers/token-reader.ts', 'openai/responses/reader.ts'])
 })

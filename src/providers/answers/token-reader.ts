@@ -3,13 +3,13 @@ import type { Meter } from '../../meter-table.ts'
 import { INPUT_METERS, OUTPUT_METERS, type Usage } from '../../meters.ts'
 import type { RawJson } from '../wire/raw-json.ts'
 
-/** Longer than any number that a provider writes as a text. */
+/** Longer than any number that a provider writes as text. */
 const TEXT_CHARS_MAX = 40
 const DIGITS = /^\d{1,40}(?:\.\d{0,40})?$/
 
 /**
- * The one reader of a number that a provider tells of usage, also where it stands as a text; null where it is no number
- * of at least 0.
+ * Reads a number of reported usage, also from a text; null for anything but a number of at least 0. Every adapter uses
+ * it.
  */
 export function amountOf(value: unknown): number | null {
   const amount =
@@ -17,7 +17,7 @@ export function amountOf(value: unknown): number | null {
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : null
 }
 
-/** A number of whole units: a part of one is billed as one. null where it is none, or beyond 2⁵³. */
+/** A whole number of units, rounded up as providers bill; null for no number, or one beyond 2⁵³. */
 export function countOf(value: unknown): number | null {
   const amount = amountOf(value)
   // A negative zero counts as 0.
@@ -26,19 +26,19 @@ export function countOf(value: unknown): number | null {
 }
 
 /**
- * Reads the numbers of a usage object. What is missing or no count is never 0: it leaves its side of the report to be
- * counted by us.
+ * Reads the numbers of a usage object. A missing or unreadable number never becomes 0: we count that side of the report
+ * instead.
  */
 export class TokenReader {
   readonly #missing = new Set<UsageSide>()
   #unreadable = false
 
-  /** Something was there that is no count. */
+  /** Whether a value was there that is not a count. */
   get implausible(): boolean {
     return this.#unreadable
   }
 
-  /** The first of the names that is there; null = none is, or it is no count. */
+  /** The first name that is present; null = none is, or its value is not a count. */
   maybe(object: RawJson | null, ...names: readonly string[]): number | null {
     const value = names.map((name) => object?.[name]).find((candidate) => candidate !== undefined && candidate !== null)
     if (value === undefined || value === null) return null
@@ -54,7 +54,7 @@ export class TokenReader {
     return count ?? 0
   }
 
-  /** A number that adds to its side and is left out where it is zero. */
+  /** A number that adds to its side and may be absent where it is zero. */
   added(side: UsageSide, object: RawJson | null, ...names: readonly string[]): number {
     const before = this.#unreadable
     this.#unreadable = false
@@ -64,12 +64,12 @@ export class TokenReader {
     return count ?? 0
   }
 
-  /** A part of another number: where it is no count, the whole is billed as the plain rest is. */
+  /** A part of another number: where it is unreadable, the whole is billed as the plain rest. */
   part(object: RawJson | null, ...names: readonly string[]): number {
     return this.maybe(object, ...names) ?? 0
   }
 
-  /** What was read, without the meters of a side that is missing. */
+  /** The report, without the meters of a missing side. */
   report(read: Omit<UsageReport, 'implausible' | 'missing'>): UsageReport {
     for (const [side, tokens] of [
       ['input', read.inputTokens],

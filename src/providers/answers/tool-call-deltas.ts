@@ -3,7 +3,7 @@ import { argumentsText, legacyCall } from '../openai/delta.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from './tool-call-id.ts'
 
-/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
 
 interface OpenCall {
@@ -20,8 +20,8 @@ interface RawCall {
 }
 
 /**
- * The tool calls of one choice. Each opens once, then its arguments follow; indexes start at 0 whatever the upstream
- * counts from, repeated ids and names are dropped.
+ * The tool calls of one choice. Each opens once, and its arguments follow. Indexes start at 0 whatever the upstream
+ * uses; repeated ids and names are dropped.
  */
 export class ToolCallDeltas {
   readonly #generationId: string
@@ -39,7 +39,7 @@ export class ToolCallDeltas {
     return this.#count
   }
 
-  /** The events for those of one upstream delta; null when there are more calls than any honest answer has. */
+  /** The events of one upstream delta; null when there are more calls than in any honest answer. */
   read(delta: RawJson): readonly AnswerEvent[] | null {
     const calls = listOf(delta['tool_calls']).map((raw) => readCall(raw))
     const legacy = legacyCall(delta)
@@ -47,7 +47,7 @@ export class ToolCallDeltas {
     const events: AnswerEvent[] = []
     const seen = new Set<OpenCall>()
     for (const call of calls) {
-      // Some dialects send zeros for everything there is.
+      // Some dialects send empty values in every field.
       if (call.id === '' && call.name === '' && call.text === '') continue
       const open = this.#openCall(call, seen)
       if (this.#count > CALLS_MAX) return null
@@ -97,7 +97,8 @@ function readCall(raw: unknown): RawCall {
 }
 
 /**
- * Whether a named delta begins a call of its own although its index is taken or missing, as Gemini's parallel calls do.
+ * Whether a delta with a name begins a new call although its index is taken or missing, as with Gemini's parallel
+ * calls.
  */
 function isAnother(call: RawCall, known: OpenCall, seen: ReadonlySet<OpenCall>): boolean {
   if (call.name === '' || !known.named) return false

@@ -1,15 +1,13 @@
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { objectOf, type RawJson } from '../wire/raw-json.ts'
 
-/**
- * The same limits as a whole body's: the arguments stand in a string there, so that its scan has not seen into them.
- */
+/** The same limits as for a whole body: arguments are a string there, which the body's scan does not look into. */
 const DEPTH_MAX = 64
 const SEPARATORS_MAX = 100_000
 
 /**
- * The arguments of a tool call as the object that the protocol wants; some models say null where a tool has no
- * parameters. A broken text, as of a call that was cut, is kept as one value.
+ * The arguments of a tool call as the object that the protocol requires; some models send null for a tool without
+ * parameters. Invalid JSON, as of a call that was cut, is kept as one value.
  */
 export function toolInput(text: string, path: string): RawJson {
   if (['', 'null'].includes(text.trim())) return {}

@@ -2,21 +2,21 @@ import type { TranscriptSegment, TranscriptWord } from '../../kinds/transcriptio
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { amountOf } from './token-reader.ts'
 
-/** Figures of Whisper's segments, by their names on the wire. */
+/** Numbers of Whisper's segments, by their wire names. */
 const FIGURES = ['seek', 'temperature', 'avg_logprob', 'compression_ratio', 'no_speech_prob'] as const
-/** Far beyond what 10 MB of sound can say. */
+/** Far more segments than 10 MB of sound can have. */
 const ITEMS_MAX = 200_000
 const MONTH_SECONDS = 2_678_400
 
-/** A time or a length in seconds; null where it is none that a sound has. */
+/** A time or a length in seconds; null for a value that no sound has. */
 export function secondsIn(value: unknown): number | null {
   const seconds = amountOf(value)
   return seconds !== null && seconds <= MONTH_SECONDS ? seconds : null
 }
 
 /**
- * The lengths of a provider's answer: null where it tells none that a sound has, and whether one of them cannot be. The
- * first that can be read of what it bills counts.
+ * The lengths in a provider's answer: null where it gives none that is possible, with a mark when one of them is
+ * impossible. Of several lengths that it bills, the first readable one counts.
  */
 export function readLengths(
   seconds: unknown,
@@ -27,7 +27,7 @@ export function readLengths(
   return { seconds: secondsIn(seconds), billedSeconds, implausible: [seconds, ...billed].some(isOdd) }
 }
 
-/** Segments in Whisper's form. One without a text or a time is left out. */
+/** Segments in Whisper's form, without those that lack a text or a time. */
 export function readSegments(value: unknown): readonly TranscriptSegment[] {
   return listOf(value)
     .slice(0, ITEMS_MAX)
@@ -42,7 +42,7 @@ export function readSegments(value: unknown): readonly TranscriptSegment[] {
     })
 }
 
-/** Words with their times; `name` is the field of the word itself. */
+/** Words with their times; `name` is the field that holds the word. */
 export function readWords(
   value: unknown,
   name: string,

@@ -4,12 +4,12 @@ import { Base64Floats } from './base64-floats.ts'
 import type { VectorBytes } from '../wire/lifted-json.ts'
 
 const FLOAT_BYTES = 4
-/** Tells every float32 from its neighbours. */
+/** Enough to tell every float32 from its neighbours. */
 const FLOAT_DIGITS = 9
-/** Written at a time before other requests get their turn: 2 ms of it, 20 where numbers are made of base64. */
+/** Bytes written before other requests get their turn: 2 ms, or 20 ms where base64 becomes numbers. */
 const TURN_BYTES = 262_144
 
-/** The JSON of each vector in the form the client asked for; null where one of them is no vector. */
+/** The JSON of each vector in the client's form; null if one of them is not a vector. */
 export async function vectorTexts(
   vectors: readonly VectorBytes[],
   format: VectorFormat,
@@ -29,7 +29,7 @@ export async function vectorTexts(
   return texts
 }
 
-/** What has the form asked for is checked and passed on as the bytes it is. */
+/** A vector that has the client's form already is checked and passed on unchanged. */
 export function vectorText(vector: VectorBytes, format: VectorFormat, floats: Base64Floats): Buffer | null {
   if (vector.form === 'base64')
     return format === 'base64' ? floats.checked(vector.bytes) : numbersText(floats.read(vector.bytes))

@@ -8,7 +8,7 @@ import { countOf } from './token-reader.ts'
 import type { VectorFormat } from '../../kinds/embeddings/request.ts'
 import { floatBytes, vectorText, vectorTexts } from './vector-text.ts'
 
-/** JSON knows one zero. */
+/** Without -0, which JSON.stringify writes as 0. */
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0)
 
 function base64Of(numbers: readonly number[]): string {

@@ -8,19 +8,19 @@ import { parseJson } from '../wire/raw-json.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import type { SubmissionOutcome, VideoState } from '../ports/video-upstream.ts'
 
-/** Statuses that say only that no answer came from behind: the submission may have arrived there. */
+/** Statuses of a gateway that got no answer: the submission may have arrived behind it. */
 const NO_ANSWER: ReadonlySet<number> = new Set([408, 504, 520, 522, 524])
-/** Statuses by which a provider says that it does not know the job. */
+/** Statuses that say that the provider does not know the job. */
 const GONE: ReadonlySet<number> = new Set([404, 410])
 
 export interface AnswerWords<T> {
-  /** What a good answer says; null = nothing that can be understood. */
+  /** The content of a good answer; null = it cannot be understood. */
   read(body: unknown): T | null
-  /** An error status in the relay's words. */
+  /** The failure of an error status. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
-/** What became of a submission, by what came back. */
+/** The outcome of a submission, by its answer. */
 export function submissionOutcome(
   answer: JobAnswer,
   { read, error }: AnswerWords<SubmissionOutcome>,
@@ -40,7 +40,7 @@ export function submissionOutcome(
   }
 }
 
-/** The provider has the job, under a name that cannot be kept: the operator finds it there. */
+/** The provider has the job, but under an id that is too long to keep: the operator resolves it there. */
 function bounded(outcome: SubmissionOutcome | null): SubmissionOutcome | null {
   if (outcome?.status !== 'accepted' || outcome.reference.length <= REFERENCE_CHARS_MAX) return outcome
   return {
@@ -49,7 +49,7 @@ function bounded(outcome: SubmissionOutcome | null): SubmissionOutcome | null {
   }
 }
 
-/** How a job is, by what came back. */
+/** The state of a job, by the provider's answer. */
 export function videoState(answer: JobAnswer, { read, error }: AnswerWords<VideoState>): VideoState {
   if (answer.status === 'failed') return { status: 'unreachable', failure: answer.failure, gone: false }
   const { code, headers } = answer
@@ -64,7 +64,7 @@ export function videoState(answer: JobAnswer, { read, error }: AnswerWords<Video
   )
 }
 
-/** Sends what can be said to this provider; what its protocol has no words for is refused before anything has left. */
+/** Sends a submission that this provider can express; any other is refused before anything is sent. */
 export async function submitSendable<T>(
   prepare: () => T,
   send: (prepared: T) => Promise<SubmissionOutcome>,

@@ -4,14 +4,14 @@ import type { SpeechSink } from '../ports/audio-protocol.ts'
 
 const SLICE_BYTES = 65_536
 
-/** Speech that a provider gives all at once. */
+/** Speech that a provider returned whole. */
 export interface Sound {
   readonly audio: Buffer
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
 }
 
-/** Passes on speech that came at once no faster than the client takes it. */
+/** Passes whole speech on at the client's pace. */
 export class WholeSound implements RunningCall {
   readonly #sink: SpeechSink
   readonly #call: RunningCall
@@ -23,7 +23,7 @@ export class WholeSound implements RunningCall {
   constructor(sink: SpeechSink, ask: (sink: ResultSink<Sound>) => RunningCall) {
     this.#sink = sink
     this.#call = ask({
-      // Nothing is billed of an answer that is not there yet; its name comes with it.
+      // Nothing is billed before the answer is there; its id comes with it.
       headers: () => sink.headers(null),
       result: (sound) => this.#came(sound),
       fail: (found) => sink.fail(found),

@@ -7,7 +7,7 @@ import { AnthropicReader } from './reader.ts'
 import { anthropicRequest, askedFormat } from './request.ts'
 import { hidesReasoning } from './thinking.ts'
 
-/** What the Messages protocol can carry, by OpenRouter's names; an endpoint may list fewer. */
+/** Parameters of the Messages protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
   'max_tokens',
   'max_completion_tokens',
@@ -26,7 +26,7 @@ const PARAMETERS = [
   'user',
 ]
 
-/** Anthropic's Messages protocol, which others speak as well. */
+/** Anthropic's Messages protocol, which other providers speak too. */
 export function createAnthropic({ transport, files, now }: AdapterPorts): Adapter {
   const chat = askChat(anthropicProtocol(now), transport)
   return {

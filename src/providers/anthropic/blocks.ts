@@ -3,11 +3,11 @@ import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
 
-/** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
+/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
 const BLOCKS_MAX = 4_096
 const THINKING_CHARS_MAX = 4_194_304
 
-/** What clients of one request do not want to see, or see in another shape. */
+/** Blocks that the client of a request does not see, or sees in another shape. */
 export interface BlockView {
   readonly generationId: string
   /** The tool whose input is the answer's text; null = none. */
@@ -21,11 +21,12 @@ type OpenBlock =
   /** `call` is the index of the tool call; null for the answer tool. `given` is an input that came whole. */
   | { readonly type: 'tool_use'; readonly call: number | null; readonly given: RawJson | null; streamed: boolean }
   /**
-   * Tools that the provider runs itself, and whatever is newer than this reader: their text comes in blocks of its own.
+   * Tools that the provider runs itself, and blocks that this reader does not know; their text comes in separate
+   * blocks.
    */
   | { readonly type: 'other' }
 
-/** The content blocks of one answer, as events. A whole block is one that opens with all it has and closes. */
+/** The content blocks of one answer, as events. A whole block opens with all its content and closes. */
 export class ContentBlocks {
   readonly #view: BlockView
   readonly #open = new Map<unknown, OpenBlock>()
@@ -39,12 +40,12 @@ export class ContentBlocks {
     this.#view = view
   }
 
-  /** The answer came as the input of the answer tool, and no other tool was called. */
+  /** Whether the answer came as the input of the answer tool, without a call of another tool. */
   get onlyAnswered(): boolean {
     return this.#answered && this.#calls === 0
   }
 
-  /** null where there are more blocks than any honest answer has. */
+  /** null for more blocks than in any honest answer. */
   start(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     this.#count += 1
     if (this.#count > BLOCKS_MAX) return null
@@ -73,7 +74,7 @@ export class ContentBlocks {
     }
   }
 
-  /** null where a block holds more thinking than any honest answer has. */
+  /** null for more thinking in a block than in any honest answer. */
   delta(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const block = this.#open.get(index)
     if (block === undefined) return []
@@ -108,7 +109,7 @@ export class ContentBlocks {
       case 'thinking':
         return this.#detail({ type: 'reasoning.text', text: block.text, signature: block.signature })
       case 'tool_use':
-        // A call without arguments streams none; a client parses them all the same.
+        // A call without arguments streams none, but clients parse them all the same.
         return block.streamed ? [] : this.#input(block.call, JSON.stringify(block.given ?? {}))
       case 'other':
         return []
@@ -180,7 +181,7 @@ export class ContentBlocks {
   }
 }
 
-/** The answer moves on, but nothing of it is the client's to see: without an event the call would count as stalled. */
+/** Progress without content for the client: without an event the call would count as stalled. */
 function silent(): AnswerEvent {
   return { type: 'reasoning', choice: 0, text: '' }
 }

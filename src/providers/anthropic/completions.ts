@@ -14,7 +14,7 @@ const MAX_TOKENS_DEFAULT = 2_048
 const STOP = '\n\nHuman:'
 const NUMBERS = ['temperature', 'top_p', 'top_k']
 
-/** Anthropic's text completions, which its oldest models alone speak. They report no usage: it is counted. */
+/** Anthropic's text completions, the only protocol of its oldest models. They report no usage: we count it. */
 export function anthropicCompletions(transport: Transport, now: () => number): NonNullable<Adapter['completions']> {
   return {
     takesList: false,
@@ -35,7 +35,7 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
   const [prompt = ''] = prompts
   const body: Record<string, unknown> = {
     model: endpoint.upstreamModel,
-    // The protocol demands a conversation of this form.
+    // The protocol requires this form of conversation.
     prompt: `${STOP} ${prompt}\n\nAssistant:`,
     max_tokens_to_sample: sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT,
     stop_sequences: [STOP, ...(Array.isArray(stop) ? stop : stop === undefined ? [] : [stop])],

@@ -16,8 +16,8 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 const LABELS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'const', 'required'])
 
 /**
- * The schema as constrained decoding takes it: every object closed, which only narrows what may be said. null where it
- * holds a word the decoder refuses (bounds, patterns, open maps, references within definitions).
+ * The schema in the form that constrained decoding accepts: every object closed, which only narrows the answer. null
+ * where it holds a keyword that the decoder refuses (bounds, patterns, open maps, references within definitions).
  */
 export function constrainedSchema(schema: RawJson): Record<string, unknown> | null {
   return schema['type'] === 'object' ? nodeOf(schema, true) : null
@@ -33,13 +33,13 @@ function nodeOf(node: RawJson, refers: boolean): Record<string, unknown> | null 
   }
   const { type } = node
   const isObject = type === 'object' || (Array.isArray(type) && type.includes('object'))
-  // Closed, an object without properties could hold nothing: it was meant as an open map.
+  // An object without properties would be empty if closed: it was meant as an open map.
   if (isObject && node['properties'] === undefined) return null
   if (isObject || node['properties'] !== undefined) rebuilt['additionalProperties'] = false
   return rebuilt
 }
 
-/** undefined = refused. `refers` is false within definitions, so that no schema is endless. */
+/** undefined = refused. `refers` is false within definitions, so that no schema is recursive. */
 function keywordOf(keyword: string, value: unknown, refers: boolean): unknown {
   if (LABELS.has(keyword)) return value
   switch (keyword) {

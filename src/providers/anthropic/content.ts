@@ -7,14 +7,14 @@ export type Block = Readonly<Record<string, unknown>>
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** The content of a message as blocks. Text of white space alone is left out: the protocol refuses it. */
+/** The content of a message as blocks. Text that is only white space is left out: the protocol refuses it. */
 export function contentBlocks(content: ChatMessage['content'], path: string): Block[] {
   if (content === null) return []
   if (typeof content === 'string') return textBlocks(content, undefined, path)
   return content.flatMap((part, index) => partBlocks(part, `${path}.content[${index}]`))
 }
 
-/** The text of a system message, which holds nothing else. */
+/** The text of a system message, whose content must be text. */
 export function systemBlocks(content: ChatMessage['content'], path: string): Block[] {
   const blocks = contentBlocks(content, path)
   if (blocks.some((block) => block['type'] !== 'text'))
@@ -87,7 +87,7 @@ function isWebUrl(url: string): boolean {
   return /^https?:\/\//i.test(url)
 }
 
-/** Its data as base64, whichever way it was written. */
+/** The image's data as base64, however it was written. */
 function dataUrl(url: string, path: string): DataUrl {
   const found = readDataUrl(url, path)
   if (found === null) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)

@@ -3,7 +3,7 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
-/** Status that each type of error is sent with, for one that comes inside a 200. */
+/** The status that belongs to each type of error, for errors inside a 200. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -16,7 +16,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['timeout_error', 504],
   ['overloaded_error', 529],
 ])
-/** Faults of the operator's account that are sent as 400, as if the request were wrong. */
+/** Problems of the operator's account, which are sent as 400 as if the request were wrong. */
 const ACCOUNT = /credit balance|usage limits?|organization has been disabled|billing/i
 
 /** An error status with a body such as `{type: 'error', error: {type, message}}`. */
@@ -25,7 +25,7 @@ export function anthropicError(status: number, body: unknown, headers: UpstreamH
   return upstreamFailure(status === 400 && ACCOUNT.test(message) ? 402 : status, body, headers, nowMs)
 }
 
-/** The same body inside a 200, plain or as an event of a stream. */
+/** The same error inside a 200, as the body or as an event of a stream. */
 export function anthropicErrorEvent(body: unknown, nowMs: number): AttemptFailure {
   const type = textOf(objectOf(objectOf(body)?.['error'])?.['type']) ?? ''
   return { ...anthropicError(STATUSES.get(type) ?? 502, body, {}, nowMs), reason: 'error_event' }

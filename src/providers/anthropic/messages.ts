@@ -13,19 +13,16 @@ interface Turn {
 export interface Conversation {
   readonly system: Block[]
   readonly messages: readonly Turn[]
-  /** The last message is the beginning of the answer. */
+  /** The last message begins the answer. */
   readonly isPrefilled: boolean
-  /**
-   * The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it.
-   */
+  /** The latest tool calls were made without thinking, so their results cannot be answered with a thinking budget. */
   readonly continuesWithoutThinking: boolean
   /** Names of the tools called so far. */
   readonly calledTools: ReadonlySet<string>
 }
 
 /**
- * The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system
- * turn.
+ * The messages as alternating turns. System messages are kept apart, in their order: the protocol has no system turn.
  */
 export function conversationOf(messages: readonly ChatMessage[]): Conversation {
   const system: Block[] = []
@@ -49,7 +46,7 @@ export function conversationOf(messages: readonly ChatMessage[]): Conversation {
         addTurn(turns, 'assistant', assistantBlocks(message, path))
     }
   }
-  // A prompt of system messages alone is the question itself.
+  // A prompt with only system messages becomes the user's question.
   if (turns.length === 0) addTurn(turns, 'user', system.splice(0))
   if (turns.length === 0) throw new UnsendableError('messages: at least one must hold text other than white space')
   const isPrefilled = trimPrefill(turns)
@@ -69,7 +66,7 @@ function addTurn(turns: Turn[], role: Turn['role'], content: Block[]): void {
   else turns.push({ role, content })
 }
 
-/** Thinking comes first, as it was said: the provider checks its signature and its place. */
+/** Thinking comes first and unchanged: the provider checks its signature and its place. */
 function assistantBlocks(message: ChatMessage, path: string): Block[] {
   const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const text = contentBlocks(content, path)
@@ -93,7 +90,7 @@ function thinkingBlocks(details: readonly unknown[]): Block[] {
   )
 }
 
-/** A mark for the cache on any part of a result marks the result. */
+/** A cache mark on any part of a result marks the whole result. */
 function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMessage, path: string): Block {
   const blocks = contentBlocks(content, path)
   const marks = blocks.flatMap(({ cache_control: mark }) => (mark === undefined ? [] : [mark]))
@@ -107,12 +104,12 @@ function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMe
   }
 }
 
-/** Ids of other providers may hold what the protocol refuses in one. */
+/** Other providers' ids may contain characters that the protocol refuses. */
 function toolUseId(id: string): string {
   return id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-/** Results come first in a turn, right after the calls they answer. */
+/** A turn begins with tool results, right after the calls that they answer. */
 function ordered({ role, content }: Turn): Turn {
   const results = content.filter((block) => block['type'] === 'tool_result')
   return {
@@ -122,7 +119,7 @@ function ordered({ role, content }: Turn): Turn {
   }
 }
 
-/** The protocol refuses white space at the end of the answer's beginning. */
+/** The protocol refuses white space at the end of a prefilled answer. */
 function trimPrefill(turns: readonly Turn[]): boolean {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
@@ -132,7 +129,7 @@ function trimPrefill(turns: readonly Turn[]): boolean {
   return true
 }
 
-/** Walks back through the calls and results since the user last spoke to the first calls of them. */
+/** Walks back over the calls and results since the user's last message, to the first of those calls. */
 function continuesWithoutThinking(turns: readonly Turn[]): boolean {
   let first: Turn | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {

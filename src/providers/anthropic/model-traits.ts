@@ -1,23 +1,23 @@
-/** What a model of the Messages protocol takes; the provider refuses with 400 what it does not. */
+/** Abilities of a model; the provider refuses with 400 what the model does not take. */
 export interface ModelTraits {
-  /** Thinks within a budget of tokens, or as much as it finds right, or not at all. */
+  /** Whether it thinks within a budget of tokens, as much as it sees fit, or not at all. */
   readonly thinking: 'budget' | 'adaptive' | 'none'
-  /** The thinking of an adaptive model can be switched off. */
+  /** Whether an adaptive model's thinking can be switched off. */
   readonly canStopThinking: boolean
-  /** How many of temperature and top_p a request may hold; 0 = top_k is not taken either. */
+  /** How many of temperature and top_p a request may have; 0 = top_k is not accepted either. */
   readonly samplingParameters: 0 | 1 | 2
-  /** Constrains an answer or a tool's input to a JSON schema. */
+  /** Whether it can constrain an answer or a tool's input to a JSON schema. */
   readonly constrains: boolean
 }
 
-/** `claude-3-5-haiku-20241022`, `claude-opus-4-20250514`, `claude-sonnet-4.5`: a date is no minor version. */
+/** `claude-3-5-haiku-20241022`, `claude-opus-4-20250514`, `claude-sonnet-4.5`: a date is not a minor version. */
 const CLAUDE = /claude-(?:[a-z]+-)?(\d)(?:[.-](\d{1,2}))?(?!\d)/
 const NEWEST = 99
 const ALWAYS_THINKS = /claude-(?:fable|mythos)/
 
 /**
- * By the model's name, as the protocol has no way to ask; a foreign name is taken for the oldest way, which compatible
- * providers copied.
+ * Decided by the model's name, since the protocol cannot be asked; an unknown name gets the oldest form, which
+ * compatible providers copied.
  */
 export function traitsOf(upstreamModel: string): ModelTraits {
   const name = upstreamModel.toLowerCase()

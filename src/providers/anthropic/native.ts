@@ -11,7 +11,7 @@ import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
 const LF = 0x0a
 const EVENT_NAME = /^[a-z_]{1,64}$/
 
-/** The client's own request, and the answer as it came, read on the way (clients.md D-14.2). */
+/** Sends the client's own request, and passes the answer on as it came, read on the way (clients.md D-14.2). */
 export function anthropicMessages(transport: Transport, now: () => number): NonNullable<Adapter['messages']> {
   return (call, sink) =>
     askEvents(
@@ -34,7 +34,7 @@ function headersOf({ apiKey, headers: { version, betas } }: MessagesCall): Recor
   }
 }
 
-/** The ordinary events, and beside them what the provider sent. */
+/** The ordinary events, with the provider's own event beside them. */
 class NativeReader implements EventReader {
   readonly #reader: AnthropicReader
   readonly #startOf: MessagesCall['startOf']
@@ -57,10 +57,10 @@ class NativeReader implements EventReader {
     const type = textOf(event['type']) ?? ''
     switch (type) {
       case 'ping':
-        // Our own tell of a silence; one of the provider is no progress.
+        // We send pings ourselves; the provider's are no progress.
         return read
       case 'message_start':
-        // Some proxies send it twice.
+        // Some proxies send the start twice.
         if (this.#started) return read
         this.#started = true
         return [...read, { type: 'wire', sent: this.#startOf(event) }]
@@ -87,7 +87,7 @@ class NativeReader implements EventReader {
   }
 }
 
-/** Data of several lines is written again, as one. */
+/** Data of several lines is written as one line. */
 function eventBytes(type: string, data: Buffer, event: unknown): Buffer {
   const line = data.includes(LF) ? Buffer.from(JSON.stringify(event)) : data
   return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), line, Buffer.from('\n\n')])

@@ -4,12 +4,12 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 import { constrainedSchema } from './constrained-schema.ts'
 import type { ModelTraits } from './model-traits.ts'
 
-/** How a `response_format` is asked for; the protocol has no word for JSON without a schema. */
+/** The way to ask for a `response_format`; the protocol has none for JSON without a schema. */
 export type OutputFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'instruction'; readonly text: string }
   | { readonly kind: 'constrained'; readonly schema: Readonly<Record<string, unknown>> }
-  /** A tool that has to be called: its input is the answer, and takes any schema of an object. */
+  /** A tool that must be called: its input is the answer. Any object schema will do. */
   | {
       readonly kind: 'tool'
       readonly tool: {
@@ -43,7 +43,7 @@ export function outputFormatOf({ responseFormat, tools }: ChatRequest, traits: M
   }
 }
 
-/** A tool's input is always an object, which a client's schema may leave unsaid. */
+/** A tool's input is always an object, which a client's schema need not state. */
 export function objectSchema(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return schema['type'] === 'object' ? schema : { type: 'object', ...schema }
 }

@@ -16,7 +16,7 @@ function streamOf(events: readonly Record<string, unknown>[]): readonly Buffer[]
   ]
 }
 
-/** The message that the provider would have sent at once, put together from its stream. */
+/** Builds the message that the provider would have sent whole, from its stream. */
 function wholeMessage(body: Buffer): Record<string, unknown> {
   let message: Record<string, unknown> = {}
   const content: Record<string, unknown>[] = []
@@ -40,7 +40,7 @@ function wholeMessage(body: Buffer): Record<string, unknown> {
   return { ...message, content }
 }
 
-/** Spaces within arguments are the model's in a stream; a whole message has none. */
+/** The model's spaces within arguments are kept in a stream; a whole message has none. */
 function withParsedArguments(answer: ChatAnswer): unknown {
   return {
     ...answer,
@@ -67,7 +67,7 @@ describe('every recorded stream', () => {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
       foldAtEveryCut(PROTOCOL, recorded.body)
     })
-    // A cut argument is no JSON, and an error has no message.
+    // Skips recordings with cut arguments, which are no JSON, and with an error, which has no message.
     if (/partial-json|overloaded/.test(recorded.name)) continue
     test(`${recorded.name} folds to what the whole message would be`, () => {
       const body = recorded.body

@@ -7,7 +7,7 @@ import { ContentBlocks, type BlockView } from './blocks.ts'
 import { anthropicError, anthropicErrorEvent } from './error.ts'
 import { anthropicUsage, mergedUsage } from './usage.ts'
 
-/** Reads one answer of the Messages protocol: the events of a stream, or a whole message by the same steps. */
+/** Reads one answer of the Messages protocol: a stream's events, or a whole message by the same steps. */
 export class AnthropicReader implements EventReader {
   readonly #blocks: ContentBlocks
   readonly #now: () => number
@@ -30,7 +30,7 @@ export class AnthropicReader implements EventReader {
     return event === null ? garbage('not a JSON object', data) : this.read(event)
   }
 
-  /** The same, of a message that is parsed. */
+  /** The same for a parsed message. */
   read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
     switch (event['type']) {
       case 'message_start':
@@ -49,7 +49,7 @@ export class AnthropicReader implements EventReader {
       case 'error':
         return anthropicErrorEvent(event, this.#now())
       default:
-        // `ping`, and whatever is newer than this reader.
+        // `ping`, and events that this reader does not know.
         return []
     }
   }
@@ -78,7 +78,7 @@ export class AnthropicReader implements EventReader {
   }
 
   /**
-   * Some proxies send the start twice; the content comes once. The output that the start of a stream tells is none yet.
+   * Some proxies send the start twice, but the content once. The output count at the start of a stream is not final.
    */
   #start(message: RawJson, streams: boolean): readonly AnswerEvent[] {
     const usage = objectOf(message['usage'])
@@ -88,7 +88,7 @@ export class AnthropicReader implements EventReader {
     return [{ type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }]
   }
 
-  /** The usage of the start counts no output: where the end tells none, that side is counted by us. */
+  /** The usage at the start has no output: where the end gives none, we count that side. */
   #end(delta: RawJson, rawUsage: unknown): readonly AnswerEvent[] {
     const events: AnswerEvent[] = []
     const native = textOf(delta['stop_reason'])

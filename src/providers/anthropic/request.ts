@@ -10,12 +10,12 @@ import { thinkingOf } from './thinking.ts'
 
 export const MESSAGES_PATH = '/messages'
 export const ANTHROPIC_VERSION = '2023-06-01'
-/** For a model whose own maximum the catalogue does not know: every model of the protocol answers this much. */
+/** For a model without a known maximum: every model of the protocol can answer this much. */
 const MAX_TOKENS_DEFAULT = 4_096
-/** With thinking, top_p may not leave out more than this. */
+/** The least top_p that is accepted together with thinking. */
 const THINKING_TOP_P_MIN = 0.95
 const USER_ID_CHARS_MAX = 256
-/** More tools than these cannot be constrained at once. */
+/** The most tools that can be constrained at once. */
 const STRICT_TOOLS_MAX = 20
 
 export function anthropicRequest(call: ChatCall): JsonRequest {
@@ -26,7 +26,7 @@ export function anthropicRequest(call: ChatCall): JsonRequest {
   return { path: MESSAGES_PATH, body: bodyOf(call), headers }
 }
 
-/** What the answer of a call is asked for as; the reader needs it too. */
+/** The form in which the call's answer is asked for; the reader needs it too. */
 export function askedFormat(call: ChatCall): OutputFormat {
   const { request, endpoint } = call
   const takes = taken(call)
@@ -34,7 +34,7 @@ export function askedFormat(call: ChatCall): OutputFormat {
   return outputFormatOf(takes('tools') ? request : { ...request, tools: null }, traitsOf(endpoint.upstreamModel))
 }
 
-/** The names of parameters that this endpoint takes. */
+/** Tells which parameters this endpoint takes. */
 function taken({ endpoint: { supportedParameters } }: ChatCall): (name: string) => boolean {
   return (name) => supportedParameters === null || supportedParameters.includes(name)
 }
@@ -77,7 +77,7 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
 
 interface ToolFields {
   readonly fields: Readonly<Record<string, unknown>>
-  /** The answer has to be a call, which rules out thinking. */
+  /** The answer must be a tool call, which excludes thinking. */
   readonly isForced: boolean
 }
 
@@ -107,7 +107,7 @@ function toolFields(
     }
   }
   if (tools.length === 0) {
-    // Calls in the history need the definitions that are not there any more.
+    // Calls in the history need definitions, which the request no longer has.
     const known = [...calledTools].map((name) => ({ name, input_schema: { type: 'object' } }))
     return { fields: known.length === 0 ? {} : { tools: known, tool_choice: { type: 'none' } }, isForced: false }
   }
@@ -124,7 +124,7 @@ function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
   return { type: choice === 'required' ? 'any' : choice }
 }
 
-/** Strict where the schema can be held to; elsewhere the word is dropped, as at providers that do not know it. */
+/** `strict` where the schema can be enforced; else it is dropped, as for providers that do not know it. */
 function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): Block[] {
   const canBeStrict =
     traits.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
@@ -157,7 +157,7 @@ function samplingFields(
   const fitsTopP =
     topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || samplingParameters === 2)
   return {
-    // The protocol's scale ends at 1.
+    // The protocol's temperature ends at 1.
     ...(temperature === null ? {} : { temperature: Math.min(temperature, 1) }),
     ...(topP === null || !fitsTopP ? {} : { top_p: topP }),
     ...(topK === null ? {} : { top_k: Math.floor(topK) }),
@@ -172,7 +172,7 @@ function stopFields(stop: unknown): { stop_sequences?: readonly string[] } {
   return { stop_sequences: sequences }
 }
 
-/** A longer one is refused, and it is only a label. */
+/** A longer value is refused, and it is only a label. */
 function userFields(user: unknown): { metadata?: Block } {
   return typeof user === 'string' && user !== '' && user.length <= USER_ID_CHARS_MAX
     ? { metadata: { user_id: user } }

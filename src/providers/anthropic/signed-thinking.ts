@@ -1,12 +1,12 @@
 import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 
-/** A thought that the model takes back: with its signature, or encrypted. */
+/** A thought that the model accepts back: with its signature, or encrypted. */
 export type SignedThought = { readonly text: string; readonly signature: string } | { readonly encrypted: string }
 
 /**
- * Claude's reasoning in the details that a client sends back, whole or in the pieces of a stream. Other models' and
- * what carries no signature is left out: it would be refused.
+ * Claude's reasoning in the details that a client sends back, whole or in a stream's pieces. Other models' reasoning,
+ * and reasoning without a signature, is left out: it would be refused.
  */
 export function signedThoughts(details: readonly unknown[]): readonly SignedThought[] {
   const thoughts: SignedThought[] = []

@@ -16,8 +16,8 @@ export interface Thinking {
 const UNASKED: Thinking = { thinking: null, effort: null }
 
 /**
- * The `thinking` of a request whose answer has `maxTokens` for thinking and words together. `possible` is false where
- * the rest of the request rules it out.
+ * The `thinking` of a request whose answer has `maxTokens` for thinking and text together. `possible` is false where
+ * the rest of the request excludes thinking.
  */
 export function thinkingOf(
   parameters: Parameters,
@@ -25,7 +25,7 @@ export function thinkingOf(
   maxTokens: number,
   possible: boolean,
 ): Thinking {
-  // That reasoning is shown says nothing of whether there is any: this protocol must be asked for it.
+  // A wish to see reasoning is not a wish to have it: in this protocol thinking must be asked for.
   const wish = reasoningWish({
     reasoning: parameters['reasoning'],
     reasoning_effort: parameters['reasoning_effort'],
@@ -36,12 +36,12 @@ export function thinkingOf(
   return budget === null ? UNASKED : { thinking: { type: 'enabled', budget_tokens: budget }, effort: null }
 }
 
-/** The client pays for reasoning but does not want to see it. */
+/** The client pays for reasoning but asked not to see it. */
 export function hidesReasoning(parameters: Parameters): boolean {
   return reasoningWish(parameters).isHidden
 }
 
-/** Such a model refuses a budget; without the word on `display` it would think in silence. */
+/** An adaptive model refuses a budget; without `display` its thinking would not be shown. */
 function adaptive(
   { thinks, effort }: ReasoningWish,
   { canStopThinking }: ModelTraits,
@@ -55,7 +55,7 @@ function adaptive(
   }
 }
 
-/** null where no budget fits into `maxTokens`, which is never raised: the hold was made for it. */
+/** null when no budget fits into `maxTokens`, which is never raised: the hold was made for it. */
 function budgetOf({ effort, budget }: ReasoningWish, maxTokens: number): number | null {
   if (maxTokens <= BUDGET_MIN) return null
   const asked = budget ?? effortTokens(effort ?? EFFORT_DEFAULT, maxTokens) ?? 0

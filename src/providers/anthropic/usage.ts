@@ -13,7 +13,7 @@ const FIELDS = [
 ]
 
 /**
- * A later usage object replaces what it names of an earlier one: a stream reports its input first and its output last.
+ * Fields of a later usage object replace those of an earlier one: a stream reports its input first and its output last.
  */
 export function mergedUsage(before: RawJson | null, raw: unknown): RawJson | null {
   const later = objectOf(raw)
@@ -24,7 +24,7 @@ export function mergedUsage(before: RawJson | null, raw: unknown): RawJson | nul
 }
 
 /**
- * A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes what was read from or written
+ * A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes tokens read from or written
  * to a cache.
  */
 export function anthropicUsage(usage: RawJson | null): UsageReport | null {

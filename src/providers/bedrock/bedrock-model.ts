@@ -1,28 +1,31 @@
 import { traitsOf, type ModelTraits } from '../anthropic/model-traits.ts'
 
 /**
- * What a model takes; Converse is one protocol over many makers' models and refuses with 400 what one of them does not.
+ * Abilities of a model. Converse is one protocol for many makers' models, and refuses with 400 what the model does not
+ * take.
  */
 export interface BedrockModel {
-  /** null = not of Anthropic's. */
+  /** null = not one of Anthropic's models. */
   readonly claude: ModelTraits | null
-  /** Takes cache points. */
+  /** Whether it accepts cache points. */
   readonly caches: boolean
-  /** Cache points may name how long they last. */
+  /** Whether cache points may name their lifetime. */
   readonly namesCacheTime: boolean
-  /** How it can be held to a JSON schema: by decoding, by a tool that it has to call, or by words alone. */
+  /**
+   * How it is held to a JSON schema: by constrained decoding, by a tool that must be called, or by instructions only.
+   */
   readonly schemaMeans: 'decoding' | 'tool' | 'words'
 }
 
 const CLAUDE = /anthropic\.|claude/
 const NOVA = /amazon\.nova/
 /**
- * Makers whose models are documented to decode by a schema; the tool of an answer would have to be forced, which they
+ * Makers whose models are documented to decode by a schema; a tool for the answer would have to be forced, which they
  * refuse.
  */
 const DECODING = /(?:qwen|deepseek|mistral|google|nvidia|minimax|minimaxai|moonshot|moonshotai|openai|zai)\./
 
-/** By the model's name, as the protocol has no way to ask. */
+/** Decided by the model's name, since the protocol cannot be asked. */
 export function bedrockModelOf(upstreamModel: string): BedrockModel {
   const name = upstreamModel.toLowerCase()
   if (CLAUDE.test(name)) {

@@ -10,7 +10,7 @@ import { BedrockReader } from './reader.ts'
 import { askedFormat, bedrockRequest } from './request.ts'
 import { bedrockRerank } from './rerank.ts'
 
-/** What Converse can carry, by OpenRouter's names; an endpoint may list fewer. */
+/** Parameters of Converse, by OpenRouter's names; an endpoint may list fewer. */
 export const BEDROCK_PARAMETERS: readonly string[] = [
   'max_tokens',
   'max_completion_tokens',
@@ -28,8 +28,8 @@ export const BEDROCK_PARAMETERS: readonly string[] = [
 ]
 
 /**
- * Amazon Bedrock's Converse, one protocol for every maker's chat models there, and InvokeModel for the others. The base
- * address is the bare host.
+ * Amazon Bedrock: Converse for every maker's chat models, InvokeModel for the other models. The base address is the
+ * bare host.
  */
 export function createBedrock({ transport, files, now }: AdapterPorts): Adapter {
   const chat = askChat(bedrockProtocol(now), transport)

@@ -3,11 +3,11 @@ import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
 
-/** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
+/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
 const BLOCKS_MAX = 4_096
 const THINKING_CHARS_MAX = 4_194_304
 
-/** What the client of one request does not want to see, or sees in another shape. */
+/** Blocks that the client of a request does not see, or sees in another shape. */
 export interface BlockView {
   readonly generationId: string
   /** The tool whose input is the answer's text; null = none. */
@@ -16,7 +16,7 @@ export interface BlockView {
 }
 
 interface OpenBlock {
-  /** Index of the tool call; null for the answer tool, undefined where the block calls none. */
+  /** Index of the tool call; null for the answer tool, undefined for other blocks. */
   readonly call?: number | null
   hasInput: boolean
   thinking: string
@@ -24,7 +24,7 @@ interface OpenBlock {
   redacted: string
 }
 
-/** The content blocks of one answer, as events. Only a tool's block is opened by a word of its own. */
+/** The content blocks of one answer, as events. Only a tool's block has an opening event. */
 export class ContentBlocks {
   readonly #view: BlockView
   readonly #open = new Map<unknown, OpenBlock>()
@@ -41,12 +41,12 @@ export class ContentBlocks {
     return this.#count === 0
   }
 
-  /** The answer came as the input of the answer tool, and no other tool was called. */
+  /** Whether the answer came as the input of the answer tool, without a call of another tool. */
   get onlyAnswered(): boolean {
     return this.#answered && this.#calls === 0
   }
 
-  /** null where there are more blocks than any honest answer has. */
+  /** null for more blocks than in any honest answer. */
   start(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const tool = objectOf(raw['toolUse'])
     if (tool === null) return this.#block(index) === null ? null : [silent()]
@@ -69,7 +69,7 @@ export class ContentBlocks {
     ]
   }
 
-  /** null where there are more blocks, or more thinking, than any honest answer has. */
+  /** null for more blocks, or more thinking, than in any honest answer. */
   delta(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const block = this.#open.get(index) ?? this.#block(index)
     if (block === null) return null
@@ -79,7 +79,7 @@ export class ContentBlocks {
     if (tool !== null) return this.#input(block, textOf(tool['input']) ?? '')
     const reasoning = objectOf(raw['reasoningContent'])
     if (reasoning !== null) return this.#thinking(block, reasoning)
-    // Citations, results of the provider's own tools, and whatever is newer than this reader.
+    // Citations, results of the provider's own tools, and blocks that this reader does not know.
     return [silent()]
   }
 
@@ -87,16 +87,16 @@ export class ContentBlocks {
     const block = this.#open.get(index)
     if (block === undefined) return []
     this.#open.delete(index)
-    // A call without arguments streams none; a client parses them all the same.
+    // A call without arguments streams none, but clients parse them all the same.
     if (block.call !== undefined && !block.hasInput) return this.#input(block, '{}')
     if (block.redacted !== '') return this.#detail({ type: 'reasoning.encrypted', data: block.redacted })
-    // Models other than Claude do not sign what they think, and do not want it back.
+    // Models other than Claude neither sign their thinking nor take it back.
     return block.signature === ''
       ? []
       : this.#detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
   }
 
-  /** A block of a plain answer: the same steps as in a stream. */
+  /** A block of a plain answer, by the same steps as in a stream. */
   whole(index: number, raw: RawJson): readonly AnswerEvent[] | null {
     const opened = this.start(index, raw)
     const said = opened === null ? null : this.#wholeDelta(index, raw)
@@ -162,7 +162,7 @@ export class ContentBlocks {
   }
 }
 
-/** The answer moves on, but nothing of it is the client's to see: without an event the call would count as stalled. */
+/** Progress without content for the client: without an event the call would count as stalled. */
 function silent(): AnswerEvent {
   return { type: 'reasoning', choice: 0, text: '' }
 }

@@ -13,21 +13,21 @@ export interface Piece {
   readonly cachePoint: Block | null
 }
 
-/** What the blocks of one request have in common. */
+/** Settings and state that the blocks of one request share. */
 export interface ContentContext {
   readonly model: BedrockModel
-  /** Names of documents so far: the protocol refuses two of the same name. */
+  /** Document names used so far: the protocol refuses duplicates. */
   readonly documentNames: Set<string>
 }
 
-/** The content of a message as blocks. Text of white space alone is left out: the protocol refuses it. */
+/** The content of a message as blocks. Text that is only white space is left out: the protocol refuses it. */
 export function contentPieces(content: ChatMessage['content'], path: string, context: ContentContext): Piece[] {
   if (content === null) return []
   if (typeof content === 'string') return textPieces(content, null)
   return content.flatMap((part, index) => partPieces(part, `${path}.content[${index}]`, context))
 }
 
-/** The blocks as they are sent, each followed by its cache point. */
+/** The blocks in wire form, each followed by its cache point. */
 export function blocksOf(pieces: readonly Piece[]): Block[] {
   return pieces.flatMap(({ block, cachePoint }) => (cachePoint === null ? [block] : [block, { cachePoint }]))
 }
@@ -60,7 +60,7 @@ function textPieces(text: string, cachePoint: Block | null): Piece[] {
   return text.trim() === '' ? [] : [{ block: { text }, cachePoint }]
 }
 
-/** Dropped where the model keeps no cache: what it answers is the same. */
+/** Dropped where the model has no cache: the answer is the same. */
 function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: BedrockModel): Block | null {
   if (raw === undefined) return null
   const mark = objectOf(raw)
@@ -94,7 +94,7 @@ function documentBlock(
   return { document: { format, name: documentName(filename, names), source: { bytes: data } } }
 }
 
-/** Its data as base64. An address would be fetched by nobody. */
+/** The data as base64; nobody fetches an address. */
 function dataUrl(url: string, path: string): DataUrl {
   const found = readDataUrl(url, path)
   if (found === null)

@@ -7,9 +7,8 @@ const REGION = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,}(?:-[a-z]+)+-\d+)\.
 const CONTENT_TYPE = 'application/json'
 
 /**
- * The headers that say who asks: a Bedrock API key as it is, or a signature with
- * `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`. `path` stands after the provider's base address, encoded as it is
- * sent.
+ * The headers that authenticate a request: a Bedrock API key, or a signature with
+ * `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`. `path` follows the provider's base address, encoded as it is sent.
  */
 export function credentialHeaders(
   apiKey: string | null,
@@ -19,7 +18,7 @@ export function credentialHeaders(
 ): JsonRequest['headers'] {
   if (apiKey === null) return {}
   const [accessKeyId = '', secretAccessKey = '', ...token] = apiKey.split(':')
-  // No API key of Bedrock's holds a colon.
+  // A key without a colon is a Bedrock API key.
   if (accessKeyId === '' || secretAccessKey === '') return { authorization: `Bearer ${apiKey}` }
   const { host, pathname } = new URL(baseUrl)
   return (body) => {
@@ -30,8 +29,7 @@ export function credentialHeaders(
       ...(token.length === 0 ? {} : { 'x-amz-security-token': token.join(':') }),
     }
     const signer = new aws4.RequestSigner(
-      // Only what is named here is signed, besides the host: a proxy may change the others, such as the length or the
-      // encoding.
+      // Only these headers and the host are signed: a proxy may change others, such as the length or the encoding.
       {
         service: SERVICE,
         region: regionOf(host),
@@ -49,7 +47,7 @@ export function credentialHeaders(
   }
 }
 
-/** A proxy's name tells no region. */
+/** A proxy's host name does not contain the region. */
 function regionOf(host: string): string {
   return REGION.exec(host)?.[1] ?? REGION_DEFAULT
 }

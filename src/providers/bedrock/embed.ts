@@ -18,9 +18,9 @@ import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 import { bedrockError } from './error.ts'
 import { invokeModel } from './invoke.ts'
 
-/** Says what was billed, whatever model answers. */
+/** The billed tokens, for any model. */
 const TOKENS_HEADER = 'x-amzn-bedrock-input-token-count'
-/** Nova's words for what a vector is for. */
+/** Nova's names for the purpose of a vector. */
 const PURPOSES: ReadonlyMap<string, string> = new Map([
   ['search_query', 'GENERIC_RETRIEVAL'],
   ['query', 'GENERIC_RETRIEVAL'],
@@ -31,7 +31,7 @@ const PURPOSES: ReadonlyMap<string, string> = new Map([
   ['clustering', 'CLUSTERING'],
 ])
 
-/** Embeddings of Bedrock: InvokeModel is the only way to them, and each maker's models have a dialect of their own. */
+/** Embeddings of Bedrock, which only InvokeModel offers; each maker's models have a dialect of their own. */
 export function bedrockEmbed(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: (call) => (isCohere(call) ? COHERE_TEXTS_MAX : 1),
@@ -62,7 +62,7 @@ function bodyOf(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record
   }
 }
 
-/** Titan answers `embedding`, Nova `embeddings` of objects, Cohere's models as at home. */
+/** Titan answers with `embedding`, Nova with objects in `embeddings`, Cohere's models as Cohere does. */
 function readPage(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json) ?? {}
   const usage = billedTokens(headers, body['inputTextTokenCount'])

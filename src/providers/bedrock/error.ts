@@ -3,7 +3,7 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
-/** Status class by type of exception: inside a 200 there is no other, and AWS sends faults of the account as 400. */
+/** The status for each type of exception: inside a 200 there is no other, and AWS sends account problems as 400. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['validationexception', 400],
   ['accessdeniedexception', 403],
@@ -25,19 +25,19 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['modelnotreadyexception', 503],
   ['serviceunavailableexception', 503],
 ])
-/** A model that the operator's account or region does not have is sent as 400, as if the client could mend it. */
+/** The operator's account or region lacks the model, which is sent as 400 as if the client could correct it. */
 const NO_SUCH_MODEL =
   /model identifier is invalid|on-demand throughput isn.t supported|operation not allowed|reached the end of its life/i
 const TOO_LONG = /input is too long|input length and .?max_tokens/i
 
-/** An error status; the body is `{message}`, the type stands in a header such as `ValidationException:http://…`. */
+/** An error status; the body is `{message}`, a header has the type, such as `ValidationException:http://…`. */
 export function bedrockError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
   const named = textOf(objectOf(body)?.['__type'])?.split('#').at(-1) ?? ''
   const type = headerOf(headers, 'x-amzn-errortype')?.split(':')[0] ?? named
   return failureOf(STATUSES.get(type.toLowerCase()) ?? status, type, body, headers, nowMs)
 }
 
-/** The same inside a 200: an exception of a stream. */
+/** The same for an exception inside a stream. */
 export function bedrockException(type: string, body: unknown, nowMs: number): AttemptFailure {
   return { ...failureOf(STATUSES.get(type.toLowerCase()) ?? 502, type, body, {}, nowMs), reason: 'error_event' }
 }
@@ -50,7 +50,7 @@ function failureOf(
   nowMs: number,
 ): AttemptFailure {
   const raw = objectOf(body)
-  // The services before Bedrock's own write it with a capital.
+  // Services older than Bedrock capitalise the field.
   const message = textOf(raw?.['message']) ?? textOf(raw?.['Message']) ?? ''
   const isMissing = status === 400 && NO_SUCH_MODEL.test(message)
   const found = upstreamFailure(isMissing ? 404 : status, { error: { type, message } }, headers, nowMs)

@@ -7,7 +7,8 @@ const MESSAGE_BYTES_MIN = PRELUDE_BYTES + 4
 const MESSAGE_BYTES_MAX = 16 * 1_048_576
 
 /**
- * Called with each message as the JSON `{"<event type>": payload}`, where an exception's type stands for an event's.
+ * Called with each message as the JSON `{"<event type>": payload}`; for an exception its type takes the place of the
+ * event's.
  */
 export interface EventStreamEvents {
   readonly message: (data: Buffer) => void
@@ -15,11 +16,14 @@ export interface EventStreamEvents {
   readonly error: (data: Buffer) => void
 }
 
-/** Splits `application/vnd.amazon.eventstream` into messages at any cut; both checksums of each are checked. */
+/**
+ * Splits `application/vnd.amazon.eventstream` into messages, whatever the size of the reads, and checks both checksums
+ * of each.
+ */
 export class EventStreamDecoder implements MessageDecoder {
   readonly #events: EventStreamEvents
   #body = new CollectedBody(null)
-  /** Bytes that the next step needs: a prelude first, then the message it announces. */
+  /** The bytes that the next step needs: a prelude, then the message that it announces. */
   #needed = PRELUDE_BYTES
   #broken = false
 
@@ -30,12 +34,12 @@ export class EventStreamDecoder implements MessageDecoder {
   push(bytes: Buffer): boolean {
     if (this.#broken) return false
     this.#body.add(bytes)
-    // A long message in small reads is put together once, not with every read.
+    // A long message from small reads is joined once, not with every read.
     if (this.#body.bytes >= this.#needed) this.#take(this.#body.take())
     return !this.#broken
   }
 
-  /** What is left is half a message: the reader knows from those before it whether the answer is complete. */
+  /** The rest is half a message: the reader knows from earlier messages whether the answer is complete. */
   end(): void {
     this.#body = new CollectedBody(null)
   }
@@ -94,11 +98,11 @@ function messageLength(bytes: Buffer, start: number): number | null {
   return isFramed && fits ? length : null
 }
 
-/** Bytes of each type of value that has a fixed length; 6 and 7 carry their own. */
+/** Bytes of each value type with a fixed length; types 6 and 7 carry their own length. */
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16]
 const TEXT = 7
 
-/** The headers whose value is a text; null where they are cut. */
+/** The headers with text values; null where they are cut. */
 function textHeaders(bytes: Buffer): ReadonlyMap<string, string> | null {
   const headers = new Map<string, string>()
   let at = 0

@@ -3,7 +3,7 @@ import type { JsonRequest } from '../ports/upstream-request.ts'
 import { credentialHeaders } from './credentials.ts'
 import { encodedModel } from './request.ts'
 
-/** A call of InvokeModel, which takes and gives what the model itself does. */
+/** A call of InvokeModel, whose request and answer are the model's own. */
 export function invokeModel(
   { endpoint, apiKey }: { readonly endpoint: Endpoint; readonly apiKey: string | null },
   body: JsonRequest['body'],

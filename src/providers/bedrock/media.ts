@@ -1,4 +1,4 @@
-/** Media type → the protocol's word for it. */
+/** The protocol's format name for each media type. */
 export const IMAGE_FORMATS: ReadonlyMap<string, string> = new Map([
   ['image/png', 'png'],
   ['image/jpeg', 'jpeg'],
@@ -29,7 +29,7 @@ const DOCUMENT_FORMATS: ReadonlyMap<string, string> = new Map([
   ['text/markdown', 'md'],
 ])
 const EXTENSIONS: ReadonlySet<string> = new Set(DOCUMENT_FORMATS.values())
-/** What clients write that do not know the type: the name tells more. */
+/** Types that say nothing; the file's name says more. */
 const UNTYPED: ReadonlySet<string> = new Set(['', 'application/octet-stream'])
 const NAME_CHARS_MAX = 200
 const NAME_DEFAULT = 'document'
@@ -40,15 +40,13 @@ export function documentFormat(mediaType: string, filename: string): string | nu
   return EXTENSIONS.has(extension) ? extension : null
 }
 
-/**
- * A name of the characters that the protocol takes, which no other document of the request has; it is put into `names`.
- */
+/** A name of characters that the protocol accepts, unique in the request; it is added to `names`. */
 export function documentName(filename: string, names: Set<string>): string {
   const plain = filename
     .replace(/\.[a-z0-9]{1,5}$/i, '')
     .replaceAll(/[^a-zA-Z0-9()[\]-]+/g, ' ')
     .trim()
-  // Room for the number of a name that comes twice.
+  // Leaves room for a number after a repeated name.
   const base = plain.slice(0, NAME_CHARS_MAX - 10).trimEnd() || NAME_DEFAULT
   let name = base
   for (let count = 2; names.has(name); count += 1) name = `${base} (${count})`

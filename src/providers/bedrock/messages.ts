@@ -17,21 +17,18 @@ interface Turn {
 export interface Conversation {
   readonly system: readonly Block[]
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[]
-  /** The last message is the beginning of the answer. */
+  /** The last message begins the answer. */
   readonly isPrefilled: boolean
-  /**
-   * The last calls of tools were made without thinking, so that their results cannot be answered with a budget for it.
-   */
+  /** The latest tool calls were made without thinking, so their results cannot be answered with a thinking budget. */
   readonly continuesWithoutThinking: boolean
-  /** There are calls of tools or their results, which the protocol takes only together with definitions of tools. */
+  /** There are tool calls or results, which the protocol accepts only with tool definitions. */
   readonly holdsToolBlocks: boolean
   /** Names of the tools called so far. */
   readonly calledTools: ReadonlySet<string>
 }
 
 /**
- * The messages as turns that alternate. What is of the system stands apart, in its order: the protocol knows no system
- * turn.
+ * The messages as alternating turns. System messages are kept apart, in their order: the protocol has no system turn.
  */
 export function conversationOf(messages: readonly ChatMessage[], model: BedrockModel): Conversation {
   const context: ContentContext = { model, documentNames: new Set() }
@@ -56,7 +53,7 @@ export function conversationOf(messages: readonly ChatMessage[], model: BedrockM
         addTurn(turns, 'assistant', assistantPieces(message, path, context))
     }
   }
-  // A prompt of system messages alone is the question itself.
+  // A prompt with only system messages becomes the user's question.
   if (turns.length === 0) addTurn(turns, 'user', system.splice(0))
   if (turns.length === 0) throw new UnsendableError('messages: at least one must hold text other than white space')
   return {
@@ -85,7 +82,7 @@ function addTurn(turns: Turn[], role: Turn['role'], pieces: readonly Piece[]): v
   else turns.push({ role, pieces: [...pieces] })
 }
 
-/** Thinking comes first, as it was said: the provider checks its signature and its place. */
+/** Thinking comes first and unchanged: the provider checks its signature and its place. */
 function assistantPieces(message: ChatMessage, path: string, context: ContentContext): Piece[] {
   const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const said = contentPieces(content, path, context)
@@ -112,7 +109,7 @@ function thinkingBlocks(details: readonly unknown[]): Block[] {
   )
 }
 
-/** A mark for the cache on any part of a result marks the result. */
+/** A cache mark on any part of a result marks the whole result. */
 function toolResult(
   { tool_call_id: id = '', content, is_error: failed }: ChatMessage,
   path: string,
@@ -133,27 +130,27 @@ function toolResult(
   }
 }
 
-/** Ids of other providers may hold what the protocol refuses in one, or be longer. */
+/** Other providers' ids may be too long or contain characters that the protocol refuses. */
 function toolUseId(id: string): string {
   return id.length > TOOL_ID_CHARS_MAX
     ? `call_${createHash('sha256').update(id).digest('hex').slice(0, 40)}`
     : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-/** The protocol refuses a document without a word beside it. */
+/** The protocol refuses a document without text beside it. */
 function withWords(pieces: readonly Piece[]): readonly Piece[] {
   const document = pieces.map(({ block }) => objectOf(block['document'])).find((found) => found !== null) ?? null
   if (document === null || pieces.some(({ block }) => 'text' in block)) return pieces
   return [...pieces, ...plain([{ text: textOf(document['name']) ?? '' }])]
 }
 
-/** Results come first in a turn, right after the calls they answer. */
+/** A turn begins with tool results, right after the calls that they answer. */
 function ordered(pieces: readonly Piece[]): readonly Piece[] {
   const results = pieces.filter(({ block }) => 'toolResult' in block)
   return results.length === 0 ? pieces : [...results, ...pieces.filter(({ block }) => !('toolResult' in block))]
 }
 
-/** The models refuse white space at the end of the answer's beginning. */
+/** The models refuse white space at the end of a prefilled answer. */
 function trimPrefill(turns: readonly Turn[]): boolean {
   const last = turns.at(-1)
   const piece = last?.pieces.at(-1)
@@ -163,7 +160,7 @@ function trimPrefill(turns: readonly Turn[]): boolean {
   return true
 }
 
-/** Walks back through the calls and results since the user last spoke to the first calls of them. */
+/** Walks back over the calls and results since the user's last message, to the first of those calls. */
 function continuesWithoutThinking(turns: readonly Turn[]): boolean {
   let first: Turn | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {

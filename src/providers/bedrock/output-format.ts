@@ -5,13 +5,13 @@ import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 import type { Block } from './content.ts'
 
-/** How a `response_format` is asked for; the protocol has no word for JSON without a schema. */
+/** The way to ask for a `response_format`; the protocol has none for JSON without a schema. */
 export type OutputFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'words'; readonly text: string }
   /** `textFormat` of the protocol's `outputConfig`. */
   | { readonly kind: 'decoding'; readonly textFormat: Block }
-  /** A tool that has to be called: its input is the answer, and takes any schema of an object. */
+  /** A tool that must be called: its input is the answer. Any object schema will do. */
   | { readonly kind: 'tool'; readonly name: string; readonly toolSpec: Block }
 
 const ANSWER_TOOL = 'give_answer'
@@ -45,12 +45,12 @@ export function outputFormatOf(
   }
 }
 
-/** A tool's input is always an object, which a client's schema may leave unsaid. */
+/** A tool's input is always an object, which a client's schema need not state. */
 export function objectSchema(schema: RawJson): RawJson {
   return schema['type'] === 'object' ? schema : { type: 'object', ...schema }
 }
 
-/** The schema goes as a text within the JSON. */
+/** The schema is sent as a string within the JSON. */
 function textFormatOf(format: RawJson, schema: RawJson): Block {
   const description = textOf(format['description']) ?? ''
   const name = (textOf(format['name']) ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_')

@@ -308,7 +308,7 @@ test('usage is disjoint meters that add up to the totals', () => {
   })
   assert.equal(bedrockUsage({}), null)
   assert.equal(bedrockUsage(undefined), null)
-  // More than was written cannot have been written for an hour.
+  // Cache tokens by lifetime cannot exceed the tokens written.
   assert.deepEqual(
     bedrockUsage({
       inputTokens: 1,

@@ -16,7 +16,7 @@ const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
   ['malformed_tool_use', 'error'],
 ])
 
-/** Reads one answer of Converse: the events of a stream, or a whole message by the same steps. */
+/** Reads one answer of Converse: a stream's events, or a whole message by the same steps. */
 export class BedrockReader implements EventReader {
   readonly #blocks: ContentBlocks
   readonly #now: () => number
@@ -52,7 +52,7 @@ export class BedrockReader implements EventReader {
       case 'metadata':
         return this.#usage(event)
       default:
-        // `messageStart`, and whatever is newer than this reader.
+        // `messageStart`, and events that this reader does not know.
         return []
     }
   }
@@ -84,7 +84,7 @@ export class BedrockReader implements EventReader {
     const native = textOf(raw['stopReason'])
     const finish = native === 'tool_use' && this.#blocks.onlyAnswered ? 'stop' : FINISHES.get(native ?? '')
     const ending: AnswerEvent = { type: 'finish', choice: 0, native, ...(finish === undefined ? {} : { finish }) }
-    // An answer that says nothing is the empty text.
+    // An answer without content is the empty text.
     return this.#blocks.isEmpty ? [{ type: 'text', choice: 0, text: '' }, ending] : [ending]
   }
 

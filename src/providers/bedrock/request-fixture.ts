@@ -1,7 +1,7 @@
 import { requestsOf } from '../../../test/harness/protocol-read.ts'
 import { bedrockProtocol } from './bedrock.ts'
 
-/** 2015-08-30T12:36:00Z, the time of AWS's own test suite of signatures. */
+/** 2015-08-30T12:36:00Z, the time in AWS's test suite of signatures. */
 const NOW_MS = 1_440_938_160_000
 export const PROTOCOL = bedrockProtocol(() => NOW_MS)
 export const CLAUDE_37 = 'us.anthropic.claude-3-7-sonnet-20250219-v1:0'

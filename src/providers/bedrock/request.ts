@@ -9,11 +9,9 @@ import { conversationOf, type Conversation } from './messages.ts'
 import { outputFormatOf, type OutputFormat } from './output-format.ts'
 import { toolConfigOf } from './tools.ts'
 
-/**
- * The least that any model of the protocol can answer: a budget for thinking that fits into it fits into every default.
- */
+/** Every model of the protocol can answer at least this much, so a thinking budget within it fits every default. */
 const MAX_TOKENS_LEAST = 4_096
-/** With thinking, top_p may not leave out more than this. */
+/** The least top_p that is accepted together with thinking. */
 const THINKING_TOP_P_MIN = 0.95
 const EVENT_STREAM = 'application/vnd.amazon.eventstream'
 
@@ -32,7 +30,7 @@ export function bedrockRequest(call: ChatCall, nowMs: number): JsonRequest {
   }
 }
 
-/** What the answer of a call is asked for as; the reader needs it too. */
+/** The form in which the call's answer is asked for; the reader needs it too. */
 export function askedFormat(call: ChatCall): OutputFormat {
   const takes = taken(call)
   if (!takes('response_format') && !takes('structured_outputs')) return { kind: 'text' }
@@ -43,13 +41,13 @@ export function askedFormat(call: ChatCall): OutputFormat {
 }
 
 /**
- * Model ids hold colons and, as ARNs, slashes. RFC 3986 leaves fewer characters alone than `encodeURIComponent` does.
+ * Model ids contain colons and, as ARNs, slashes. RFC 3986 leaves fewer characters unescaped than `encodeURIComponent`.
  */
 export function encodedModel(model: string): string {
   return encodeURIComponent(model).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** The names of parameters that this endpoint takes. */
+/** Tells which parameters this endpoint takes. */
 function taken({ endpoint: { supportedParameters } }: ChatCall): (name: string) => boolean {
   return (name) => supportedParameters === null || supportedParameters.includes(name)
 }
@@ -99,8 +97,8 @@ interface ThinkingFields {
 }
 
 /**
- * Claude's own words, which the protocol hands through. `begins` is false where the answer's beginning is already
- * decided: a call, or given words.
+ * Claude's own fields, which the protocol passes through. `begins` is false where the beginning of the answer is fixed:
+ * a forced call, or a prefill.
  */
 function thinkingFields(
   { endpoint, request, sendMaxTokens }: ChatCall,
@@ -144,7 +142,7 @@ function samplingFields(
   const fitsTopP = topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || count === 2)
   const topK = isThinking || claude === null ? null : number('top_k')
   return {
-    // The protocol's scale ends at 1.
+    // The protocol's temperature ends at 1.
     inference: {
       ...present('temperature', temperature === null ? null : Math.min(temperature, 1)),
       ...present('topP', fitsTopP ? topP : null),

@@ -2,11 +2,12 @@ import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-pro
 import { bedrockError } from './error.ts'
 import { invokeModel } from './invoke.ts'
 
-/** Of Cohere's models there. */
+/** The version for Cohere's models there. */
 const COHERE_API_VERSION = 2
 
 /**
- * Reranking models of Bedrock through InvokeModel: the service's own Rerank is at another host, and answers the same.
+ * Reranking models of Bedrock through InvokeModel. The service's own Rerank is at another host and gives the same
+ * answers.
  */
 export function bedrockRerank(now: () => number): RerankProtocol {
   return {

@@ -5,18 +5,18 @@ import type { Block } from './content.ts'
 import type { Conversation } from './messages.ts'
 import { objectSchema, type OutputFormat } from './output-format.ts'
 
-/** More tools than these cannot be constrained at once. */
+/** The most tools that can be constrained at once. */
 const STRICT_TOOLS_MAX = 20
 const UNKNOWN_TOOL = 'unknown_tool'
 
 export interface ToolConfig {
-  /** null = the request holds none. */
+  /** null = the request has none. */
   readonly toolConfig: Block | null
-  /** The answer has to be a call, which rules out thinking. */
+  /** The answer must be a tool call, which excludes thinking. */
   readonly isForced: boolean
 }
 
-/** `tools` and `choice` are what the endpoint takes of the client's. */
+/** `tools` and `choice` are the client's, as far as the endpoint takes them. */
 export function toolConfigOf(
   tools: readonly ChatTool[],
   choice: ChatRequest['toolChoice'],
@@ -24,7 +24,7 @@ export function toolConfigOf(
   conversation: Conversation,
   model: BedrockModel,
 ): ToolConfig {
-  // There is no choice `none`: tools that must not be called are left out, but for the history's sake.
+  // The protocol has no choice `none`: tools that must not be called are left out, unless the history needs them.
   const isNone = choice === 'none'
   const specs = isNone && !conversation.holdsToolBlocks ? [] : toolSpecs(tools, model)
   const known = specs.length === 0 && conversation.holdsToolBlocks ? historySpecs(conversation.calledTools) : specs
@@ -45,7 +45,7 @@ function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
   return choice === 'required' ? { any: {} } : { auto: {} }
 }
 
-/** Strict where the schema can be held to; elsewhere the word is dropped, as at providers that do not know it. */
+/** `strict` where the schema can be enforced; else it is dropped, as for providers that do not know it. */
 function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): Block[] {
   const canBeStrict =
     claude !== null &&
@@ -65,7 +65,7 @@ function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): Block[
   })
 }
 
-/** Calls and results in the history need definitions, even where the client sends none any more. */
+/** Calls and results in the history need definitions, even when the client no longer sends any. */
 function historySpecs(calledTools: ReadonlySet<string>): Block[] {
   const names = calledTools.size === 0 ? [UNKNOWN_TOOL] : [...calledTools]
   return names.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } }))

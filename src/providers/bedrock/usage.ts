@@ -3,8 +3,8 @@ import { listOf, objectOf } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 
 /**
- * A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes what was read from or written
- * to a cache.
+ * A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes tokens read from or written to
+ * a cache.
  */
 export function bedrockUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)

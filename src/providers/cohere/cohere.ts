@@ -10,7 +10,7 @@ import { CohereReader } from './reader.ts'
 import { cohereRequest } from './request.ts'
 import { cohereRerank } from './rerank.ts'
 
-/** Parameters that Cohere's chat protocol carries, by OpenRouter's names; an endpoint may list fewer. */
+/** Parameters of Cohere's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
   'max_tokens',
   'max_completion_tokens',
@@ -31,8 +31,8 @@ const PARAMETERS = [
 ]
 
 /**
- * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, because every model that
- * still runs answers the newer one; its answers are read all the same.
+ * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, since every model that still
+ * runs has the newer one; answers of the first are still read.
  */
 export function createCohere({ transport, files, now }: AdapterPorts): Adapter {
   const chat = askChat(cohereProtocol(now), transport)

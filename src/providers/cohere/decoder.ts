@@ -5,7 +5,7 @@ import { SseDecoder } from '../wire/sse-decoder.ts'
 const BRACE = 0x7b
 
 /**
- * Server-sent events, or the lines of JSON of the older protocol: those begin with a brace, which no field of an event
+ * Decodes server-sent events, or the older protocol's lines of JSON: those begin with a brace, which no event field
  * does.
  */
 export class CohereDecoder implements MessageDecoder {

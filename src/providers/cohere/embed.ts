@@ -16,9 +16,9 @@ import { TokenReader } from '../answers/token-reader.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { cohereError } from './error.ts'
 
-/** Texts of one request. */
+/** The most texts in one request. */
 export const COHERE_TEXTS_MAX = 96
-/** Cohere's models must be told; other providers' words for the same are taken too. */
+/** Cohere's models require an input type; other providers' names are accepted too. */
 const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
   ['query', 'search_query'],
   ['document', 'search_document'],
@@ -39,7 +39,7 @@ export function cohereEmbed(now: () => number): EmbeddingsProtocol {
   }
 }
 
-/** What Cohere's own address and its models at others take alike. */
+/** The fields that Cohere and hosts of its models share. */
 export function cohereEmbedFields(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record<string, unknown>> {
   const dimensions = dimensionsOf(call)
   const inputType = call.request.inputType ?? 'search_document'
@@ -51,7 +51,7 @@ export function cohereEmbedFields(call: EmbeddingsCall, texts: readonly string[]
   }
 }
 
-/** An answer of v2, or of v1, which holds the lists without their types. */
+/** The page of a v2 answer, or of a v1 answer, whose lists are not grouped by type. */
 export function cohereEmbedPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json)
   const error = body?.['error'] ?? null

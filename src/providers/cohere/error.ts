@@ -2,7 +2,7 @@ import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
-/** Cohere's status for words that are on its deny-list. */
+/** Cohere's status for words on its deny-list. */
 const DENIED_WORDS = 498
 
 /** Errors are `{message}`, newer ones `{id, message}`. */

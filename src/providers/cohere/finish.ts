@@ -2,7 +2,7 @@ import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { FinishReason } from '../../kinds/chat/answer.ts'
 import { textOf } from '../wire/raw-json.ts'
 
-/** Reasons of Cohere's own that end an answer badly; all others are of wire.md D-3.2. */
+/** Cohere's own reasons for a bad end; the others are in wire.md D-3.2. */
 const BAD_ENDS: ReadonlyMap<string, FinishReason> = new Map([
   ['ERROR', 'error'],
   ['TIMEOUT', 'error'],

@@ -4,7 +4,7 @@ import { toolPlanOf } from './tool-plan.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** The conversation in Cohere's words. `takesReasoning`: the model reads its earlier thinking. */
+/** The conversation in Cohere's form. `takesReasoning`: the model reads its earlier thinking. */
 export function cohereMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly Body[] {
   return messages.flatMap((message, index) => {
     const path = `messages[${index}]`
@@ -22,7 +22,7 @@ export function cohereMessages(messages: readonly ChatMessage[], takesReasoning:
   })
 }
 
-/** One message, or none where nothing is left of it that Cohere could read. */
+/** One message, or none when nothing remains that Cohere can read. */
 function assistantMessages(message: ChatMessage, path: string, takesReasoning: boolean): readonly Body[] {
   const { content, refusal = '', reasoning = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const said = content === null || content === '' ? refusal : contentOf(message, path)

@@ -4,26 +4,26 @@ import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { cohereFinish } from './finish.ts'
 import { cohereUsage } from './usage.ts'
 
-/** Takes calls in OpenAI's spelling; null when there are more than any answer has. */
+/** Reads calls in OpenAI's form; null for more calls than in any honest answer. */
 export type ReadCalls = (calls: readonly RawJson[]) => readonly AnswerEvent[] | null
 
-/** Whether a plain answer is one of the first chat protocol, which calls its text `text` and has no `message`. */
+/** Whether a plain answer is of the first chat protocol, which has `text` and no `message`. */
 export function isOlderAnswer(body: RawJson): boolean {
   return (body['message'] ?? null) === null && textOf(body['text']) !== null
 }
 
-/** A plain answer of the first protocol; null when it holds more calls than any answer has. */
+/** A plain answer of the first protocol; null for more calls than in any honest answer. */
 export function olderAnswer(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
   const end = olderEnd(body, body['finish_reason'], readCalls)
   return end === null ? null : [...olderText(body), ...end]
 }
 
-/** Whether a message of a stream is the last of the first protocol's. */
+/** Whether a stream's message is the last one of the first protocol. */
 export function isOlderEnd(line: RawJson): boolean {
   return line['event_type'] === 'stream-end'
 }
 
-/** A line of a stream of the first protocol: its searches and citations are dropped, as the newer protocol's are. */
+/** A line of a stream of the first protocol. Searches and citations are dropped, as in the newer protocol. */
 export function olderMessage(line: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
   if (line['event_type'] === 'text-generation') return olderText(line)
   if (!isOlderEnd(line)) return []
@@ -51,7 +51,7 @@ function olderEnd(body: RawJson, finishReason: unknown, readCalls: ReadCalls): r
   ]
 }
 
-/** Calls of the first protocol have no ids, and an object for arguments. */
+/** Calls of the first protocol have no ids, and their arguments are objects. */
 function olderCalls(body: RawJson): readonly RawJson[] {
   return listOf(body['tool_calls']).map((raw, index) => {
     const call = objectOf(raw)

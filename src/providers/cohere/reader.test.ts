@@ -39,7 +39,7 @@ function call(type: string, index: number, fields: Record<string, unknown>): unk
   return { type, index, delta: { message: { tool_calls: fields } } }
 }
 
-/** A plain v2 answer as the stream that would say the same, in pieces of random length. */
+/** A plain v2 answer as an equivalent stream, in pieces of random length. */
 function streamOf(answer: Record<string, unknown>, random: () => number): readonly unknown[] {
   const pieces = (text: string): string[] =>
     text.match(new RegExp(`[^]{1,${1 + Math.floor(random() * 40)}}`, 'gu')) ?? []

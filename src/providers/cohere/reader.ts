@@ -17,11 +17,11 @@ type Read = readonly AnswerEvent[] | AttemptFailure
 
 export interface CohereView {
   readonly generationId: string
-  /** The client does not want to see thinking and plans. */
+  /** The client asked not to see thinking and plans. */
   readonly hidesReasoning: boolean
 }
 
-/** Reads one answer of Cohere's: of the v2 chat protocol, or of the first one. */
+/** Reads one answer of Cohere's v2 chat protocol, or of the first one. */
 export class CohereReader implements EventReader {
   readonly #hidesReasoning: boolean
   readonly #now: () => number
@@ -42,7 +42,7 @@ export class CohereReader implements EventReader {
   }
 
   message(data: Buffer): Read {
-    // It follows the last message, and says nothing of an answer that has none.
+    // `[DONE]` follows the last message; it does not complete an answer that has none.
     if (data.equals(DONE)) return []
     const message = objectOf(parseJson(data))
     if (message === null) return garbage('not a JSON object', data)
@@ -104,8 +104,8 @@ export class CohereReader implements EventReader {
         return [...this.#planned(), ...this.#end(delta ?? {})]
       }
       default:
-        // Ends of blocks, citations, and what may be added: a citation names a tool's result, not an address that a
-        // client could follow.
+        // Ends of blocks, citations, and unknown events. A citation names a tool's result, not an address that a client
+        // could follow.
         return []
     }
   }
@@ -134,10 +134,7 @@ export class CohereReader implements EventReader {
     return text === '' ? [] : [reasoning('')]
   }
 
-  /**
-   * The plan is over as soon as something else is said. It goes out whole, so that a stream says what a plain answer
-   * does.
-   */
+  /** The plan ends when other content comes. It is sent whole, so that a stream equals a plain answer. */
   #planned(plan = this.#plan): readonly AnswerEvent[] {
     this.#plan = ''
     return this.#hidesReasoning ? [] : toolPlanEvents(plan)
@@ -146,7 +143,7 @@ export class CohereReader implements EventReader {
   #end(end: RawJson): readonly AnswerEvent[] {
     const usage = cohereUsage(end['usage'])
     return [
-      // An answer that says nothing is the empty text.
+      // An answer without content is the empty text.
       ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
       ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
       cohereFinish(end['finish_reason']),
@@ -154,7 +151,7 @@ export class CohereReader implements EventReader {
   }
 }
 
-/** Plain answers count their calls by place, streams by the message's index. */
+/** Calls are numbered by position in plain answers, and by the message's index in streams. */
 function indexedCall(raw: unknown, index: unknown): RawJson {
   const call = objectOf(raw)
   return { index, id: call?.['id'], function: call?.['function'] }
@@ -164,12 +161,12 @@ function origin(message: RawJson): AnswerEvent {
   return { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }
 }
 
-/** An empty text shows nothing, but is progress. */
+/** An empty text shows nothing, but counts as progress. */
 function reasoning(text: string): AnswerEvent {
   return { type: 'reasoning', choice: 0, text }
 }
 
-/** An error has a text where an answer has an object. */
+/** The `message` is a string in an error and an object in an answer. */
 function isError(message: RawJson): boolean {
   return message['type'] === 'error' || (message['error'] ?? null) !== null || typeof message['message'] === 'string'
 }

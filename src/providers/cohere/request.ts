@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>
 interface Sampling {
   readonly ours: string
   readonly theirs: string
-  /** Cohere's range is narrower than ours: what is outside means its end. */
+  /** Cohere's range is narrower than ours: a value outside becomes the nearest end. */
   readonly low: number
   readonly high: number
 }
@@ -56,7 +56,7 @@ function bodyOf(call: ChatCall): Fields {
   }
 }
 
-/** Cohere names one type of both formats; the schema has neither a name nor a strict mode, for it always is. */
+/** Cohere has one type for both formats; its schemas have no name and are always strict. */
 function formatFields(format: ChatRequest['responseFormat']): Fields {
   if (format === null) return {}
   const schema = objectOf(objectOf(format['json_schema'])?.['schema'])
@@ -71,7 +71,7 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: Takes): Fi
   }
   const { top_k: topK, seed, stop } = parameters
   if (typeof topK === 'number' && takes('top_k')) fields['k'] = Math.min(TOP_K_MAX, Math.round(topK))
-  // Any other seed would be refused, and no answer depends on having one.
+  // Other seeds would be refused, and no answer depends on one.
   if (Number.isSafeInteger(seed) && Number(seed) >= 0 && takes('seed')) fields['seed'] = seed
   if (stop !== undefined && takes('stop')) fields['stop_sequences'] = Array.isArray(stop) ? stop : [stop]
   return fields

@@ -3,10 +3,7 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 
 const FORMAT = 'cohere-tool-plan-v1'
 
-/**
- * What the model says before it calls tools is neither its answer nor its thinking: it goes to the client as a
- * reasoning detail.
- */
+/** The model's text before tool calls is neither answer nor thinking: the client gets it as a reasoning detail. */
 export function toolPlanEvents(plan: string): readonly AnswerEvent[] {
   return plan === ''
     ? []
@@ -21,8 +18,8 @@ export function toolPlanEvents(plan: string): readonly AnswerEvent[] {
 }
 
 /**
- * The plan among the details that a client sends back; '' when there is none. Those of other providers are not Cohere's
- * to read.
+ * The plan among the details that a client sends back; '' when there is none. Cohere does not read other providers'
+ * details.
  */
 export function toolPlanOf(details: readonly unknown[]): string {
   let plan = ''

@@ -2,8 +2,8 @@ import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 
 /**
- * `tools`, `strict_tools` and `tool_choice`; none without tools. A call of one named tool is the call of any where
- * there is only that one.
+ * `tools`, `strict_tools` and `tool_choice`; empty without tools. Cohere cannot be told one tool by name: then only
+ * that tool is sent, and a call is required.
  */
 export function toolFields(
   tools: readonly ChatTool[] | null,
@@ -28,7 +28,7 @@ export function toolFields(
   }
 }
 
-/** Cohere is strict with all tools or none, and only with those that have a required parameter. */
+/** Cohere's strict mode covers all tools or none, and requires each to have a required parameter. */
 function isStrict({ function: { strict, parameters = {} } }: ChatTool): boolean {
   const { required } = parameters
   return strict === true && Array.isArray(required) && required.length > 0

@@ -3,9 +3,9 @@ import { objectOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 
 /**
- * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens` is
- * what the model read and wrote, cached and thinking tokens among them; `billed_units`, the smaller numbers that Cohere
- * charges the operator for, stand in only where `tokens` is missing.
+ * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens`
+ * counts everything that the model read and wrote, cached and thinking tokens included. `billed_units`, the smaller
+ * numbers on the operator's bill, are used only where `tokens` is missing.
  */
 export function cohereUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)

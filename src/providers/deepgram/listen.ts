@@ -10,10 +10,10 @@ import { readLengths, readSegments, readWords } from '../answers/transcript-fiel
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { deepgramCredentials, deepgramError } from './error.ts'
 
-/** Speech that changes between languages is billed at a higher rate than that of one language. */
+/** Speech in several languages is billed at a higher rate than speech in one. */
 const SEVERAL_LANGUAGES = 'multi'
 
-/** The sound itself goes as the body, everything else in the address. */
+/** The body is the sound itself; all other parameters are in the address. */
 export function deepgramListen(transport: Transport, now: () => number): TranscriptionProtocol {
   const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
     deepgramError(status, body, headers, now())

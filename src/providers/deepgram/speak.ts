@@ -6,7 +6,7 @@ import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { deepgramCredentials, deepgramError } from './error.ts'
 
-/** The provider refuses what is longer. */
+/** The provider refuses longer texts. */
 const CHARACTERS_MAX = 2_000
 const ENCODINGS: Readonly<Record<SpeechFormat, Readonly<Record<string, string>>>> = {
   mp3: { encoding: 'mp3' },
@@ -17,7 +17,7 @@ const ENCODINGS: Readonly<Record<SpeechFormat, Readonly<Record<string, string>>>
   pcm: { encoding: 'linear16', container: 'none', sample_rate: '24000' },
 }
 const FORMATS: readonly SpeechFormat[] = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']
-/** A family of voices, not yet one of them. */
+/** The name of a family of voices, without a voice. */
 const FAMILY = /^aura(-\d+)?$/
 
 export function deepgramSpeak(transport: Transport, now: () => number): SpeechProtocol {
@@ -41,7 +41,7 @@ function requestOf(call: SpeechCall): UpstreamRequest {
   }
 }
 
-/** A voice is a part of the model's name here: `aura-2` and `thalia` are `aura-2-thalia-en`. */
+/** The voice is part of the model's name here: `aura-2` and `thalia` become `aura-2-thalia-en`. */
 function modelOf({ endpoint: { upstreamModel }, voice }: SpeechCall): string {
   if (voice === null) return upstreamModel
   if (voice.startsWith('aura-')) return voice

@@ -3,7 +3,7 @@ import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
-/** `{detail: {status, message}}`, a bare text, or a list of what is wrong with the request. */
+/** `{detail: {status, message}}`, a bare text, or a list of problems of the request. */
 export function elevenlabsError(
   status: number,
   body: unknown,

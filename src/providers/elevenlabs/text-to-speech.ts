@@ -6,7 +6,7 @@ import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { elevenlabsCredentials, elevenlabsError } from './error.ts'
 
-/** One of the provider's own, for a model whose row declares none. */
+/** One of the provider's voices, for a model whose row declares none. */
 const VOICE = 'JBFqnCBsd6RMkjVDRZzb'
 const SPEED_MIN = 0.7
 const SPEED_MAX = 1.2

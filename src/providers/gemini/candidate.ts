@@ -8,14 +8,11 @@ import { logprobsOf } from './logprobs.ts'
 import type { SearchBilling } from './model-traits.ts'
 import { PartialArguments } from './partial-arguments.ts'
 
-/** Far beyond any honest answer; they bound what a broken upstream can make us keep. */
+/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
 const SOURCES_MAX = 1_024
 const QUERIES_MAX = 128
-/**
- * What the protocol's own reasons mean where the common table does not know them. A call of a tool that was never
- * declared must not be run.
- */
+/** Reasons of this protocol that the common table lacks. A call of an undeclared tool must not be run. */
 const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
   ...['MODEL_ARMOR', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'].map(
     (native) => [native, 'content_filter'] as const,
@@ -31,15 +28,15 @@ const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
   ].map((native) => [native, 'error'] as const),
 ])
 
-/** What clients of one request are shown. */
+/** The request's settings for what the client sees. */
 export interface CandidateView {
   readonly generationId: string
   readonly hidesReasoning: boolean
-  /** What the provider bills of an answer that may search the web; null = it was not asked to. */
+  /** How the provider bills searches of this answer; null = the request allows none. */
   readonly billsSearch: SearchBilling | null
 }
 
-/** One candidate of an answer, as events; a stream brings it in pieces of the same shape as the whole. */
+/** One candidate of an answer, as events; each piece of a stream has the shape of a whole candidate. */
 export class Candidate {
   readonly #view: CandidateView
   readonly #choice: number
@@ -63,15 +60,15 @@ export class Candidate {
     return this.#finished
   }
 
-  /** Searches of the web that the provider bills. */
+  /** Web searches that the provider bills. */
   get searches(): number {
     if (this.#view.billsSearch === 'queries') return this.#queries
     return this.#queries > 0 || this.#sources.size > 0 ? 1 : 0
   }
 
   /**
-   * `lifted`: probabilities that stand there as their number. null where it holds more than any honest answer, or a
-   * call in pieces that do not fit.
+   * `lifted`: the probabilities, each replaced by its index. null for more than any honest answer holds, or for pieces
+   * of a call that do not fit together.
    */
   read(raw: RawJson, lifted: readonly JsonBytes[]): readonly AnswerEvent[] | null {
     this.#events = []
@@ -83,7 +80,7 @@ export class Candidate {
     return this.#isBroken ? null : this.#events
   }
 
-  /** The answer is over without a word on why, as only a whole one can be. */
+  /** The answer ended without a reason, as only a whole answer may. */
   close(): readonly AnswerEvent[] {
     this.#events = []
     if (!this.#finished) this.#finish(null)
@@ -112,12 +109,12 @@ export class Candidate {
     this.#events.push({ type: isThought ? 'reasoning' : 'text', choice: this.#choice, text: hidden ? '' : text })
   }
 
-  /** A call comes whole, or opens with its name and goes on without one until a piece says no more. */
+  /** A call comes whole, or its name comes first and pieces without a name follow until one says that no more come. */
   #call(called: RawJson): void {
     const name = textOf(called['name'])
     if (name !== null && name !== '') this.#openCall(name, textOf(called['id']))
     if (this.#open === null) {
-      // A piece of nothing: the answer moves on all the same.
+      // Progress without content.
       if (name === null || name === '') this.#events.push({ type: 'reasoning', choice: this.#choice, text: '' })
       return
     }
@@ -160,7 +157,7 @@ export class Candidate {
     } else if (mimeType.startsWith('audio/')) this.#sound(mimeType, Buffer.from(data, 'base64'))
   }
 
-  /** Pieces of base64 add up only if each but the last holds whole groups of three bytes. */
+  /** Pieces of base64 can be joined only if each but the last holds whole groups of three bytes. */
   #sound(mimeType: string, bytes: Buffer): void {
     const id =
       this.#audio === null
@@ -190,7 +187,7 @@ export class Candidate {
     })
   }
 
-  /** Later pieces of a stream repeat the sources of earlier ones. */
+  /** Later pieces of a stream repeat earlier sources. */
   #grounding(metadata: RawJson | null): void {
     this.#queries = Math.min(Math.max(this.#queries, listOf(metadata?.['webSearchQueries']).length), QUERIES_MAX)
     const annotations = listOf(metadata?.['groundingChunks']).flatMap((chunk) => {

@@ -15,8 +15,8 @@ export interface Conversation {
 }
 
 /**
- * The messages as turns of two roles that alternate. What is of the system stands apart, in its order: the protocol
- * knows no system turn.
+ * The messages as turns that alternate between two roles. System messages are kept apart, in their order: the protocol
+ * has no system turn.
  */
 export function conversationOf(messages: readonly ChatMessage[], needsSignatures: boolean): Conversation {
   const system: Part[] = []
@@ -40,7 +40,7 @@ export function conversationOf(messages: readonly ChatMessage[], needsSignatures
         addTurn(contents, 'model', assistantParts(message, needsSignatures, path))
     }
   }
-  // A prompt of system messages alone is the question itself.
+  // A prompt with only system messages becomes the user's question.
   if (contents.length === 0) addTurn(contents, 'user', system.splice(0))
   if (contents.length === 0) throw new UnsendableError('messages: at least one must have content')
   return { system, contents: contents.map(ordered) }
@@ -60,7 +60,7 @@ function systemParts({ content }: ChatMessage, path: string): readonly Part[] {
   return parts
 }
 
-/** Reasoning is not said again: what the provider wants back of it is in the signatures. */
+/** Reasoning is not sent back: the provider needs only its signatures. */
 function assistantParts(message: ChatMessage, needsSignatures: boolean, path: string): readonly Part[] {
   const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const { ofCalls, ofText } = signaturesOf(details)
@@ -71,7 +71,7 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
     parts.splice(-1, 1, { ...last, thoughtSignature: ofText })
   const isUnsigned = needsSignatures && !calls.some(({ id }) => ofCalls.has(id))
   const callParts = calls.map(({ id, function: called }, index) => {
-    // Of parallel calls only the first is signed.
+    // Only the first of parallel calls has a signature.
     const signature = ofCalls.get(id) ?? (isUnsigned && index === 0 ? NO_SIGNATURE : null)
     return {
       functionCall: {
@@ -85,7 +85,7 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
   return [...parts, ...callParts]
 }
 
-/** Media beside the text of a result follow it as parts of the same turn, which every model understands. */
+/** Media of a result follow its text as parts of the same turn, which every model understands. */
 function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly Part[] {
   const { tool_call_id: id = '', content, is_error: failed } = message
   const name = toolNames.get(id) ?? message.name
@@ -99,7 +99,7 @@ function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>
   return [{ functionResponse: { id, name, response } }, ...parts.filter(({ text }) => text === undefined)]
 }
 
-/** Results come first in a turn, right after the calls they answer. */
+/** A turn begins with tool results, right after the calls that they answer. */
 function ordered({ role, parts }: Content): Content {
   const results = parts.filter((part) => part['functionResponse'] !== undefined)
   return {

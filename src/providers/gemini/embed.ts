@@ -17,7 +17,7 @@ import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
 const BATCH_MAX = 100
-/** Others' words for Google's tasks; its own are taken in any case. */
+/** Other providers' names for Google's tasks; Google's own names are accepted in any case. */
 const TASK_TYPES: ReadonlyMap<string, string> = new Map([
   ['search_query', 'RETRIEVAL_QUERY'],
   ['query', 'RETRIEVAL_QUERY'],
@@ -26,7 +26,7 @@ const TASK_TYPES: ReadonlyMap<string, string> = new Map([
   ['passage', 'RETRIEVAL_DOCUMENT'],
 ])
 
-/** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: it is asked `embedContent` for each text. */
+/** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: there `embedContent` is called for each text. */
 export function geminiEmbed(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: (call) => (isVertex(call) ? 1 : BATCH_MAX),

@@ -8,20 +8,23 @@ const MESSAGE_CHARS_MAX = 65_536
 const TOKEN_COUNT = /input token count\b/i
 const TOO_MANY = /\b(exceeds|only supports|supports up to)/i
 
-/** An error answer: `{error: {code, message, status, details}}`, or a list of one where a stream was asked for. */
+/**
+ * An error answer: `{error: {code, message, status, details}}`, or a list with one of them where a stream was asked
+ * for.
+ */
 export function geminiError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
   const error = errorOf(body)
-  // The region, the billing or the terms of our own account: another provider may serve the request.
+  // Caused by the region, billing or terms of our account: another provider may serve the request.
   const isOurs = status === 400 && error['status'] === 'FAILED_PRECONDITION'
   return detailed(upstreamFailure(isOurs ? 403 : status, body, headers, nowMs), error)
 }
 
-/** The same object inside a 200, plain or as an event of a stream. */
+/** The same object inside a 200, as the body or as an event of a stream. */
 export function geminiErrorEvent(body: unknown): AttemptFailure {
   return detailed(eventFailure(rawError(body)), errorOf(body))
 }
 
-/** The body is an error, whatever its status said. */
+/** Whether the body is an error, whatever its status. */
 export function isErrorBody(body: unknown): boolean {
   return rawError(body) !== null
 }
@@ -34,7 +37,7 @@ function errorOf(body: unknown): RawJson {
   return objectOf(rawError(body)) ?? {}
 }
 
-/** One search after the other: as one expression they would take the square of the message's length. */
+/** Two searches one after the other: one expression would take time quadratic in the message's length. */
 function isContextLength(message: string): boolean {
   const said = message.slice(0, MESSAGE_CHARS_MAX)
   const at = said.search(TOKEN_COUNT)
@@ -50,7 +53,7 @@ function detailed(found: AttemptFailure, error: RawJson): AttemptFailure {
   }
 }
 
-/** `RetryInfo` says it as a duration such as `34.4s`. */
+/** `RetryInfo` has a duration such as `34.4s`. */
 function retryDelay(details: unknown): number | null {
   for (const raw of listOf(details)) {
     const found = /^(\d{1,9}(?:\.\d+)?)s$/.exec(textOf(objectOf(raw)?.['retryDelay']) ?? '')

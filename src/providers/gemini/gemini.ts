@@ -17,7 +17,7 @@ import { geminiSpeech } from './speech.ts'
 import { geminiTranscription } from './transcription.ts'
 import { veo } from './veo.ts'
 
-/** Parameters that `generateContent` carries, by OpenRouter's names; an endpoint may list fewer. */
+/** Parameters of `generateContent`, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
   'max_tokens',
   'max_completion_tokens',
@@ -43,7 +43,7 @@ const PARAMETERS = [
   'web_search_options',
 ]
 
-/** Google's `generateContent`, `embedContent` and `predict`, of the Gemini API and of Vertex AI. */
+/** Google's `generateContent`, `embedContent` and `predict`, in the Gemini API and in Vertex AI. */
 export function createGemini({ transport, files, jobs, now }: AdapterPorts): Adapter {
   const chat = askChat(geminiProtocol(now), transport)
   const chatImages = imagesOverChat(chat, files)

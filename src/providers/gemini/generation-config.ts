@@ -7,7 +7,7 @@ import { thinkingConfigOf } from './thinking.ts'
 type Fields = Readonly<Record<string, unknown>>
 type Takes = (name: string) => boolean
 
-/** For a model whose own maximum the catalogue does not know: what every thinking model can answer. */
+/** For a model without a known maximum: every thinking model can answer this much. */
 const MAX_TOKENS_DEFAULT = 65_536
 const NUMBERS: readonly (readonly [string, string])[] = [
   ['temperature', 'temperature'],
@@ -15,7 +15,7 @@ const NUMBERS: readonly (readonly [string, string])[] = [
   ['frequency_penalty', 'frequencyPenalty'],
   ['presence_penalty', 'presencePenalty'],
 ]
-/** Sound leaves the provider as bare samples, and nothing here turns it into another format. */
+/** The provider sends bare samples, and we convert no sound. */
 const AUDIO_FORMAT = 'pcm16'
 
 export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTraits): Fields {
@@ -37,7 +37,7 @@ export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTr
   }
 }
 
-/** An answer in JSON is asked for. */
+/** Whether the request asks for an answer in JSON. */
 export function wantsJson({ responseFormat }: ChatCall['request'], takes: Takes): boolean {
   return responseFormat !== null && (takes('response_format') || takes('structured_outputs'))
 }
@@ -47,7 +47,7 @@ function samplingFields(parameters: Fields, takes: Takes): Fields {
   for (const [name, own] of NUMBERS) if (parameters[name] !== undefined && takes(name)) fields[own] = parameters[name]
   const { top_k: topK, seed, stop } = parameters
   if (typeof topK === 'number' && takes('top_k')) fields['topK'] = Math.floor(topK)
-  // Seeds are of 32 bits here: a longer one keeps its lower half, so that the same one still gives the same answer.
+  // Seeds have 32 bits here: a longer seed keeps its lower half, so that the same seed still gives the same answer.
   if (typeof seed === 'number' && Number.isSafeInteger(seed) && takes('seed')) fields['seed'] = seed | 0
   if (stop !== undefined && takes('stop')) fields['stopSequences'] = Array.isArray(stop) ? stop : [stop]
   return fields
@@ -80,7 +80,7 @@ function modalityFields(parameters: Fields, takes: Takes): Fields {
   }
 }
 
-/** Shape and resolution of pictures, in OpenRouter's words. */
+/** Shape and resolution of pictures, by OpenRouter's names. */
 function imageFields(parameters: Fields, takes: Takes): Fields {
   const config = takes('image_config') || takes('modalities') ? objectOf(parameters['image_config']) : null
   const aspectRatio = textOf(config?.['aspect_ratio'])

@@ -13,10 +13,10 @@ import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { geminiError } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
-/** Pictures that Imagen makes in one call. */
+/** The most pictures of one call to Imagen. */
 const COUNT_MAX = 4
 const RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9']
-/** The Gemini API; everything else with this protocol is Vertex AI, whose Imagen takes more. */
+/** Any other address with this protocol is Vertex AI, whose Imagen accepts more parameters. */
 const GEMINI_API = /^https:\/\/generativelanguage\.googleapis\.com\//
 const REASON_CHARACTERS_MAX = 500
 
@@ -39,7 +39,7 @@ export interface GeminiImagesPorts {
   readonly chatImages: NonNullable<Adapter['chatImages']>
 }
 
-/** Google's pictures: Imagen by `:predict`, everything else by `generateContent`. */
+/** Google's pictures: Imagen through `:predict`, all other models through `generateContent`. */
 export function geminiImages(ports: GeminiImagesPorts): NonNullable<Adapter['images']> {
   return (call, sink) =>
     /imagen|imagegeneration/i.test(call.endpoint.upstreamModel)
@@ -91,7 +91,7 @@ function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean
     sampleCount: count,
     ...(aspectRatio === null ? {} : { aspectRatio }),
     ...(imageSize === null ? {} : { sampleImageSize: imageSize }),
-    // A seed and the watermark exclude each other.
+    // A seed and a watermark exclude each other.
     ...(typeof seed === 'number' && !isGeminiApi ? { seed: Math.abs(seed) % 2_147_483_648, addWatermark: false } : {}),
     ...(format === 'png' || format === 'jpeg'
       ? {
@@ -104,7 +104,7 @@ function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean
   }
 }
 
-/** A size is meant as a shape and gets the nearest; a ratio is meant as it stands. */
+/** A size stands for a shape and becomes the nearest ratio; a given ratio is sent as it is. */
 function ratioOf(request: ImageRequest): string | null {
   const ratio = wantedRatio(request)
   if (ratio === null || RATIOS.includes(ratio)) return ratio
@@ -124,13 +124,13 @@ function spelledOf(raw: unknown): SpelledImage {
   }
 }
 
-/** Also with an error status, where the body holds no error. */
+/** Also for an error status whose body holds no error. */
 function errorOf(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
   const reason = status === 400 ? filterReason(body) : null
   return reason === null ? geminiError(status, body, headers, nowMs) : moderated(reason)
 }
 
-/** Why the pictures of a prompt were kept back. */
+/** The reason why the pictures were withheld. */
 function filterReason(body: unknown): string | null {
   for (const raw of listOf(objectOf(body)?.['predictions'])) {
     const reason = textOf(objectOf(raw)?.['raiFilteredReason'])

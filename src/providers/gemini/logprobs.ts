@@ -3,9 +3,9 @@ import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { MORE, type LogprobsPlace, type LogprobsWriter } from '../wire/lifted-logprobs.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 
-/** Written before others get their turn: some ms. */
+/** Entries written before other requests get their turn: a few ms. */
 const ENTRIES_A_TURN = 1_000
-/** Of what is written: twice what an answer of 16,000 tokens with 20 alternatives each comes to. */
+/** Bound on the written text: twice an answer of 16,000 tokens with 20 alternatives each. */
 const WRITTEN_CHARS_MAX = 64 * 1_048_576
 
 /** `logprobsResult` of each candidate. */
@@ -15,7 +15,7 @@ export const GEMINI_LOGPROBS: LogprobsPlace = Object.freeze({
   writer: () => new LogprobsText(),
 })
 
-/** `logprobsResult` in the shape of OpenAI's `logprobs`, or the number of what was lifted; null when there is none. */
+/** `logprobsResult` in the shape of OpenAI's `logprobs`, or the index of a lifted one; null when there is none. */
 export function logprobsOf(raw: unknown, lifted: readonly JsonBytes[]): unknown {
   if (typeof raw === 'number') return lifted[raw] ?? null
   const result = objectOf(raw)
@@ -48,7 +48,7 @@ function tokenOf(raw: unknown): Token {
   }
 }
 
-/** The same of a large answer, of which the chosen tokens and their alternatives come one after the other. */
+/** The same for a large answer, in which the chosen tokens come first and their alternatives after them. */
 class LogprobsText implements LogprobsWriter {
   readonly #lists: ReadonlyMap<string, string[]> = new Map([
     ['chosenCandidates', []],

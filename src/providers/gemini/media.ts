@@ -5,7 +5,7 @@ import { readDataUrl } from '../wire/data-url.ts'
 export type Part = Readonly<Record<string, unknown>>
 
 const ADDRESS = /^(https?|gs):\/\//i
-/** What was uploaded to Google itself: its type is known there. */
+/** A file uploaded to Google, which knows its type. */
 const UPLOADED = /^https:\/\/generativelanguage\.googleapis\.com\//i
 const AUDIO_FORMAT = /^[a-z0-9.+-]{1,32}$/i
 const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
@@ -13,7 +13,7 @@ const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
   ['m4a', 'audio/mp4'],
   ['mpeg', 'audio/mp3'],
 ])
-/** The provider wants the type of what an address leads to, and nobody fetches it to find out. */
+/** The provider requires the media type, and nobody fetches the address to find it. */
 const EXTENSIONS: ReadonlyMap<string, string> = new Map([
   ['jpg', 'image/jpeg'],
   ['jpeg', 'image/jpeg'],
@@ -47,7 +47,7 @@ const EXTENSIONS: ReadonlyMap<string, string> = new Map([
   ['json', 'application/json'],
 ])
 
-/** The content of a message as parts. Empty text is left out: the protocol refuses it in most places. */
+/** The content of a message as parts. Empty text is left out: in most places the protocol refuses it. */
 export function partsOf(content: ChatMessage['content'], path: string): Part[] {
   if (content === null) return []
   if (typeof content === 'string') return textParts(content)
@@ -88,7 +88,7 @@ function contentParts(part: ChatPart, path: string): Part[] {
   }
 }
 
-/** `usual` is the type where neither the data URL nor the address names one. */
+/** `usual` is the type when neither the data URL nor the address names one. */
 function mediaPart(url: string, usual: string, path: string): Part {
   if (ADDRESS.test(url))
     return { fileData: { ...(UPLOADED.test(url) ? {} : { mimeType: typeByAddress(url) ?? usual }), fileUri: url } }

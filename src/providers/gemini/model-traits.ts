@@ -1,19 +1,19 @@
-/** What an answer that searched is billed for: each query, or the answer once. */
+/** The unit in which searches are billed: each query, or an answer that searched. */
 export type SearchBilling = 'queries' | 'answer'
 
-/** What models of the protocol differ in, as far as a request has to know it. */
+/** Differences between models that a request must know. */
 export interface ModelTraits {
-  /** How thinking is asked for; `shown` models think as they like and can only be asked to show it. */
+  /** How thinking is requested; `shown` models decide on it themselves and can only be asked to show it. */
   readonly thinking: 'none' | 'shown' | 'budget' | 'level'
-  /** Bounds of a thinking budget in tokens, where there is one. */
+  /** The range of a thinking budget, in tokens. */
   readonly budgetMin: number
   readonly budgetMax: number
   readonly canStopThinking: boolean
-  /** Levels of thinking, the least first. */
+  /** Thinking levels, the lowest first. */
   readonly levels: readonly string[]
-  /** Calls of tools in the running turn are refused without the signature they came with. */
+  /** Whether tool calls of the running turn must carry their signatures. */
   readonly needsSignatures: boolean
-  /** Takes tools beside an answer in JSON. */
+  /** Whether tools may be combined with an answer in JSON. */
   readonly takesToolsWithJson: boolean
   readonly billsSearch: SearchBilling
 }
@@ -34,8 +34,8 @@ const BUDGET_MIN_PRO = 128
 const BUDGET_MIN_LITE = 512
 
 /**
- * By name, as the protocol has no other word for it. An alias of the latest model is taken for the newest generation,
- * an unknown name for a plain model.
+ * Decided by name, since the protocol cannot be asked. An alias of the latest model counts as the newest generation, an
+ * unknown name as a plain model.
  */
 export function traitsOf(upstreamModel: string): ModelTraits {
   const model = upstreamModel.toLowerCase()

@@ -9,7 +9,7 @@ import { traitsOf } from './model-traits.ts'
 import { GeminiReader } from './reader.ts'
 import { generatePath, geminiCredentials } from './request.ts'
 
-/** The client's own request, and the answer as it came, read on the way (clients.md D-14.2). */
+/** Sends the client's own request, and passes the answer on as it came, read on the way (clients.md D-14.2). */
 export function geminiGenerateContent(
   transport: Transport,
   now: () => number,
@@ -31,7 +31,7 @@ export function geminiGenerateContent(
     )
 }
 
-/** The ordinary events, and beside them what the provider sent. */
+/** The ordinary events, with the provider's own chunk beside them. */
 class NativeReader implements EventReader {
   readonly #reader: GeminiReader
   readonly #owned: GenerateContentCall['owned']
@@ -70,7 +70,7 @@ class NativeReader implements EventReader {
   }
 }
 
-/** A chunk that ends a candidate, or that says nothing, as usage after the end does. */
+/** Whether a chunk ends a candidate, or has no content, such as usage after the end. */
 function isLast(chunk: RawJson): boolean {
   const candidates = listOf(chunk['candidates']).map(objectOf)
   return candidates.every((candidate) => typeof candidate?.['finishReason'] === 'string')

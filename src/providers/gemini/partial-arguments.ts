@@ -11,13 +11,14 @@ const PATH_CHARS_MAX = 4_096
 const CHARS_MAX = 4_194_304
 
 /**
- * The arguments of a call that comes in pieces, each with the JSON path of its value; a text goes on where it stopped.
+ * The arguments of a call that comes in pieces, each with the JSON path of its value; a string continues where it
+ * stopped.
  */
 export class PartialArguments {
   readonly #root: Branch = new Map()
   #chars = 0
 
-  /** false: the pieces are not of one object, or more than any honest call has. */
+  /** false: the pieces do not form one object, or are more than any honest call has. */
   add(partialArgs: unknown): boolean {
     for (const raw of listOf(partialArgs)) {
       const piece = objectOf(raw) ?? {}
@@ -59,7 +60,7 @@ function leafOf(piece: Readonly<Record<string, unknown>>): Leaf {
   return typeof boolValue === 'boolean' ? boolValue : null
 }
 
-/** `$.a.b[0]['c d']` as its steps; null where it is none, or the root itself. */
+/** The steps of a path such as `$.a.b[0]['c d']`; null for an invalid path or the root itself. */
 function stepsOf(path: string): readonly (string | number)[] | null {
   if (!path.startsWith('$') || path.length > PATH_CHARS_MAX) return null
   const steps: (string | number)[] = []
@@ -93,7 +94,7 @@ function childOf(parent: Branch, step: string | number): Node | undefined {
   return parent instanceof Map ? parent.get(String(step)) : typeof step === 'number' ? parent[step] : undefined
 }
 
-/** A list grows one by one: a far index would only cost memory. */
+/** A list grows by one at a time: a far index would only cost memory. */
 function put(parent: Branch, step: string | number, node: Node): boolean {
   if (parent instanceof Map) parent.set(String(step), node)
   else if (typeof step === 'number' && step <= parent.length) parent[step] = node
@@ -101,7 +102,7 @@ function put(parent: Branch, step: string | number, node: Node): boolean {
   return true
 }
 
-/** Into one list: texts joined on each level would be copied as often as they are deep. */
+/** Collects all parts in one list: strings joined at each level would be copied once per level. */
 function write(node: Node, parts: string[]): void {
   if (node === null || typeof node !== 'object') {
     parts.push(JSON.stringify(node))

@@ -8,17 +8,17 @@ import { Candidate, type CandidateView } from './candidate.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiUsage } from './usage.ts'
 
-/** More answers than a request can ask for; it bounds what a broken upstream can make us keep. */
+/** More candidates than a request can ask for: a bound on what a broken upstream makes us keep. */
 const CANDIDATES_MAX = 128
-/** Gateways that speak OpenAI's protocol as well end both alike. */
+/** Gateways that also speak OpenAI's protocol end both alike. */
 const DONE = Buffer.from('[DONE]')
 
-/** Reads one answer of `generateContent`; every message of a stream has the shape of the whole answer. */
+/** Reads one answer of `generateContent`. Every message of a stream has the shape of a whole answer. */
 export class GeminiReader implements EventReader {
   readonly #view: CandidateView
   readonly #now: () => number
   readonly #candidates = new Map<number, Candidate>()
-  /** Of a whole answer. */
+  /** Probabilities lifted out of a whole answer. */
   #lifted: readonly JsonBytes[] = []
   #isNamed = false
   #isBlocked = false
@@ -28,7 +28,7 @@ export class GeminiReader implements EventReader {
     this.#now = now
   }
 
-  /** There is no terminal marker: usage may come after the last reason to finish. */
+  /** There is no terminal marker: usage may follow the last finish reason. */
   get done(): boolean {
     return false
   }
@@ -42,7 +42,7 @@ export class GeminiReader implements EventReader {
     return this.#read(chunk)
   }
 
-  /** A stream is complete when every candidate has named its reason to finish, or the prompt was blocked. */
+  /** A stream is complete when every candidate has its finish reason, or the prompt was blocked. */
   ended(): AttemptFailure | null {
     if (this.#isBlocked) return null
     if (this.#candidates.size === 0) return failure('garbage', null, 'the stream ended without a candidate')
@@ -88,7 +88,7 @@ export class GeminiReader implements EventReader {
     return events
   }
 
-  /** null = not known before the end, or there was nothing to search for. */
+  /** null = not known before the end, or searches were not possible. */
   #searches(): number | null {
     if (this.#view.billsSearch === null) return null
     const candidates = [...this.#candidates.values()]
@@ -96,7 +96,7 @@ export class GeminiReader implements EventReader {
     return candidates.reduce((sum, { searches }) => sum + searches, 0)
   }
 
-  /** An index of 0 is left out on the wire. */
+  /** The wire leaves out an index of 0. */
   #candidate(raw: RawJson, position: number): readonly AnswerEvent[] | null {
     const given = raw['index']
     const index = typeof given === 'number' && Number.isSafeInteger(given) && given >= 0 ? given : position
@@ -108,7 +108,7 @@ export class GeminiReader implements EventReader {
     return candidate.read(raw, this.#lifted)
   }
 
-  /** A blocked prompt has no candidates: the answer is that there is none. */
+  /** A blocked prompt has no candidates: the finish reason is the whole answer. */
   #feedback(feedback: RawJson | null): readonly AnswerEvent[] {
     const native = textOf(feedback?.['blockReason'])
     const isBlocked = native !== null || textOf(feedback?.['blockReasonMessage']) !== null

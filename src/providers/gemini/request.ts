@@ -5,7 +5,7 @@ import { generationConfigOf, wantsJson } from './generation-config.ts'
 import { traitsOf } from './model-traits.ts'
 import { toolFields } from './tools.ts'
 
-/** An access token of Google Cloud, as Vertex takes beside API keys. */
+/** The prefix of Google Cloud's access tokens, which Vertex AI accepts beside API keys. */
 const ACCESS_TOKEN = 'ya29.'
 
 export function geminiRequest(call: ChatCall): JsonRequest {
@@ -20,7 +20,7 @@ export function generatePath(upstreamModel: string, streaming: boolean): string 
   return `${geminiPath(geminiResource(upstreamModel))}:${streaming ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
 
-/** A bare name is one of the provider's models; others, such as `tunedModels/x`, name their collection themselves. */
+/** A bare name is in the collection `models`; others, such as `tunedModels/x`, name their collection. */
 export function geminiResource(upstreamModel: string): string {
   return upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`
 }

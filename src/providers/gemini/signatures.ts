@@ -1,20 +1,20 @@
 import { GEMINI_REASONING } from '../../kinds/answer/gemini-reasoning.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 
-/** Google's own word for a call that another provider made, or whose signature the client has lost. */
+/** Google's value for a call that another provider made, or whose signature the client has lost. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
-/** What a client gives back of the thoughts behind one message. */
+/** The thought signatures of one message, as the client sent them back. */
 export interface Signatures {
-  /** By the id of the tool call. */
+  /** Signatures by the id of the tool call. */
   readonly ofCalls: ReadonlyMap<string, string>
-  /** Of the text; null = none. */
+  /** The signature of the text; null = none. */
   readonly ofText: string | null
 }
 
-/** The signatures among reasoning details; another provider's would be refused. */
+/** The signatures in reasoning details; another provider's would be refused. */
 export function signaturesOf(details: readonly unknown[]): Signatures {
   const ofCalls = new Map<string, string>()
   let ofText: string | null = null

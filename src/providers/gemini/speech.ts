@@ -11,10 +11,10 @@ import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
 
 const VOICE = 'Kore'
-/** Bare samples, as `pcm` is. Another rate would play at another speed. */
+/** Bare samples, as in `pcm`; any other rate would play at another speed. */
 const SAMPLES = /^audio\/(?:l16|pcm)\b(?!.*rate=(?!24000\b))/i
 
-/** Speech through `generateContent`, which answers with all of it at once. */
+/** Speech through `generateContent`, which returns it whole. */
 export function geminiSpeech(transport: Transport, now: () => number): SpeechProtocol {
   const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
     geminiError(status, body, headers, now())
@@ -27,7 +27,7 @@ export function geminiSpeech(transport: Transport, now: () => number): SpeechPro
   }
 }
 
-/** The model follows a style that stands before the text. Speed it cannot be told, and has none. */
+/** The model follows a style written before the text. It has no parameter for speed. */
 function requestOf({ endpoint, apiKey, request, voice }: SpeechCall): UpstreamRequest {
   const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`
   const body = {

@@ -4,7 +4,7 @@ import type { ModelTraits } from './model-traits.ts'
 
 type Parameters = ChatRequest['parameters']
 
-/** The level for each effort, the wished one first: not every model has them all. */
+/** Levels for each effort, the preferred one first: not every model has all of them. */
 const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
   ['minimal', ['minimal', 'low']],
   ['low', ['low']],
@@ -17,7 +17,7 @@ const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
 const BUDGET_DYNAMIC = -1
 
 /**
- * The `thinkingConfig` of a request whose answer has `maxTokens` for thoughts and words together; null = none is sent.
+ * The `thinkingConfig` of a request whose answer has `maxTokens` for thoughts and text together; null = none is sent.
  */
 export function thinkingConfigOf(
   parameters: Parameters,
@@ -32,7 +32,7 @@ export function thinkingConfigOf(
   return Object.keys(config).length === 0 ? null : config
 }
 
-/** A budget and a level exclude each other. Models that cannot stop think as little as they can. */
+/** A budget and a level exclude each other. Models that cannot stop thinking get their minimum. */
 function amountOf(
   { thinks, effort, budget }: ReasoningWish,
   traits: ModelTraits,
@@ -41,7 +41,7 @@ function amountOf(
   if (traits.thinking === 'shown') return {}
   if (traits.thinking === 'level') {
     if (thinks === false) return { thinkingLevel: traits.levels[0] }
-    // Kept by the provider for clients that count in tokens.
+    // The provider still accepts budgets from clients that count in tokens.
     if (budget !== null) return { thinkingBudget: budget }
     const level = EFFORT_LEVELS.get(effort ?? '')?.find((name) => traits.levels.includes(name))
     return level === undefined ? {} : { thinkingLevel: level }

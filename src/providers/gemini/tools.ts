@@ -2,7 +2,7 @@ import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** `tools` and `toolConfig`. Whether calls are made in parallel is the model's own choice here. */
+/** `tools` and `toolConfig`. The model decides on parallel calls. */
 export function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['toolChoice']): Fields {
   if (tools === null) return {}
   return {
@@ -11,7 +11,7 @@ export function toolFields(tools: readonly ChatTool[] | null, choice: ChatReques
   }
 }
 
-/** A function without parameters is declared without a schema; elsewhere JSON Schema passes as it is. */
+/** A function without parameters is declared without a schema; other schemas pass unchanged. */
 function declarationOf({ function: { name, description, parameters = {} } }: ChatTool): Fields {
   const schema =
     Object.keys(parameters).length === 0

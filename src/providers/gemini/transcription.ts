@@ -18,8 +18,8 @@ const ALONE =
   'Answer with that text alone: no comments, no times, no names of speakers, no markup. If nothing is said, answer with nothing.'
 
 /**
- * Transcripts through `generateContent`: the sound stands in the request, and the model is told to write it down. It
- * tells no times.
+ * Transcripts through `generateContent`: the request holds the sound and an instruction to write it down. The model
+ * gives no times.
  */
 export function geminiTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
   const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
@@ -37,7 +37,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
   const generationConfig = {
     ...(temperature === null ? {} : { temperature }),
     ...(endpoint.maxCompletionTokens === null ? {} : { maxOutputTokens: endpoint.maxCompletionTokens }),
-    // There is nothing to think about, and thoughts are paid for.
+    // Transcription needs no thinking, which would be paid for.
     ...(traits.canStopThinking ? { thinkingConfig: { thinkingBudget: 0 } } : {}),
   }
   const body = {

@@ -3,15 +3,15 @@ import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 
 /**
- * An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing: that is not the same as
- * reporting zero.
+ * An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing, which is not a report of
+ * zero.
  */
 const COUNTS = ['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount']
 
 /**
- * `usageMetadata` as disjoint meters; null when it counts nothing. `promptTokenCount` holds cached tokens but not what
- * the provider's own tools added, `candidatesTokenCount` excludes thoughts. Image tokens stay among the others: no
- * meter counts them. `searches`: null = says nothing of searches.
+ * `usageMetadata` as disjoint meters; null when it counts nothing. `promptTokenCount` includes cached tokens but not
+ * the tokens of the provider's own tools; `candidatesTokenCount` excludes thoughts. Image tokens stay among the others,
+ * since no meter counts them. `searches`: null = unknown.
  */
 export function geminiUsage(raw: unknown, searches: number | null = null): UsageReport | null {
   const usage = objectOf(raw)
@@ -20,7 +20,7 @@ export function geminiUsage(raw: unknown, searches: number | null = null): Usage
   const prompt =
     tokens.count('input', usage, 'promptTokenCount') + tokens.added('input', usage, 'toolUsePromptTokenCount')
   const reasoning = tokens.added('output', usage, 'thoughtsTokenCount')
-  // Counts of zero are left out, as of an answer that is all thought.
+  // The wire leaves out counts of zero, such as the text of an answer that is all thought.
   const said =
     reasoning > 0
       ? tokens.added('output', usage, 'candidatesTokenCount')
@@ -48,7 +48,7 @@ export function geminiUsage(raw: unknown, searches: number | null = null): Usage
   })
 }
 
-/** A list of `{modality, tokenCount}`; a modality may come more than once. */
+/** Sums a list of `{modality, tokenCount}`, in which a modality may come more than once. */
 function audioTokens(details: unknown, tokens: TokenReader): number {
   return listOf(details)
     .map(objectOf)

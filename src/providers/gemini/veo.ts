@@ -21,14 +21,14 @@ import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 type JobFiles = Extract<JobAnswer, { readonly status: 'answered' }>['files']
 
 const BODY_BYTES_MAX = 1_048_576
-/** Vertex AI puts the videos themselves into its answer, in base64. */
+/** Vertex AI puts the videos into its answer, in base64. */
 const VIDEOS_BYTES_MAX = 256 * 1_048_576
 const REFERENCES_MAX = 3
 const DATA_URL = /^data:([a-z0-9.+/-]+);base64,/i
-/** A long-running operation of the Gemini API, or of Vertex AI, and nothing that leads elsewhere. */
+/** The name of a long-running operation of the Gemini API or of Vertex AI, and nothing that leads elsewhere. */
 const OPERATION = /^(models|operations|projects)\/[\w.:@/-]{1,300}$/
 
-/** Google's Veo by `predictLongRunning`, of the Gemini API and of Vertex AI. */
+/** Google's Veo through `predictLongRunning`, in the Gemini API and in Vertex AI. */
 export function veo(http: JobHttp, now: () => number): VideoUpstream {
   const error = (
     status: number,
@@ -66,7 +66,7 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
   }
 }
 
-/** Vertex AI is asked by the model's own method, the Gemini API by the operation's address. */
+/** Vertex AI is polled through the model's method, the Gemini API at the operation's address. */
 function ask(
   http: JobHttp,
   { provider, upstreamModel, apiKey, reference, signal }: VideoHandle,
@@ -119,7 +119,7 @@ function referencesOf({ inputReferences }: VideoOperation): Readonly<Record<stri
   }
 }
 
-/** The protocol takes bytes. */
+/** The protocol accepts only bytes. */
 function imageOf(url: string, path: string): Readonly<Record<string, unknown>> {
   const found = DATA_URL.exec(url)
   if (found === null)
@@ -171,7 +171,7 @@ function sourceOf(sample: unknown, files: JobFiles): readonly VideoSource[] {
   return url === null || url === '' ? [] : [{ url }]
 }
 
-/** A long text was lifted out of the answer as it came. */
+/** A long string was lifted out of the answer. */
 function bytesOf(encoded: unknown, files: JobFiles): readonly Buffer[] | null {
   const [place] = listOf(encoded)
   if (typeof place === 'number') return files[place] ?? null

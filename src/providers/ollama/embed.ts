@@ -14,7 +14,7 @@ import { objectOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
-/** Ollama's own `/api/embed`. Without `truncate: false` a text beyond its context would be cut without a word. */
+/** Ollama's own `/api/embed`. Without `truncate: false` it would silently cut a text that exceeds its context. */
 export function ollamaEmbed(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: () => Infinity,
@@ -36,7 +36,7 @@ export function ollamaEmbed(now: () => number): EmbeddingsProtocol {
   }
 }
 
-/** An answer of `/api/embed`, or of `/api/embeddings`, which held one vector. */
+/** The page of an answer of `/api/embed`, or of `/api/embeddings`, which holds one vector. */
 function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json) ?? {}
   const error = body['error'] ?? null

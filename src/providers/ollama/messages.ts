@@ -12,7 +12,7 @@ interface Content {
 }
 
 /**
- * The conversation in Ollama's words: text and images stand apart. `takesReasoning`: the model reads its earlier
+ * The conversation in Ollama's form, where text and images are separate. `takesReasoning`: the model reads its earlier
  * thinking.
  */
 export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly Body[] {
@@ -39,7 +39,7 @@ export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning:
   })
 }
 
-/** Templates know a result by the name of its tool; only newer ones know the call's id. */
+/** Templates identify a result by its tool's name; only newer ones know the call's id. */
 function toolReference(
   { tool_call_id: id = '', name: given }: ChatMessage,
   toolNames: ReadonlyMap<string, string>,
@@ -99,7 +99,7 @@ function addPart(part: ChatPart, path: string, texts: string[], images: string[]
   }
 }
 
-/** Ollama takes the bytes alone: the text after a data URL's comma. */
+/** Ollama accepts only base64 data: the part of a data URL after its comma. */
 function imageBytes(url: string, path: string): string {
   const head = DATA_URL.exec(url.slice(0, 256))
   if (head === null)

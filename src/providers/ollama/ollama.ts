@@ -8,7 +8,7 @@ import { ollamaEmbed } from './embed.ts'
 import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
 
-/** Parameters that Ollama's chat protocol carries, by OpenRouter's names; an endpoint may list fewer. */
+/** Parameters of Ollama's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
   'max_tokens',
   'max_completion_tokens',

@@ -34,7 +34,7 @@ function messageOf({ choices }: ChatAnswer): unknown {
   return choices[0]?.message
 }
 
-/** The plain answer that a stream adds up to. */
+/** The plain answer that is equal to a stream. */
 function wholeOf(body: Buffer): Record<string, unknown> {
   const lines: readonly Record<string, unknown>[] = body
     .toString('utf8')

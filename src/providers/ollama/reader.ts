@@ -8,19 +8,19 @@ import type { UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { ollamaUsage } from './usage.ts'
 
-/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
 type Read = readonly AnswerEvent[] | AttemptFailure
 
 export interface OllamaView {
   readonly generationId: string
-  /** The client does not want to see thinking. */
+  /** The client asked not to see thinking. */
   readonly hidesReasoning: boolean
 }
 
 /**
- * Reads one answer of Ollama's: of `/api/chat`, or of `/api/generate`, which has its text in `response`. A plain answer
- * is a stream of one line.
+ * Reads one answer of `/api/chat`, or of `/api/generate`, whose text is in `response`. A plain answer is a stream of
+ * one line.
  */
 export class OllamaReader implements EventReader {
   readonly #view: OllamaView
@@ -66,7 +66,7 @@ export class OllamaReader implements EventReader {
     const message = objectOf(line['message']) ?? { content: line['response'], thinking: line['thinking'] }
     const text = textOf(message['content']) ?? ''
     const thinking = textOf(message['thinking']) ?? ''
-    // An empty text shows nothing, but is progress.
+    // An empty text shows nothing, but counts as progress.
     const shown = this.#view.hidesReasoning ? '' : thinking
     const calls = this.#toolCalls(message)
     if (calls === null) return failure('garbage', null, 'the answer holds more tool calls than any answer has')
@@ -80,7 +80,7 @@ export class OllamaReader implements EventReader {
     ]
   }
 
-  /** Each call comes whole, its arguments as an object; older versions give it no id. */
+  /** Each call comes whole, with an object as arguments; older versions give it no id. */
   #toolCalls(message: RawJson): readonly AnswerEvent[] | null {
     const events: AnswerEvent[] = []
     for (const raw of listOf(message['tool_calls'])) {
@@ -99,7 +99,7 @@ export class OllamaReader implements EventReader {
     this.#done = true
     const usage = ollamaUsage(line, this.#said)
     return [
-      // An answer that says nothing is the empty text.
+      // An answer without content is the empty text.
       ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
       ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
       { type: 'finish', choice: 0, native: textOf(line['done_reason']) || null },

@@ -8,7 +8,7 @@ import { ollamaMessages } from './messages.ts'
 type Takes = (name: string) => boolean
 type Fields = Readonly<Record<string, unknown>>
 
-/** Our names of what goes into `options` as it is. */
+/** Our names of parameters that go into `options` unchanged. */
 const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
   ['temperature', 'temperature'],
   ['top_p', 'top_p'],
@@ -17,7 +17,7 @@ const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
   ['frequency_penalty', 'frequency_penalty'],
   ['presence_penalty', 'presence_penalty'],
 ]
-/** The levels of the models that have levels; the others read any of them as yes. */
+/** Levels of the models that have levels; other models read any level as yes. */
 const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([
   ['minimal', 'low'],
   ['low', 'low'],
@@ -35,7 +35,7 @@ export function ollamaRequest(call: ChatCall): JsonRequest {
   }
 }
 
-/** One prompt, as it is. */
+/** One prompt, unchanged. */
 export function generateRequest({
   endpoint: { upstreamModel, supportedParameters },
   apiKey,
@@ -72,7 +72,7 @@ function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sen
       request.messages,
       supportedParameters !== null && supportedParameters.includes('reasoning'),
     ),
-    // Left out, it would mean true.
+    // Its default would be true.
     stream: request.stream,
     ...(takes('tools') ? toolFields(request) : {}),
     ...(takes('response_format') || takes('structured_outputs') ? formatFields(request.responseFormat) : {}),
@@ -81,7 +81,7 @@ function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sen
   }
 }
 
-/** There is no choice of tools, but no tools cannot be called, and one alone is the only one that can. */
+/** Ollama has no choice of tools. No choice is expressed by sending no tools, a named tool by sending only that one. */
 function toolFields({ tools, toolChoice }: ChatRequest): Fields {
   if (tools === null || toolChoice === 'none') return {}
   const named = toolChoice !== null && typeof toolChoice !== 'string' ? toolChoice.function.name : null
@@ -118,7 +118,7 @@ function optionFields(parameters: ChatRequest['parameters'], takes: Takes): Fiel
   }
   const { top_k: topK, seed, stop } = parameters
   if (typeof topK === 'number' && takes('top_k')) options['top_k'] = Math.round(topK)
-  // Any other seed would be refused, and no answer depends on having one.
+  // Other seeds would be refused, and no answer depends on one.
   if (Number.isSafeInteger(seed) && takes('seed')) options['seed'] = seed
   if (stop !== undefined && takes('stop')) options['stop'] = Array.isArray(stop) ? stop : [stop]
   return options

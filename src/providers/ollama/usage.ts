@@ -3,10 +3,9 @@ import type { RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 
 /**
- * The counts of an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts that are
- * zero: a prompt without one was wholly in the cache, so that nothing of it was evaluated. An answer that says
- * something has no count of zero: without one it is counted by us. Thinking counts as output and has no count of its
- * own.
+ * The counts in an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts of zero: a
+ * prompt without a count was wholly cached. An answer with content never has an output of zero: without a count we
+ * count it. Thinking is part of the output and has no separate count.
  */
 export function ollamaUsage(line: RawJson, hasSaid: boolean): UsageReport | null {
   if ((line['prompt_eval_count'] ?? null) === null && (line['eval_count'] ?? null) === null) return null

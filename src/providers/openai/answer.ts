@@ -6,7 +6,7 @@ import { openaiUsage } from './usage.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 
-/** A complete answer of any OpenAI dialect; null when the body is not one. */
+/** A complete answer of any OpenAI dialect; null when the body is none. */
 export function openaiAnswer(
   body: unknown,
   logprobs: readonly JsonBytes[],
@@ -40,7 +40,7 @@ function readChoice(
   const legacy = calls.length === 0 ? legacyCall(message) : null
   if (legacy !== null && legacy.name !== '')
     calls.push({ id: toolCallId(generationId, choice, 0), name: legacy.name, arguments: legacy.arguments })
-  // An answer that says nothing is the empty text; only a tool call stands without one.
+  // An answer without content is the empty text, unless it has a tool call.
   if (
     message['content'] === '' &&
     calls.length === 0 &&

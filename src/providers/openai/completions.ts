@@ -14,7 +14,7 @@ import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 const PATH = '/completions'
 const DONE = Buffer.from('[DONE]')
-/** Parameters that completions share with chat, where they are spelled alike. */
+/** Parameters that completions and chat spell alike. */
 const SHARED = [
   'temperature',
   'top_p',
@@ -29,7 +29,7 @@ const SHARED = [
   'logit_bias',
   'user',
 ]
-/** More answers than a request can ask for; it bounds what a broken upstream can make us keep. */
+/** More choices than a request can ask for: a bound on what a broken upstream makes us keep. */
 const CHOICES_MAX = 256
 
 /** OpenAI's legacy completions and every dialect of them. */

@@ -9,33 +9,33 @@ const BACKSLASH = 92
 const LETTER_U = 117
 /** What may follow a backslash: " \ / b f n r t u */
 const ESCAPES: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116, 117])
-/** The field of a delta that holds its text, and what we call it. */
+/** The field of a delta that holds its text, and our name for it. */
 const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
   ['content', 'content'],
   ['reasoning', 'reasoning'],
   ['reasoning_content', 'reasoning'],
 ])
-/** Random padding that OpenAI and Mistral put beside the choices, of another length in each chunk. */
+/** Random padding that OpenAI and Mistral add beside the choices, of different length in each chunk. */
 const PADDINGS = ['obfuscation', 'p']
 const PADDING_BYTES_MAX = 1_024
 
-/** The bytes around the text of one form of chunk, and ours to put in their place. */
+/** The bytes around the text in one form of chunk, and our replacements. */
 interface Form {
   readonly head: Buffer
   readonly tail: Buffer
-  /** What follows the padding that `tail` leads up to; null = a chunk ends with `tail`. */
+  /** The bytes after the padding, which follows `tail`; null = a chunk ends with `tail`. */
   readonly end: Buffer | null
   readonly field: 'content' | 'reasoning'
   readonly around: TextAround
 }
 
-/** The bytes around the text of a client's chunk, by the field that holds it. */
+/** The bytes around the text in a client's chunk, by the text's field. */
 type Surroundings = (field: 'content' | 'reasoning') => TextAround
 
 /**
- * The streaming fast path: once an ordinary chunk of text was parsed, the bytes around its text are known, and further
- * chunks that differ in the text alone are recognised by comparison and spliced between our own head and tail.
- * Nothing of the upstream but the JSON text itself gets through, for head and tail are ours.
+ * The streaming fast path. The first ordinary chunk of text is parsed, and gives the bytes around the text. Later
+ * chunks that differ only in their text are recognised by comparison, and the text is spliced between our own head and
+ * tail. Only the JSON text of the upstream passes through; head and tail are ours.
  */
 export class ContentSplice {
   readonly #around: Surroundings
@@ -45,7 +45,7 @@ export class ContentSplice {
     this.#around = around
   }
 
-  /** The client's chunk for an upstream event of the learned form, else null. */
+  /** The client's chunk for an upstream event of the learned form; null for other forms. */
   take(data: Buffer): AnswerEvent | null {
     const form = this.#form
     if (form === null) return null
@@ -60,9 +60,7 @@ export class ContentSplice {
       : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
   }
 
-  /**
-   * Learns from a parsed chunk: one choice, nothing in its delta but one text, nothing else that a client should see.
-   */
+  /** Learns the form of a parsed chunk that has one choice, one text in its delta, and nothing else for the client. */
   learn(data: Buffer, chunk: RawJson): void {
     const field = textField(chunk)
     if (field === null) return
@@ -72,10 +70,10 @@ export class ContentSplice {
     const ours = TEXT_FIELDS.get(field.name) ?? 'content'
     const padding = PADDINGS.find((name) => typeof chunk[name] === 'string')
     const paddingStart = padding === undefined ? -1 : valueStart(data, padding)
-    // Padding that stands before the text, or that cannot be found, differs in each head: nothing can be learned.
+    // Padding before the text, or padding that cannot be found, makes each head different: nothing can be learned.
     if (padding !== undefined && paddingStart < close) return
     const paddingEnd = padding === undefined ? -1 : jsonTextEnd(data, paddingStart)
-    // The bytes belong to a network read: kept as they are they would keep all of it.
+    // Copied, since a slice would keep the whole network read in memory.
     this.#form = {
       head: Buffer.from(data.subarray(0, start)),
       tail: Buffer.from(data.subarray(close, padding === undefined ? data.length : paddingStart)),
@@ -86,7 +84,7 @@ export class ContentSplice {
   }
 }
 
-/** The one text of a chunk that could be spliced; null where the chunk says anything besides. */
+/** The only text of a chunk that could be spliced; null where the chunk has other content. */
 function textField(chunk: RawJson): { readonly name: string; readonly text: string } | null {
   const choices = listOf(chunk['choices'])
   const choice = objectOf(choices[0])
@@ -104,7 +102,8 @@ function textField(chunk: RawJson): { readonly name: string; readonly text: stri
 }
 
 /**
- * Where the text of a key begins; -1 unless the key stands exactly once, or the text cut out could be another field's.
+ * The start of a key's text; -1 unless the key occurs exactly once, since another field's text could be cut out
+ * otherwise.
  */
 function valueStart(data: Buffer, key: string): number {
   const quoted = Buffer.from(`"${key}"`)
@@ -114,7 +113,7 @@ function valueStart(data: Buffer, key: string): number {
   return between === undefined ? -1 : at + quoted.length + between.length
 }
 
-/** Where the text ends in a chunk with padding behind it; -1 where that is not the learned form. */
+/** The end of the text in a chunk with padding behind it; -1 for another form. */
 function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
   const at = data.lastIndexOf(tail)
   const from = at + tail.length
@@ -124,12 +123,12 @@ function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
   return at
 }
 
-/** Letters, digits and the like: nothing that could end the text and begin another field. */
+/** Letters, digits and the like, which cannot end the text and begin another field. */
 function isPadding(byte: number): boolean {
   return byte >= 32 && byte < 127 && byte !== QUOTE && byte !== BACKSLASH
 }
 
-/** The text that the bytes stand for when they are the inside of one JSON text, else null. */
+/** The decoded text if the bytes are the inside of one JSON string, else null. */
 function jsonTextOf(content: Buffer): string | null {
   let isAscii = true
   let hasEscape = false
@@ -141,13 +140,14 @@ function jsonTextOf(content: Buffer): string | null {
     hasEscape = true
     const escaped = content[index + 1]
     if (escaped === undefined || !ESCAPES.has(escaped)) return null
-    // The four digits of \u are checked too: a broken escape must not reach the client's parser.
+    // Checks the four digits of \u too: a broken escape must not reach the client's parser.
     if (escaped === LETTER_U && !/^[0-9a-fA-F]{4}$/.test(content.toString('latin1', index + 2, index + 6))) return null
     index += escaped === LETTER_U ? 5 : 1
   }
-  // Broken UTF-8 takes the slow way, which replaces it: a client's decoder may refuse it.
+  // Broken UTF-8 takes the slow way, which replaces it: a client's decoder might refuse it.
   if (!isAscii && !isUtf8(content)) return null
   const text = isAscii ? content.toString('latin1') : content.toString('utf8')
-  // What is counted is the text, not its spelling: `\u0416` is one letter, not six. The check above makes it parse.
+  // Counting needs the text and not its spelling: `\u0416` is one letter, not six. The checks above make sure that it
+  // parses.
   return hasEscape ? String(JSON.parse(`"${text}"`)) : text
 }

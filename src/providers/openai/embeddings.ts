@@ -19,11 +19,11 @@ import { TokenReader } from '../answers/token-reader.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 /**
- * From here a list comes in base64 whatever the client reads, since in numbers it is three times as long and may pass
- * every bound.
+ * From this many inputs on, base64 is requested whatever the client reads: numbers are three times as long and may
+ * exceed every bound.
  */
 const LONG_LIST = 512
-/** An object without any of them reports nothing. Voyage counts the total alone. */
+/** An object without any of them reports nothing. Voyage counts only the total. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 
 /** `/embeddings` of OpenAI and every dialect of it. */
@@ -49,7 +49,7 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
   return {
     model: endpoint.upstreamModel,
     input: items.length === 1 ? items[0] : items,
-    // Numbers are what every service sends unasked, and some know no such parameter.
+    // Every service sends numbers by default, and some do not know the parameter.
     ...(formOf(call) === 'int8' ? { encoding_format: 'base64_int8' } : inBase64 ? { encoding_format: 'base64' } : {}),
     ...(dimensions === null ? {} : { [names['dimensions'] ?? 'dimensions']: dimensions }),
     ...(request.inputType === null || !takes(call, 'input_type') ? {} : { input_type: request.inputType }),
@@ -57,7 +57,7 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
   }
 }
 
-/** Perplexity has no other vectors. */
+/** Perplexity has only this form. */
 function formOf({ endpoint: { provider } }: EmbeddingsCall): VectorForm {
   return (
     provider.dialect.vectors ??
@@ -75,7 +75,7 @@ function readPage(answer: LiftedJson, form: VectorForm): EmbeddingsPage | Attemp
   return { vectors, usage: usageOf(body['usage']), upstreamId: textOf(body['id']) }
 }
 
-/** By their indexes; without them, as they stand. */
+/** Sorted by index; without indexes, in the order of the list. */
 function ordered(answer: LiftedJson, data: readonly unknown[], form: VectorForm): readonly VectorBytes[] | null {
   const vectors: (VectorBytes | undefined)[] = Array.from(data, () => undefined)
   for (const [position, raw] of data.entries()) {

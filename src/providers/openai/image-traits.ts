@@ -3,17 +3,17 @@ import { IMAGE_SIZES, proportionOf, sizeOfRatio, wantedRatio, type ImageRequest 
 import type { Adapter } from '../ports/adapter.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 
-/** What services of OpenAI's image protocol differ in, as far as a request has to know it. */
+/** Differences between services of OpenAI's image protocol that a request must know. */
 export interface ImageTraits {
-  /** Pictures of one call. */
+  /** The most pictures of one call. */
   readonly countMax: number
-  /** Sizes it makes; null = any may be asked for. */
+  /** Sizes that it makes; null = any. */
   readonly sizes: readonly string[] | null
-  /** Shape and resolution are said in words instead of a size, and source images as addresses in JSON: xAI's form. */
+  /** Whether shape and resolution replace the size, and source images are addresses in JSON: xAI's form. */
   readonly inWords: boolean
-  /** Parameters it knows; null = all of the protocol's. */
+  /** Parameters that it accepts; null = all of the protocol. */
   readonly parameters: ReadonlySet<string> | null
-  /** `/images/variations`, and a mask for `/images/edits`. */
+  /** Whether it has `/images/variations`, and accepts a mask for `/images/edits`. */
   readonly varies: boolean
   readonly masks: boolean
 }
@@ -60,7 +60,7 @@ const PLAIN: ImageTraits = {
 }
 const WORD_RATIOS: readonly string[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '9:16', '16:9']
 
-/** By name, as the protocol has no other word for it. What the endpoint lists as its parameters goes before. */
+/** Decided by name, since the protocol cannot be asked. Parameters that the endpoint lists take precedence. */
 export function imageTraitsOf(
   { upstreamModel, provider, supportedParameters }: Endpoint,
   sizes: readonly string[] | null,
@@ -90,9 +90,7 @@ function familyOf(upstreamModel: string, { dialect, baseUrl }: Endpoint['provide
   return model.includes('dall-e-2') ? DALL_E_2 : PLAIN
 }
 
-/**
- * The fields that say how large and of what shape. Throws an UnsendableError where this provider has no such pictures.
- */
+/** The fields for size and shape. Throws an UnsendableError where this provider makes no such pictures. */
 export function shapeFields(request: ImageRequest, { inWords, sizes }: ImageTraits): Readonly<Record<string, string>> {
   if (inWords) return wordFields(request)
   const size = sizeOf(request, sizes)
@@ -126,7 +124,7 @@ function sizeOf({ size, aspectRatio, imageSize }: ImageRequest, sizes: readonly 
   return nearest(wanted, alike)
 }
 
-/** The one whose shape is most like it, then whose area is. The sizes of the request are few and meant as shapes. */
+/** The size nearest in shape, then in area. Sizes of a request stand for shapes. */
 function nearest(size: string, sizes: readonly string[]): string | null {
   const distance = (known: string): number =>
     Math.abs(Math.log(proportionOf(known) / proportionOf(size))) * 100 +
@@ -134,7 +132,7 @@ function nearest(size: string, sizes: readonly string[]): string | null {
   return sizes.toSorted((left, right) => distance(left) - distance(right))[0] ?? null
 }
 
-/** Sizes in whole pixels miss a ratio by a little: 1792x1024 is meant as 16:9. */
+/** Sizes in whole pixels miss a ratio by a little: 1792x1024 stands for 16:9. */
 function isOfRatio(size: string, ratio: string): boolean {
   return Math.abs(Math.log(proportionOf(size) / proportionOf(ratio))) < 0.03
 }

@@ -119,13 +119,12 @@ function fieldsOf(
   }
   if (count > 1) fields['n'] = count
   for (const [name, value] of Object.entries(request.parameters)) if (takes(name)) fields[name] = value
-  // An address would have to be fetched from the provider once more; those that know no such wish give the bytes
-  // anyway.
+  // An address would mean one more request to the provider; services without this parameter send bytes anyway.
   if (takes('response_format')) fields['response_format'] = 'b64_json'
   return fields
 }
 
-/** Pictures go up as files; several are a list by PHP's spelling. */
+/** Pictures are sent as files; several use PHP's name for a list. */
 async function formOf(
   call: ImageCall,
   fields: Readonly<Record<string, string | number>>,

@@ -11,7 +11,7 @@ import { openaiBody, openaiBytes } from './request.ts'
 
 const LONG = 'a "long" text\n'.repeat(700)
 
-/** The request of a body that arrives in pieces of `cut` bytes. */
+/** Parses the request of a body that arrives in pieces of `cut` bytes. */
 function requestOf(body: string, cut = 1_000): ChatRequest {
   const bytes = Buffer.from(body)
   const scan = new JsonScan()

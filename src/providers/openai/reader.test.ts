@@ -24,9 +24,7 @@ interface Read {
   readonly failure: AttemptFailure | null
 }
 
-/**
- * Reads a stream in the given pieces, as the transport would bring them; `spliced` as for a client of the same dialect.
- */
+/** Reads a stream in the given pieces, as the transport brings them; `spliced` as for a client of the same dialect. */
 function read(pieces: readonly Buffer[], spliced: boolean): Read {
   const request = parseChat({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream: true })
   const splice: ChatCall['splice'] = spliced ? (field) => textAround(IDENTITY, field) : null
@@ -57,7 +55,7 @@ function read(pieces: readonly Buffer[], spliced: boolean): Read {
   return { events, answer: foldAnswer(events), failure: failure ?? stream.end() }
 }
 
-/** What a client folds of the chunks that the events are written as. */
+/** The answer that a client puts together from the chunks written for the events. */
 function asClient(events: readonly AnswerEvent[]): unknown {
   const { choices } = foldStream(200, new ChatWriter(IDENTITY, false).write(events).toString('utf8'), {})
   return [...choices].map(([index, { text, reasoning, refusal, toolCalls }]) => ({
@@ -75,7 +73,7 @@ function asFolded({ choices }: ChatAnswer): unknown {
     text: message['content'] ?? '',
     reasoning: message['reasoning'] ?? '',
     refusal: message['refusal'] ?? '',
-    // The fold makes them.
+    // The shape that the fold makes.
     toolCalls: ((message['tool_calls'] ?? []) as { id: string; function: { name: string; arguments: string } }[]).map(
       (call) => ({ id: call.id, ...call.function }),
     ),

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/catalog.ts'
 import type { ReasoningForm } from '../../catalog/dialect.ts'
 import { objectOf } from '../wire/raw-json.ts'
 
-/** What the client asked of reasoning, in the one spelling that the service takes; nothing where it takes none. */
+/** The client's wish for reasoning in the spelling that the service accepts; empty where it accepts none. */
 export function openaiReasoning(endpoint: Endpoint, request: ChatRequest): Readonly<Record<string, unknown>> {
   const { reasoning_effort: given, reasoning: raw } = request.parameters
   const reasoning = objectOf(raw)
@@ -21,7 +21,7 @@ export function openaiReasoning(endpoint: Endpoint, request: ChatRequest): Reado
   }
 }
 
-/** An endpoint that lists nothing is spoken to as OpenAI's own, whose API refuses `reasoning`. */
+/** An endpoint without a list is taken for OpenAI's own, whose API refuses `reasoning`. */
 function formOf({ provider, supportedParameters }: Endpoint, asObject: boolean): ReasoningForm | null {
   if (provider.dialect.reasoning !== null) return provider.dialect.reasoning
   if (supportedParameters === null) return 'effort'

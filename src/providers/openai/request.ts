@@ -5,7 +5,7 @@ import type { ChatCall } from '../ports/call.ts'
 import { openaiReasoning } from './reasoning.ts'
 import { plainResults } from './tool-results.ts'
 
-/** Parameters the OpenAI chat protocol and its dialects carry, by OpenRouter's names; an endpoint may list fewer. */
+/** Parameters of the OpenAI chat protocol and its dialects, by OpenRouter's names; an endpoint may list fewer. */
 export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([
   'max_tokens',
   'max_completion_tokens',
@@ -43,7 +43,7 @@ export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([
   'audio',
   'developer',
 ])
-/** Handled by name below, or not the upstream's own spelling. */
+/** Handled by name below, or spelled differently upstream. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'max_tokens',
   'max_completion_tokens',
@@ -57,7 +57,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'reasoning_effort',
 ])
 
-/** The upstream's body; long messages as the client wrote them. */
+/** The upstream's body; long messages are copied as the client wrote them. */
 export function openaiBytes(call: ChatCall): Buffer {
   const raw = rawMessagesOf(call.request)
   if (raw === null) return Buffer.from(JSON.stringify(openaiBody(call)))
@@ -68,7 +68,7 @@ export function openaiBytes(call: ChatCall): Buffer {
 }
 
 /**
- * The upstream's body: the typed allow-list of what this endpoint takes, and nothing the client invented (wire.md
+ * The upstream's body: the typed allow-list of this endpoint's parameters, and nothing else from the client (wire.md
  * D-3.6).
  */
 export function openaiBody(call: ChatCall): Record<string, unknown> {
@@ -103,7 +103,7 @@ export function openaiBody(call: ChatCall): Record<string, unknown> {
   return body
 }
 
-/** `developer` is a newer word for `system`: an endpoint that lists its parameters takes it only if it says so. */
+/** `developer` is the newer name of `system`: an endpoint that lists its parameters gets it only if it lists this. */
 function upstreamMessage(message: ChatMessage, supported: ReadonlySet<string> | null): Record<string, unknown> {
   const {
     role,

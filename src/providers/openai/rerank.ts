@@ -2,10 +2,7 @@ import { openaiCredentials } from './credentials.ts'
 import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
-/**
- * `/rerank` as OpenRouter, Jina, Together, Voyage and others have it. The documents themselves are not asked back: they
- * are ours to give.
- */
+/** `/rerank` of OpenRouter, Jina, Together, Voyage and others. The documents are not requested back: we have them. */
 export function openaiRerank(now: () => number): RerankProtocol {
   return {
     request: (call) => {

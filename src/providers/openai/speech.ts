@@ -12,7 +12,7 @@ import type { Transport } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 const VOICE = 'alloy'
-/** Models that do not stream in events, and so tell no usage. */
+/** Models that cannot stream events, and so report no usage. */
 const BARE_MODELS = /^tts-1(-hd)?(-|$)/
 const NOTHING: SpeechPiece = { audio: null, usage: null, done: false }
 
@@ -37,7 +37,7 @@ function takes({ endpoint: { supportedParameters } }: SpeechCall, name: string):
   return supportedParameters === null || supportedParameters.includes(name)
 }
 
-/** Only in events does the provider tell the tokens that the client pays for. */
+/** Only in events does the provider report the tokens that the client pays for. */
 function inEvents(call: SpeechCall): boolean {
   return call.wantsUsage && takes(call, 'stream_format') && !BARE_MODELS.test(call.endpoint.upstreamModel)
 }
@@ -71,7 +71,7 @@ function readPiece(data: Buffer): SpeechPiece | AttemptFailure {
   return NOTHING
 }
 
-/** All that speech puts out is sound, whatever name the provider counts it under. */
+/** All output of speech is audio, whatever name the provider counts it under. */
 export function spoken(report: UsageReport | null): UsageReport | null {
   if (report === null) return null
   const { output = 0, reasoning = 0, audio_output: sound = 0, ...input } = report.usage

@@ -11,18 +11,18 @@ import type { StreamProgress } from '../upstream/response.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 
 const DONE = Buffer.from('[DONE]')
-/** More answers than a request can ask for; it bounds what a broken upstream can make us keep. */
+/** More choices than a request can ask for: a bound on what a broken upstream makes us keep. */
 const CHOICES_MAX = 128
 
-/** What one choice of the stream has said so far. */
+/** State of one choice of the stream. */
 interface ChoiceState {
   readonly toolCalls: ToolCallDeltas
   finished: boolean
 }
 
 /**
- * An OpenAI-dialect stream. Ordinary chunks of text are spliced where the client reads the same dialect, everything
- * else is parsed.
+ * A stream of an OpenAI dialect. Ordinary chunks of text are spliced where the client reads the same dialect, all
+ * others are parsed.
  */
 export class OpenaiStream {
   readonly #generationId: string
@@ -46,12 +46,12 @@ export class OpenaiStream {
   push(bytes: Buffer): StreamProgress {
     this.#progressed = false
     if (!this.#decoder.push(bytes)) this.#fail(failure('too_large', null, 'an SSE line or event is longer than 1 MiB'))
-    // What came before an error in the same read is still the client's.
+    // Content before an error in the same read still goes to the client.
     const flowing = this.#flush()
     return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#done }
   }
 
-  /** Complete with `[DONE]`, or with a finish_reason for every choice. */
+  /** Complete after `[DONE]`, or after a finish_reason for every choice. */
   end(): AttemptFailure | null {
     this.#decoder.end()
     this.#flush()
@@ -98,7 +98,7 @@ export class OpenaiStream {
     const error = chunk['error'] ?? (chunk['object'] === 'error' ? chunk : null)
     if (error !== null) return this.#fail(eventFailure(error))
     this.#origin(chunk)
-    // Groq's older models say their usage under a name of their own.
+    // Groq's older models report usage in another field.
     const usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage'])
     if (usage !== null) this.#events.push({ type: 'usage', usage })
     for (const raw of listOf(chunk['choices'])) this.#choice(objectOf(raw) ?? {})
@@ -130,7 +130,7 @@ export class OpenaiStream {
     this.#events.push({ type: 'finish', choice: index, native })
   }
 
-  /** The first sight of a choice opens it, even without a word. */
+  /** The first chunk of a choice opens it, even without content. */
   #state(index: number): ChoiceState | null {
     const known = this.#choices.get(index)
     if (known !== undefined) return known

@@ -3,8 +3,8 @@ import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 const FAILED = 'Error: '
 
 /**
- * The protocol takes only text as the result of a tool and has no word for a failed one: pictures follow the results as
- * the user's, and a failure is told in the text.
+ * The protocol accepts only text as a tool's result and cannot mark one as failed: pictures follow the results in a
+ * user message, and the text says that the tool failed.
  */
 export function plainResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!messages.some(isRich)) return messages
@@ -39,7 +39,7 @@ function partsOf({ content }: ChatMessage): readonly ChatPart[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
 }
 
-/** Appends what waits as a message of the user; answers the next list. */
+/** Appends waiting pictures as a user message; answers an empty list for the next ones. */
 function flushed(plain: ChatMessage[], pictures: ChatPart[]): ChatPart[] {
   if (pictures.length > 0) plain.push({ role: 'user', content: pictures })
   return []

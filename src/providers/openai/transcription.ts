@@ -16,12 +16,12 @@ import { readLengths, readSegments, readWords } from '../answers/transcript-fiel
 import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
-/** What a model of this protocol knows, by its name: no service tells, and each refuses what it does not know. */
+/** Abilities of a model, by its name: services cannot be asked, and each refuses unknown parameters. */
 interface Traits {
-  /** Takes `response_format`, and with it `verbose_json`. */
+  /** Whether it accepts `response_format`, and with it `verbose_json`. */
   readonly verbose: boolean
   readonly format: boolean
-  /** Tells times, in `verbose_json` or by a parameter of its own. */
+  /** Whether it gives times, in `verbose_json` or through a parameter. */
   readonly times: boolean
   readonly translates: boolean
 }
@@ -31,7 +31,7 @@ const COUNTS = ['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_to
 
 function traitsOf({ upstreamModel, supportedParameters }: Endpoint): Traits {
   const name = upstreamModel.toLowerCase()
-  // OpenAI's later models answer in JSON without times; Mistral's know no formats and tell times when asked for them.
+  // OpenAI's later models answer in JSON without times; Mistral's have no formats and give times on request.
   const traits = /(^|\/)gpt-/.test(name)
     ? { verbose: false, format: true, times: false, translates: false }
     : name.includes('voxtral')
@@ -77,9 +77,9 @@ function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (
   const takes = (name: string): boolean => supported === null || supported.includes(name)
   const timed = needsTimestamps(request.format) && traits.times
   const fields: [string, string][] = [['model', endpoint.upstreamModel]]
-  // Its length is what the client pays for.
+  // The client pays for the length that this format reports.
   if (traits.format) fields.push(['response_format', traits.verbose ? 'verbose_json' : 'json'])
-  // Mistral's times and languages exclude each other.
+  // At Mistral times and a language exclude each other.
   if (request.language !== null && request.task === 'transcribe' && takes('language') && (traits.verbose || !timed))
     fields.push(['language', request.language])
   if (request.prompt !== null && takes('prompt') && traits.format) fields.push(['prompt', request.prompt])
@@ -106,12 +106,12 @@ function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionR
   const answer = objectOf(body)
   const text = textOf(answer?.['text'])
   if (answer !== null && text !== null) return resultOf(answer, text, upstreamId)
-  // A service that knows no formats may answer with the bare text.
+  // A service without formats may answer with bare text.
   if (/^text\/plain/i.test(type)) return resultOf({}, bytes.toString('utf8'), upstreamId)
   return garbage('no transcript', bytes)
 }
 
-/** Some services stream whatever they are asked; the last event holds the whole text. */
+/** Some services always stream; the last event holds the whole text. */
 function lastEvent(bytes: Buffer): unknown {
   let last: unknown = undefined
   const decoder = new SseDecoder({
@@ -141,7 +141,7 @@ function resultOf(answer: RawJson, text: string, upstreamId: string | null): Tra
   }
 }
 
-/** Tokens of a sound are dearer than those of a prompt; where they are not told apart all are the sound's. */
+/** Audio tokens are dearer than a prompt's; where they are not counted separately, all count as audio. */
 function transcriptUsage(usage: RawJson | null): UsageReport | null {
   if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const tokens = new TokenReader()

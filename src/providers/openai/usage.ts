@@ -2,12 +2,12 @@ import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 
-/** An object without any of them, such as `{}`, reports nothing: that is not the same as reporting zero. */
+/** An object without any of them, such as `{}`, reports nothing, which is not a report of zero. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
 
 /**
- * An OpenAI-shaped usage object as disjoint meters; null when there is none. `prompt_tokens` holds cached and
- * cache-written tokens, `completion_tokens` holds reasoning, except at xAI, whose reasoning stands only in the total.
+ * An OpenAI-shaped usage object as disjoint meters; null when there is none. `prompt_tokens` includes cached and
+ * cache-written tokens, `completion_tokens` includes reasoning, except at xAI, whose reasoning is only in the total.
  */
 export function openaiUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)

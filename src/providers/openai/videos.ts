@@ -24,10 +24,7 @@ const FORMS_BY_HOST: Readonly<Record<string, VideoForm>> = { 'api.x.ai': 'xai', 
 const DONE: ReadonlySet<string> = new Set(['completed', 'succeeded', 'success', 'done'])
 const FAILED: ReadonlySet<string> = new Set(['failed', 'error', 'cancelled', 'canceled', 'expired', 'rejected'])
 
-/**
- * `/videos` of OpenAI, OpenRouter and xAI: they differ in what is asked; how a job is, is read in the words of all
- * three.
- */
+/** `/videos` of OpenAI, OpenRouter and xAI: their requests differ; the state of a job is read in any of their forms. */
 export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
   const error = (
     status: number,
@@ -99,7 +96,7 @@ function bodyOf(form: VideoForm, endpoint: Endpoint, operation: VideoOperation):
   }
 }
 
-/** One picture, to begin with. */
+/** One picture to start from. */
 function openaiReference(
   endpoint: Endpoint,
   { frameImages, inputReferences }: VideoOperation,
@@ -135,7 +132,7 @@ function openrouterFields(endpoint: Endpoint, operation: VideoOperation): Readon
   }
 }
 
-/** xAI has no sizes: what one says is asked for as resolution and ratio. */
+/** xAI has no sizes: a size becomes a resolution and a ratio. */
 function xaiFields(
   endpoint: Endpoint,
   { duration, size, resolution, aspectRatio, frameImages, inputReferences, user }: VideoOperation,
@@ -189,12 +186,12 @@ function stateOf(body: unknown, reference: string): VideoState | null {
   }
 }
 
-/** xAI says so of a video that it made and does not show. */
+/** xAI's mark for a video that was made but is withheld. */
 function isRefused(job: RawJson): boolean {
   return objectOf(job['video'])?.['respect_moderation'] === false
 }
 
-/** Addresses where the answer names them, else the place that the protocol keeps them at. */
+/** Addresses that the answer names, else the protocol's own address of the content. */
 function videosOf(job: RawJson, reference: string): readonly VideoSource[] {
   const listed = listOf(job['unsigned_urls']).flatMap((url) => (typeof url === 'string' && url !== '' ? [{ url }] : []))
   if (listed.length > 0) return listed

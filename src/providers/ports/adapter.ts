@@ -23,20 +23,20 @@ import type {
 } from './call.ts'
 import type { VideoUpstream } from './video-upstream.ts'
 
-/** What an adapter is made of. */
+/** The parts that adapters are built from. */
 export interface AdapterPorts {
   readonly transport: Transport
   readonly files: FileFetch
   readonly jobs: JobHttp
   readonly clock: Clock
-  /** The clock's time of day. */
+  /** The time of day, Unix ms. */
   readonly now: () => number
 }
 
-/** Names of parameters by the type of the model that is asked. */
+/** Parameter names by model type. */
 type ParameterNames = Readonly<Record<ModelType, readonly string[]>>
 
-/** For an adapter to begin from: types that it has no call for. */
+/** No parameters of any type, for an adapter to start from. */
 export const NO_PARAMETERS: ParameterNames = {
   chat: [],
   embeddings: [],
@@ -47,19 +47,19 @@ export const NO_PARAMETERS: ParameterNames = {
   video: [],
 }
 
-/** A wire protocol: the calls it knows, one for each kind. Knows no money, no store and no client format. */
+/** A wire protocol: its calls, one for each kind. It knows neither money nor the store nor client formats. */
 export interface Adapter {
   readonly name: string
-  /** Names of the parameters that its calls carry. */
+  /** Names of the parameters that its calls can carry. */
   readonly parameters: ParameterNames
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
-  /** Legacy completions, where an endpoint says `native_completions`. */
+  /** Legacy completions, for endpoints with `native_completions`. */
   readonly completions?: {
-    /** Takes all prompts of a request in one call, else one in each. */
+    /** Whether all prompts of a request go in one call, or each in its own. */
     readonly takesList: boolean
     ask(call: CompletionsCall, sink: AnswerSink): RunningCall
   }
-  /** Responses, where an endpoint says `native_responses`. */
+  /** Responses, for endpoints with `native_responses`. */
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   /** Anthropic's Messages, with the client's own body. */
   readonly messages?: (call: MessagesCall, sink: AnswerSink) => RunningCall
@@ -68,26 +68,26 @@ export interface Adapter {
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
-  /** The same of models that answer chats with pictures. */
+  /** The same, for models that put pictures into chat answers. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
-  /** What `images` can beside drawing from a prompt and images; absent = nothing. */
+  /** What `images` offers beyond prompts and source images; absent = nothing more. */
   readonly imageEdits?: {
-    /** Draws only where a mask is clear. */
+    /** Draws only within a mask. */
     masks(endpoint: Endpoint): boolean
     /** Makes variations of one image, without a prompt. */
     varies(endpoint: Endpoint): boolean
   }
   readonly speech?: SpeechProtocol
-  /** Translations into English too, where the endpoint can. */
+  /** Transcripts and, where the endpoint can, translations into English. */
   readonly transcription?: TranscriptionProtocol
-  /** Jobs, which outlive their request. */
+  /** Jobs that outlive their request. */
   readonly videos?: VideoUpstream
 }
 
 /** Adapter name of the catalogue file → adapter. */
 export type AdapterTable = ReadonlyMap<string, Adapter>
 
-/** Parameter names that an adapter carries to models of a type; an endpoint may list fewer. */
+/** Parameters that an adapter can carry for a type of model; an endpoint may list fewer. */
 export function parametersOf(adapters: AdapterTable, name: string, type: ModelType): readonly string[] {
   return adapters.get(name)?.parameters[type] ?? []
 }

@@ -1,8 +1,8 @@
 /** Why an attempt failed; the relay decides on fallback and status. */
 export interface AttemptFailure {
   /**
-   * `unsendable` = this provider's protocol has no words for a part of the request, `saturated` = as much runs there as
-   * may; nothing was sent.
+   * `unsendable` = the provider's protocol cannot express the request, `saturated` = the provider runs as many requests
+   * as it may; in both cases nothing was sent.
    */
   readonly reason:
     | 'connect'
@@ -16,34 +16,36 @@ export interface AttemptFailure {
     | 'error_event'
     | 'too_large'
     | 'cancelled'
-  /** Upstream HTTP status; an error inside a 200 carries the code it names, else 502. null when there was none. */
+  /**
+   * Upstream HTTP status; for an error inside a 200 the code that it names, else 502. null when there was no answer.
+   */
   readonly status: number | null
-  /** For 4xx classes only: what the client is told, which may be the upstream's own message. Else null. */
+  /** The message for the client, perhaps the upstream's own; only for 4xx classes, else null. */
   readonly publicMessage: string | null
-  /** What the upstream refused, beyond its status. */
+  /** The reason of a refusal, beyond its status. */
   readonly refusal: 'context_length' | 'moderation' | 'credentials' | null
   readonly retryAfterSeconds: number | null
   /**
-   * What the provider said, whatever the status; null = nothing. It may repeat the prompt: see relay/provider-words.ts.
+   * The provider's words, whatever the status; null = none. They may repeat the prompt: see relay/provider-words.ts.
    */
   readonly said: string | null
-  /** Both are the upstream's own words, in which secrets may be. */
+  /** Marks `publicMessage` and `said` as the upstream's own words, which may contain secrets. */
   readonly quotes?: true
-  /** For tests and debuggers; it may hold what the provider said, and so is never logged. */
+  /** For tests and debuggers; it may quote the provider, and so is never logged. */
   readonly detail: string
 }
 
-/** A failure of which may be told, to the client and in the log; only `withoutSecretsOf` makes one. */
+/** A failure that may be shown to the client and written to the log; only `withoutSecretsOf` makes one. */
 export interface RedactedFailure extends AttemptFailure {
   readonly redacted: true
 }
 
-/** A failure that carries nothing for the client to read. */
+/** A failure without a message for the client. */
 export function failure(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
   return { reason, status, publicMessage: null, said: null, refusal: null, retryAfterSeconds: null, detail }
 }
 
-/** An answer that is not what its protocol says, with its first bytes. */
+/** The failure for an answer that violates its protocol, with its first bytes. */
 export function garbage(what: string, bytes: Buffer): AttemptFailure {
   return failure('garbage', null, `${what}: ${bytes.subarray(0, 200).toString('utf8')}`)
 }

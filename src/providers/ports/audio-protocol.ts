@@ -9,25 +9,22 @@ import type { ResultSink, RunningCall, UnitCall } from './call.ts'
 
 /** One request for speech. */
 export interface SpeechCall extends UnitCall<SpeechRequest> {
-  /** One of the endpoint's own: `pcm` where the client gets a `wav` made of it. */
+  /** A format of the endpoint: `pcm` where we make the client's `wav` from it. */
   readonly format: SpeechFormat
-  /** null = the model declares none and the client names none. */
+  /** null = neither the model's row nor the client names one. */
   readonly voice: string | null
-  /** The model is sold by tokens, so that what the provider counts is of use. */
+  /** The model is sold by tokens, so the provider's count is needed. */
   readonly wantsUsage: boolean
 }
 
 /**
- * Where an adapter puts speech. Calls come in order and never before `ask` has returned; after `end` or `fail` nothing
- * follows.
+ * Receives speech from an adapter. Calls come in order and never before `ask` has returned; nothing follows `end` or
+ * `fail`.
  */
 export interface SpeechSink {
-  /**
-   * The upstream answered 200 with headers: from here a cancel may be billed. `upstreamId` is its own name for the
-   * answer.
-   */
+  /** The upstream answered 200 with headers: from here a cancel may be billed. `upstreamId` is its id of the answer. */
   headers(upstreamId: string | null): void
-  /** Sound in the format asked for, not empty. false asks for a pause until `resume`. */
+  /** Sound in the requested format, not empty. false asks for a pause until `resume`. */
   push(bytes: Buffer): boolean
   usage(usage: UsageReport): void
   end(): void
@@ -35,30 +32,30 @@ export interface SpeechSink {
 }
 
 export interface SpeechProtocol {
-  /** What an endpoint can be asked for. */
+  /** Formats that an endpoint can produce. */
   formats(endpoint: Endpoint): readonly SpeechFormat[]
   ask(call: SpeechCall, sink: SpeechSink): RunningCall
 }
 
-/** What came back for a sound. */
+/** The result of a transcription. */
 export interface TranscriptionResult {
   readonly transcript: Transcript
-  /** How long the provider says the sound is; null = it does not. */
+  /** The length by the provider's count; null = it gives none. */
   readonly seconds: number | null
-  /** What it says that it bills, often rounded up; null = it does not. */
+  /** The length that it bills, often rounded up; null = it gives none. */
   readonly billedSeconds: number | null
-  /** It told a length that cannot be read, or of more than a month. */
+  /** It reported an unreadable length, or more than a month. */
   readonly implausible: boolean
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
 }
 
 export interface TranscriptionProtocol {
-  /** Whether an endpoint tells when what was said. */
+  /** Whether an endpoint gives the times of words and segments. */
   timestamps(endpoint: Endpoint): boolean
-  /** Whether it turns speech of any language into English text. */
+  /** Whether it translates speech of any language into English text. */
   translates(endpoint: Endpoint): boolean
-  /** Whether the price of a second covers speech of this language; absent = of every one. */
+  /** Whether the price per second covers speech in this language; absent = it covers every language. */
   prices?(language: string): boolean
   ask(call: UnitCall<TranscriptionRequest>, sink: ResultSink<TranscriptionResult>): RunningCall
 }

@@ -10,13 +10,13 @@ import type { ResponsesRequest } from '../../kinds/responses/request.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 
 /**
- * Where an answer is put, streamed or not: by an adapter as events, by an attempt as bytes for the client. Calls come
- * in order and never before the function that takes the sink has returned; after `end` or `fail` nothing follows.
+ * Receives an answer, streamed or not: from an adapter as events, from an attempt as bytes for the client. Calls come
+ * in order and never before the function that takes the sink has returned; nothing follows `end` or `fail`.
  */
 export interface AnswerSink<Part = readonly AnswerEvent[]> {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
   headers(): void
-  /** What one network read brought, at least one event. false asks for a pause until `resume` is called. */
+  /** The content of one network read, at least one event. false asks for a pause until `resume` is called. */
   push(part: Part): boolean
   /** The answer ended with its terminal marker. */
   end(): void
@@ -25,14 +25,14 @@ export interface AnswerSink<Part = readonly AnswerEvent[]> {
 
 export interface ChatCall {
   readonly endpoint: Endpoint
-  /** Chosen from the provider's pool; null when it has none. */
+  /** A key of the provider's pool; null when it has none. */
   readonly apiKey: string | null
   readonly request: ChatRequest
   readonly sendMaxTokens: number | null
-  /** Ours; adapters make missing tool call ids of it. */
+  /** Our id; adapters derive missing tool call ids from it. */
   readonly generationId: string
   /**
-   * The bytes around the text of a client's chunk, where the client reads a chat stream; null = no event may be
+   * The bytes around the text in a client's chunk, for a client that reads a chat stream; null = no event may be
    * `spliced`.
    */
   readonly splice: ((field: 'content' | 'reasoning') => TextAround) | null
@@ -43,7 +43,7 @@ export interface CompletionsCall {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
   readonly request: CompletionsRequest
-  /** Those of the request, or one of them. */
+  /** All prompts of the request, or one of them. */
   readonly prompts: readonly string[]
   readonly sendMaxTokens: number | null
 }
@@ -61,7 +61,7 @@ export interface ResponsesCall {
 export interface MessagesCall {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
-  /** The client's own, with our limits. */
+  /** The client's body with our limits. */
   readonly body: Readonly<Record<string, unknown>>
   readonly headers: MessagesHeaders
   readonly streaming: boolean
@@ -76,14 +76,14 @@ export interface GenerateContentCall {
   readonly apiKey: string | null
   readonly body: Readonly<Record<string, unknown>>
   readonly streaming: boolean
-  /** The body asks the provider to search the web. */
+  /** Whether the body asks the provider to search the web. */
   readonly searches: boolean
   readonly generationId: string
-  /** A chunk of the answer with what the client may see of its id and model. */
+  /** A chunk of the answer with the id and model that the client may see. */
   readonly owned: (chunk: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
 }
 
-/** One call of a kind that answers at once: embeddings, rerank, images, transcriptions. */
+/** One call of a kind with a single result: embeddings, rerank, images, transcriptions. */
 export interface UnitCall<Request> {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
@@ -93,21 +93,21 @@ export interface UnitCall<Request> {
 
 /** One call for pictures. */
 export interface ImageCall extends UnitCall<ImageRequest> {
-  /** Sizes the model makes; null = not known. */
+  /** Sizes that the model makes; null = not known. */
   readonly sizes: readonly string[] | null
-  /** Source images that a provider takes only as bytes may be fetched by us. */
+  /** Whether we may fetch source images for a provider that accepts only bytes. */
   readonly fetchesUrls: boolean
 }
 
 /**
- * Where an adapter puts the answer to a `UnitCall`; as of an `AnswerSink`, nothing comes before the call has returned,
- * and nothing after `result` or `fail`.
+ * Receives the answer to a `UnitCall`. As with an `AnswerSink`, nothing comes before the call has returned, and nothing
+ * after `result` or `fail`.
  */
 export interface ResultSink<Result> {
   /** The upstream answered 200 with headers: from here a cancel may be billed. */
   headers(): void
   result(result: Result): void
-  /** `billed`: what the provider has said it bills for all the same; absent = nothing that is known. */
+  /** `billed`: usage that the provider bills despite the failure; absent = none is known. */
   fail(failure: AttemptFailure, billed?: UsageReport | null): void
 }
 

@@ -8,37 +8,37 @@ import type { UpstreamHeaders } from '../wire/transport.ts'
 
 export type EmbeddingsCall = UnitCall<EmbeddingsRequest>
 
-/** What one request to the provider brought. */
+/** The result of one request to the provider. */
 export interface EmbeddingsPage {
-  /** In the order of its inputs. */
+  /** In the order of the request's inputs. */
   readonly vectors: readonly VectorBytes[]
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
 }
 
-/** How a provider is asked for vectors. */
+/** How to ask a provider for vectors. */
 export interface EmbeddingsProtocol {
-  /** Inputs that one request may hold. */
+  /** The most inputs of one request. */
   batchMax(call: EmbeddingsCall): number
-  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  /** Throws an `UnsendableError` for a request that this provider cannot express. */
   request(call: EmbeddingsCall, input: EmbeddingsInput): JsonRequest
   page(answer: LiftedJson, headers: UpstreamHeaders, call: EmbeddingsCall): EmbeddingsPage | AttemptFailure
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
-/** The texts of an input, for a provider that reads no tokens but its own. */
+/** The texts of an input, for a provider that does not accept tokens of another model. */
 export function textsOf(input: EmbeddingsInput): readonly string[] {
   if (input.type === 'texts') return input.texts
   throw new UnsendableError('input: this provider takes texts and no token numbers')
 }
 
-/** Whether an endpoint takes a parameter; one that lists none takes all that its protocol carries. */
+/** Whether an endpoint accepts a parameter; without a list it accepts all that its protocol can carry. */
 export function takes({ endpoint: { supportedParameters } }: EmbeddingsCall, name: string): boolean {
   return supportedParameters === null || supportedParameters.includes(name)
 }
 
 /**
- * The number of dimensions to ask for; null = the model's own. A vector of another length would be of no use to the
+ * The number of dimensions to request; null = the model's default. A vector of another length would be useless to the
  * client.
  */
 export function dimensionsOf(call: EmbeddingsCall): number | null {
@@ -48,7 +48,7 @@ export function dimensionsOf(call: EmbeddingsCall): number | null {
   return dimensions
 }
 
-/** Vectors that stand in a list of their own. */
+/** Vectors from a list that holds nothing else. */
 export function vectorList(answer: LiftedJson, values: readonly unknown[]): readonly VectorBytes[] | AttemptFailure {
   const vectors: VectorBytes[] = []
   for (const value of values) {
@@ -61,7 +61,7 @@ export function vectorList(answer: LiftedJson, values: readonly unknown[]): read
 
 const NOT_BASE64 = /[^\w+/=-]/
 
-/** A vector where the answer holds one; a short text in base64 was not lifted. */
+/** The vector that a value stands for; a short base64 text was not lifted. */
 export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes | null {
   if (Array.isArray(value)) {
     const [place]: readonly unknown[] = value
@@ -72,7 +72,7 @@ export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes |
     : null
 }
 
-/** Whole numbers of 8 bits in base64, written as the floats that every reader knows; null where it is none. */
+/** 8-bit integers in base64, as the floats that every reader knows; null for other texts. */
 export function widened({ form, bytes }: VectorBytes): VectorBytes | null {
   if (form === 'numbers') return { form, bytes }
   const text = bytes.toString('latin1', 1, bytes.length - 1).replaceAll('\\/', '/')

@@ -12,14 +12,14 @@ import { eventFailure } from '../wire/upstream-error.ts'
 
 export type RerankCall = UnitCall<RerankRequest>
 
-/** How a provider is asked for a ranking. */
+/** How to ask a provider for a ranking. */
 export interface RerankProtocol {
   request(call: RerankCall): JsonRequest
   answer(body: unknown, call: RerankCall): RerankAnswer | AttemptFailure
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
-/** `top_n` where there is one and the endpoint takes it; what comes beyond it is cut off in any case. */
+/** `top_n` where it is given and the endpoint accepts it; longer results are cut in any case. */
 export function topNField(
   { endpoint: { supportedParameters }, request: { topN } }: RerankCall,
   name = 'top_n',
@@ -27,10 +27,7 @@ export function topNField(
   return topN === null || supportedParameters?.includes('top_n') === false ? {} : { [name]: topN }
 }
 
-/**
- * A ranking in any of the spellings that providers have: they differ in the name of the list, of the score, and in
- * where they count.
- */
+/** A ranking in any provider's form: they differ in the names of list and score, and in where they count usage. */
 export function readRanking(body: unknown, { request }: RerankCall): RerankAnswer | AttemptFailure {
   const answer = objectOf(body)
   const error = answer?.['error'] ?? null
@@ -52,7 +49,7 @@ function rankedOf(raw: RawJson | null, documents: number): RankedDocument | null
   return typeof score === 'number' && Number.isFinite(score) ? { index, score } : null
 }
 
-/** Wherever the provider counts it; null = it does not. */
+/** The usage, wherever the provider counts it; null = it does not. */
 function rankingUsage(answer: RawJson): UsageReport | null {
   const usage = objectOf(answer['usage'])
   const meta = objectOf(answer['meta'])
@@ -74,7 +71,7 @@ interface Place {
   readonly name: string
 }
 
-/** Where a number stands: the first of the names that is there. */
+/** The first of the names that is present, with its place. */
 function said(object: RawJson | null, ...names: readonly string[]): Place | null {
   const name = names.find((one) => (object?.[one] ?? null) !== null)
   return object === null || name === undefined ? null : { object, name }

@@ -1,12 +1,12 @@
-/** What a protocol sends to a provider. */
+/** The request that a protocol sends to a provider. */
 export interface UpstreamRequest {
-  /** After the provider's base address. */
+  /** The path after the provider's base address. */
   readonly path: string
   /** An object is sent as JSON. */
   readonly body: Buffer | Readonly<Record<string, unknown>>
   /**
-   * Credentials and versions. The content type (JSON) and `accept` are there already. A function makes them from the
-   * body's bytes, for a provider whose requests are signed.
+   * Credentials and versions, beside `content-type` (JSON) and `accept`. A provider whose requests are signed has a
+   * function from the body's bytes.
    */
   readonly headers: Readonly<Record<string, string>> | ((body: Buffer) => Readonly<Record<string, string>>)
 }
@@ -17,8 +17,8 @@ export interface JsonRequest extends UpstreamRequest {
 }
 
 /**
- * The request holds something that the provider's protocol cannot express. Another provider may take it. If none does,
- * the client gets a 400 and pays nothing.
+ * The provider's protocol cannot express a part of the request. Another provider may. If none can, the client gets a
+ * 400 and pays nothing.
  */
 export class UnsendableError extends Error {
   override readonly name = 'UnsendableError'

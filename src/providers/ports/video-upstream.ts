@@ -7,16 +7,16 @@ export interface VideoSubmission {
   readonly endpoint: Endpoint
   readonly apiKey: string | null
   readonly operation: VideoOperation
-  /** Ours. */
+  /** Our id of the job. */
   readonly jobId: string
   readonly signal: AbortSignal
 }
 
-/** `unknown` = it may have arrived: whoever sends it again may buy it twice. */
+/** `unknown` = it may have arrived: sending it again could buy it twice. */
 export type SubmissionOutcome =
   | {
       readonly status: 'accepted'
-      /** How the adapter finds the job again. */ readonly reference: string
+      /** The adapter's reference to the job. */ readonly reference: string
       readonly upstreamId: string | null
     }
   | { readonly status: 'refused' | 'unknown'; readonly failure: AttemptFailure }
@@ -33,31 +33,31 @@ export interface VideoHandle {
 export type VideoState =
   | {
       readonly status: 'running'
-      /** Per cent; null where the provider does not say. */ readonly progress: number | null
+      /** Percent; null where the provider reports none. */ readonly progress: number | null
     }
   | {
       readonly status: 'done'
       readonly videos: readonly VideoSource[]
-      /** The videos were taken: what they hold of the node's memory is given back. */
+      /** To be called when the videos have been taken; frees their room in the node's memory budget. */
       readonly release?: () => void
     }
   | { readonly status: 'failed'; readonly failure: AttemptFailure }
-  /** It could not be asked now. `gone` = the provider does not know the job. */
+  /** The provider could not be reached now. `gone` = the provider does not know the job. */
   | { readonly status: 'unreachable'; readonly failure: AttemptFailure; readonly gone: boolean }
 
-/** Where a finished video is: its bytes, or what the adapter opens it by. */
+/** A finished video: its bytes, or a reference for `open`. */
 export type VideoSource =
   | { readonly bytes: readonly Buffer[]; readonly mediaType: string | null }
   | { readonly url: string }
   | { readonly path: string }
 
-/** A video on its way. */
+/** A video being read. */
 export interface VideoContent {
   readonly mediaType: string | null
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** Parameters that most protocols of videos can carry, by OpenRouter's names. */
+/** Parameters that most video protocols can carry, by OpenRouter's names. */
 export const VIDEO_PARAMETERS: readonly string[] = Object.freeze([
   'size',
   'duration',
@@ -70,22 +70,22 @@ export const VIDEO_PARAMETERS: readonly string[] = Object.freeze([
 ])
 
 /**
- * What an adapter can do about videos. None of it throws but a bug; `open` throws where the bytes are not to be had.
+ * An adapter's calls for videos. They throw only for bugs, except `open`, which throws when the bytes cannot be had.
  */
 export interface VideoUpstream {
   submit(submission: VideoSubmission): Promise<SubmissionOutcome>
   poll(handle: VideoHandle): Promise<VideoState>
   open(handle: VideoHandle, source: VideoSource): Promise<VideoContent>
-  /** Asks the provider to stop a job that nobody wants any more; where it cannot be asked, nothing happens. */
+  /** Asks the provider to stop a job that nobody wants any more; absent where it cannot. */
   cancel?(handle: VideoHandle): Promise<void>
 }
 
-/** Whether an endpoint takes a parameter, as far as its row of the catalogue narrows it. */
+/** Whether an endpoint accepts a parameter, by its catalogue row. */
 export function takes({ supportedParameters }: Endpoint, name: string): boolean {
   return supportedParameters === null || supportedParameters.includes(name)
 }
 
-/** A field of an upstream body, left out where it has no value or the endpoint does not take it. */
+/** A field of an upstream body, left out without a value or where the endpoint does not accept it. */
 export function optional(
   endpoint: Endpoint,
   parameter: string,

@@ -17,11 +17,11 @@ import {
   type VideoUpstream,
 } from '../ports/video-upstream.ts'
 
-/** Logs of a long prediction are part of each answer. */
+/** Each answer contains the logs of the prediction so far. */
 const BODY_BYTES_MAX = 16 * 1_048_576
 const VERSION = /^[0-9a-f]{64}$/
 
-/** Replicate, which has jobs only. */
+/** Replicate, whose only calls are jobs. */
 export function createReplicate({ jobs, now }: AdapterPorts): Adapter {
   return {
     name: 'replicate',
@@ -30,7 +30,7 @@ export function createReplicate({ jobs, now }: AdapterPorts): Adapter {
   }
 }
 
-/** Replicate's predictions. A model is `owner/name`, with `:version` behind it, or a version alone. */
+/** Replicate's predictions. A model is `owner/name`, `owner/name:version`, or only a version. */
 function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
   const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
     upstreamFailure(status, body, headers, now())
@@ -85,7 +85,7 @@ function placeOf(model: string): { readonly path: string; readonly version: stri
   return { path: `/models/${model.split('/').map(encodeURIComponent).join('/')}/predictions`, version: null }
 }
 
-/** Names that most of its video models share; an endpoint lists those that its model has. */
+/** Input names that most of its video models share; an endpoint lists those of its model. */
 function inputOf(endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
   const { prompt, duration, size, resolution, aspectRatio, frameImages, inputReferences, generateAudio, seed } =
     operation
@@ -149,7 +149,7 @@ function stateOf(body: unknown): VideoState | null {
   }
 }
 
-/** The newest percentage of the logs, as its progress bars print it. */
+/** The latest percentage in the logs, as progress bars print it. */
 function progressOf(logs: string | null): number | null {
   const last = logs === null ? undefined : [...logs.slice(-2_000).matchAll(/(?:^|[^\d.])(\d{1,3})%\|/g)].at(-1)?.[1]
   return last === undefined || Number(last) > 100 ? null : Number(last)

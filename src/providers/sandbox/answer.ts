@@ -8,18 +8,20 @@ const WORDS =
   'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(
     ' ',
   )
-/** Of what was said this much stands where a schema takes any text. */
+/** Characters of the answer that fill each text of a schema. */
 const SAID_CHARS_MAX = 64
 const BYTES_PER_TOKEN = 4
 const MESSAGE_TOKENS = 4
 const IMAGE_TOKENS = 85
-/** What no honest answer has used. */
+/** More than any honest answer uses. */
 export const HUGE_TOKENS = 50_000_000
 
-/** The whole answer, before it is cut into events. Of the input alone, so that a test can know it beforehand. */
+/**
+ * The whole answer, before it is cut into events. It depends only on the input, so that a test can know it beforehand.
+ */
 export interface SandboxAnswer {
   readonly reasoning: string
-  /** One per event. */
+  /** One word per event. */
   readonly words: readonly string[]
   readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | null
   readonly native: string
@@ -50,7 +52,7 @@ export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTo
   }
 }
 
-/** As the tool's schema asks; of one without properties the input. */
+/** Arguments by the tool's schema; for a tool without properties, the input. */
 function toolArguments(request: ChatRequest, name: string): string {
   const said = plainText(lastUserText(request)).slice(0, SAID_CHARS_MAX)
   const schema = request.tools?.find((tool) => tool.function.name === name)?.function.parameters
@@ -60,9 +62,7 @@ function toolArguments(request: ChatRequest, name: string): string {
   )
 }
 
-/**
- * A structured answer by the schema of the request, in the pieces that a stream brings; null where text was asked for.
- */
+/** A structured answer by the request's schema, in the pieces of a stream; null where the request asks for text. */
 function structuredWords({ responseFormat }: ChatRequest, said: string): string[] | null {
   if (responseFormat === null) return null
   const wish: unknown = responseFormat['json_schema']
@@ -91,7 +91,7 @@ function answerWords(request: ChatRequest, script: SandboxScript): string[] {
   return words
 }
 
-/** The tool that the request must have called: the one it names, or any. */
+/** The tool that the request requires: a named one, or any. */
 function forcedTool({ tools, toolChoice }: ChatRequest): string | null {
   if (tools === null || toolChoice === null) return null
   if (typeof toolChoice === 'object') return toolChoice.function.name
@@ -103,7 +103,7 @@ function wantsReasoning(request: ChatRequest): boolean {
   return reasoning !== undefined || (effort !== undefined && effort !== 'none')
 }
 
-/** As the sandbox counts. */
+/** Tokens of a text as the sandbox counts them. */
 export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 }

@@ -4,7 +4,7 @@ import type { ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
 import { failureOf, plainFailure } from './failure.ts'
 import type { SandboxScript } from './script.ts'
 
-/** An answer of a kind that has no streams, or the failure that the script asks for. */
+/** An answer with a single result, or the failure that the script asks for. */
 export function answerAtOnce<Result extends object>(
   { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>,
   script: SandboxScript,
@@ -29,7 +29,7 @@ export function answerAtOnce<Result extends object>(
     if ('reason' in result) sink.fail(result)
     else sink.result(result)
   }
-  // Nothing in it rejects: what a script cannot ask for is a failure.
+  // `begin` never rejects: an impossible script is a failure.
   let stop = clock.after(script.delayMs, () => void begin())
   return {
     cancel: () => {

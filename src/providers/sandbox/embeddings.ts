@@ -12,10 +12,10 @@ import { floatBytes } from '../answers/vector-text.ts'
 
 const DIMENSIONS_DEFAULT = 64
 const DIMENSIONS_MAX = 4_096
-/** Made at a time before other requests get their turn: about 10 ms. */
+/** Numbers made before other requests get their turn: about 10 ms. */
 const TURN_NUMBERS = 65_536
 
-/** A vector for each input, of the input alone: the same text gives the same vector in any list and at any time. */
+/** A vector for each input that depends only on the input: the same text always gives the same vector. */
 export async function sandboxEmbeddings(
   request: EmbeddingsRequest,
   script: SandboxScript,
@@ -47,9 +47,9 @@ export async function sandboxEmbeddings(
   return { vectors, usage: usageOf(script, tokens), upstreamId: null }
 }
 
-/** Of length 1, as real ones are; each number is a float32, so that both forms of it are equal. */
+/** Of length 1, as real vectors are. Each number is a float32, so both forms are equal. */
 function unitVector(text: string, length: number): readonly number[] {
-  // A xorshift generator stands still at 0.
+  // A xorshift generator would stay at 0.
   let state = createHash('sha256').update(text).digest().readInt32LE(0) || 1
   const raw = Array.from({ length }, () => {
     state ^= state << 13

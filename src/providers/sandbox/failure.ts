@@ -14,7 +14,7 @@ export function failureOf(reason: AttemptFailure['reason'], status: number | nul
   }
 }
 
-/** How a script lets an answer fail that comes at once. */
+/** The failure that a script sets for an answer without a stream. */
 export function plainFailure(script: SandboxScript): AttemptFailure | null {
   if (script.status !== null) return failureOf('status', script.status, 'status by script')
   if (script.error !== null) return failureOf('error_event', 502, 'error by script')

@@ -9,7 +9,10 @@ import { sandboxPng } from './png.ts'
 import { readScript } from './script.ts'
 import { failure } from '../ports/attempt-failure.ts'
 
-/** Pictures without any provider: of the request alone. `words=N` of the script is how many are delivered. */
+/**
+ * Pictures without a provider, which depend only on the request. `words=N` of the script is the number of pictures
+ * delivered.
+ */
 export function sandboxImages(clock: Clock): NonNullable<Adapter['images']> {
   return (call, sink) => inSteps((context) => draw(call, context, clock), sink)
 }

@@ -1,6 +1,6 @@
-/** How many values one schema may make: a reference that branches would otherwise double at each level. */
+/** The most values for one schema: a branching reference would otherwise double them at each level. */
 const VALUES_MAX = 2_000
-/** Deeper, whatever may be left out is left out. */
+/** Below this depth optional parts are left out. */
 const DEPTH_MAX = 6
 const DEPTH_END = 64
 const ITEMS_MAX = 100
@@ -23,8 +23,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A value that satisfies a JSON Schema as far as its keywords can be followed without a search (`pattern`, `not` and
- * `if` are not). `text` stands where any text may.
+ * A value that satisfies a JSON Schema, as far as its keywords need no search (`pattern`, `not` and `if` are ignored).
+ * `text` stands where any text may.
  */
 export function instanceOf(schema: unknown, text: string): unknown {
   return new Instance(schema, text).value(schema, 0)
@@ -70,7 +70,7 @@ class Instance {
     }
   }
 
-  /** Follows references and puts the parts of `allOf` together; null = anything goes. */
+  /** Follows references and merges the parts of `allOf`; null = anything is valid. */
   #resolved(given: unknown): Schema | null {
     let schema = schemaOf(given)
     for (let steps = 0; schema !== null && typeof schema['$ref'] === 'string' && steps < DEPTH_MAX; steps += 1) {
@@ -93,7 +93,7 @@ class Instance {
     )
   }
 
-  /** Of alternatives the first that is not null; below a certain depth null, where it is allowed. */
+  /** Takes the first alternative that is not null; below a certain depth null, where it is allowed. */
   #choice(schema: Schema, depth: number): unknown {
     const alternatives = [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
     if (alternatives.length === 0) return null
@@ -112,7 +112,7 @@ class Instance {
       required.delete(name)
     }
     for (const name of required) entries.push([name, this.value(schema['additionalProperties'], depth + 1)])
-    // By pairs, so that a property named __proto__ is one like any other.
+    // From pairs, so that a property named __proto__ is like any other.
     return Object.fromEntries(entries)
   }
 
@@ -122,7 +122,7 @@ class Instance {
     const places = listOf(schema['prefixItems'])
     const wished = Math.max(least, depth > DEPTH_MAX || this.#left <= 0 ? 0 : Math.max(1, places.length))
     const options = listOf(this.#resolved(schema['items'])?.['enum'])
-    // Of a list of choices one after another, since items may have to differ.
+    // Goes through a list of choices in turn, since items may have to differ.
     return Array.from({ length: Math.min(wished, most) }, (_value, index) =>
       index < places.length
         ? this.value(places[index], depth + 1)
@@ -148,7 +148,7 @@ function typeOf(schema: Schema): unknown {
   return schema['minimum'] !== undefined || schema['maximum'] !== undefined ? 'number' : 'string'
 }
 
-/** Both of two schemas: what they require of the same thing adds up. */
+/** The conjunction of two schemas: their requirements for the same part add up. */
 function joined(one: Schema, other: Schema): Schema {
   const properties = { ...schemaOf(one['properties']), ...schemaOf(other['properties']) }
   const required = [...listOf(one['required']), ...listOf(other['required'])]

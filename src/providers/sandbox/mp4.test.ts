@@ -6,13 +6,13 @@ import { isMp4Size, sandboxMp4 } from './mp4.ts'
 interface Box {
   readonly type: string
   readonly body: Buffer
-  /** Of its body, in the file. */
+  /** Position of the box's body in the file. */
   readonly at: number
 }
 
 const CONTAINERS: ReadonlySet<string> = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'dinf'])
 
-/** Every box of the file by its path; the lengths must add up. */
+/** Every box of the file by its path; throws unless the lengths add up. */
 function boxesOf(bytes: Buffer, path = '', offset = 0): Map<string, Box> {
   const boxes = new Map<string, Box>()
   let at = 0
@@ -35,7 +35,7 @@ function box(boxes: ReadonlyMap<string, Box>, path: string): Box {
   return found
 }
 
-// FFmpeg decodes each to one picture of one colour (H.264, constrained baseline) of that size and length.
+// FFmpeg decodes each as H.264, constrained baseline, with one picture of one colour, of that size and length.
 for (const size of ['1280x720', '720x1280', '1920x1080', '1080x1920'] as const) {
   test(`${size}: its boxes add up, its sample lies where its tables say, and its size and times are those asked for`, () => {
     const file = sandboxMp4(size, 8, Buffer.from('mark'))

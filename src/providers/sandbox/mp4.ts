@@ -1,8 +1,8 @@
 import { inflateRawSync } from 'node:zlib'
 
 /**
- * MP4s (H.264, constrained baseline) of one picture of one colour, deflated: by size, as the catalogue's
- * `supported_sizes` of `sandbox/video`.
+ * MP4s (H.264, constrained baseline) with one picture of one colour, deflated, by size; the sizes are `supported_sizes`
+ * of the catalogue's `sandbox/video`.
  */
 const FILES = {
   '1280x720':
@@ -14,7 +14,7 @@ const FILES = {
   '1080x1920':
     '7dEtT8NAGAfw/3UjSwgJiImKhS0EMYPYgpgkA8EXAAWi7DrWrLeO3tEMFAIxhSdBwDdBoPkAOBwOgYOQkXYs614gSMT/l17ae+7pc28ASk1z1vV0oAAL8dvTQdWJGhXV3awA1okKggiAr6KWxITMC4B3CMTPmJjMmu5v4VcWID5N6LQBHJh2MmdmTrX3mT//MG+2BuQuksFrJT0HQEnJ+fvae0g6Gy3ph6ORyJNuOnPfk26w63Sk78Y5Ykd5nSaAfKSSouklrMvhWEGGbjO1xKXT0C8Nv0VWmyMfQF8bLVM5vfhCftgmsrXcBXaBpM3NmGEPBgDWnKixLer35cEzFo/r9+UnsbK8eiiw0Hq0buJjsrUxOlVVfB98Xhs9HS9ooxtTsVGztdHnk1dTfBvWaQTjmHUNFD+UdAxQfHX7l3f2LaIa7CtYqIZERERERERERERERERERET0z/W+AA==',
 }
-/** Where the boxes hold the duration in ms, counted from the start of the box's body. */
+/** Offset of the duration in ms from the start of each box's body. */
 const DURATION_AT = { mvhd: 16, tkhd: 20, mdhd: 16, stts: 12 }
 const NAME_BYTES = 4
 
@@ -24,10 +24,7 @@ export function isMp4Size(size: string): size is Mp4Size {
   return Object.hasOwn(FILES, size)
 }
 
-/**
- * A playable MP4 of the given size that shows its one picture for so long. `mark`: bytes in which two videos may
- * differ.
- */
+/** A playable MP4 of the given size and length with one picture. `mark`: bytes that make two videos differ. */
 export function sandboxMp4(size: Mp4Size, seconds: number, mark = Buffer.alloc(0)): Buffer {
   const file = inflateRawSync(Buffer.from(FILES[size], 'base64'))
   for (const [box, at] of Object.entries(DURATION_AT))

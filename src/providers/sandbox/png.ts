@@ -4,12 +4,12 @@ import { crc32, deflate } from 'node:zlib'
 
 const deflated = promisify(deflate)
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-/** One bit a pixel, colours by number. */
+/** One bit for each pixel, colours from a palette. */
 const FORMAT = [1, 3, 0, 0, 0]
 const PIXELS_PER_BYTE = 8
 const COLOUR_BYTES = 3
 
-/** A PNG of exactly that size and of one colour, which depends only on `seed`. */
+/** A PNG of exactly that size in one colour, which depends only on `seed`. */
 export async function sandboxPng(seed: string, width: number, height: number): Promise<Buffer> {
   const size = Buffer.alloc(8)
   size.writeUInt32BE(width, 0)

@@ -6,12 +6,12 @@ import { HUGE_TOKENS, textTokens } from './answer.ts'
 import { plainText, type SandboxScript } from './script.ts'
 
 const DOCUMENTS_PER_UNIT = 100
-/** A document is ranked by its beginning. */
+/** Only the beginning of a document is ranked. */
 const RANKED_CHARS_MAX = 2_000
 
 /**
- * Ranks by the share of the query's words that a document has. Of the texts alone, so that a test can know it
- * beforehand.
+ * Ranks documents by the fraction of the query's words that each contains. The ranking depends only on the texts, so
+ * that a test can know it beforehand.
  */
 export function sandboxRanking({ query, documents }: RerankRequest, script: SandboxScript): RerankAnswer {
   const wanted = wordsOf(plainText(query))

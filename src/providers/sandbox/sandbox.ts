@@ -17,7 +17,7 @@ import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
 import { sandboxVideos } from './videos.ts'
 
-/** The provider that needs no network: deterministic answers and, on request, every fault a provider can have. */
+/** The provider that needs no network: deterministic answers and, on request, every fault that providers have. */
 export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'files'>): Adapter {
   const chat: NonNullable<Adapter['chat']> = (call, sink) =>
     call.request.stream ? answerStreamed(call, sink, clock) : answerWhole(call, sink, clock)
@@ -72,14 +72,14 @@ function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCal
   return { cancel: () => stop(), resume: () => undefined }
 }
 
-/** What is said, a batch for each event that the script counts; the first opens the answer. */
+/** The content, one batch for each event that the script counts; the first batch opens the answer. */
 function deltasOf(
   { reasoning, words, toolCall, finish }: SandboxAnswer,
   n: number,
 ): readonly (readonly AnswerEvent[])[] {
   const batches: AnswerEvent[][] = []
   for (let choice = 0; choice < n; choice += 1) {
-    // A tool call stands without a text, and so does an answer that is wholly empty.
+    // A tool call needs no text, and neither does an answer that is to be empty.
     batches.push(toolCall === null && finish !== null ? [{ type: 'text', choice, text: '' }] : [])
     if (reasoning !== '') batches.push([{ type: 'reasoning', choice, text: reasoning }])
     for (const text of words) batches.push([{ type: 'text', choice, text }])
@@ -112,7 +112,7 @@ function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): Running
         answer = sandboxAnswer(request, script, sendMaxTokens)
         batches = deltasOf(answer, request.n)
       },
-      // The role chunk is no event of the script's count.
+      // The role chunk is not among the script's events.
       eventsBefore: (piece) => (piece === 0 ? null : piece - 1),
       send: (piece) => {
         const batch = batches[piece]

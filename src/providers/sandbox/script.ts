@@ -1,13 +1,13 @@
 import type { ChatMessage, ChatRequest } from '../../kinds/chat/request.ts'
 
-/** What a `sandbox: key=value …` line of the last user text asks for (operator.md 3). */
+/** The faults and figures that a `sandbox: key=value …` line of the last user text asks for (operator.md 3). */
 export interface SandboxScript {
   readonly words: number | null
   readonly delayMs: number
-  /** Between two events of a stream. */
+  /** Milliseconds between two events of a stream. */
   readonly gapMs: number
   readonly status: number | null
-  /** After that many events the connection breaks, stands still, or an error event comes. */
+  /** The number of events after which the connection breaks, hangs or sends an error event. */
   readonly cut: number | null
   readonly stall: number | null
   readonly error: number | null
@@ -33,12 +33,12 @@ export function contentText(message: ChatMessage): string {
   return (message.content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
 
-/** The text that asks for something, where several are read one by one; the last of them wins. */
+/** The last of several texts that contains a script. */
 export function scriptedText(texts: readonly string[]): string {
   return texts.findLast((text) => text.includes('sandbox:')) ?? ''
 }
 
-/** A text without its script lines. */
+/** The text without its script lines. */
 export function plainText(text: string): string {
   let plain = ''
   let at = 0
@@ -49,7 +49,7 @@ export function plainText(text: string): string {
   return (plain + text.slice(at)).trim()
 }
 
-/** The script lines of a text, without their line ends: a pattern that looks for blanks first took 240 ms for 10 MB. */
+/** The script lines of a text, without line ends: a pattern that begins with blanks took 240 ms for 10 MB. */
 function* linesOf(text: string): Generator<{ readonly start: number; readonly mark: number; readonly end: number }> {
   MARK.lastIndex = 0
   for (let found = MARK.exec(text); found !== null; found = MARK.exec(text)) {
@@ -63,7 +63,7 @@ function* linesOf(text: string): Generator<{ readonly start: number; readonly ma
   }
 }
 
-/** Reads the script; unknown keys and values it cannot read are ignored, as a prompt may say anything. */
+/** Reads the script; unknown keys and unreadable values are ignored, since a prompt may say anything. */
 export function readScript(text: string): SandboxScript {
   const wishes = new Map<string, string>()
   for (const { mark, end } of linesOf(text)) {

@@ -4,11 +4,11 @@ import type { RunningCall } from '../ports/call.ts'
 import { failureOf } from './failure.ts'
 import type { SandboxScript } from './script.ts'
 
-/** An answer that is sent piece by piece. */
+/** An answer in pieces. */
 export interface ScriptedAnswer {
-  /** Sends its head. */
+  /** Sends the head of the answer. */
   begin(): void
-  /** How many events of the script come before a piece; null where the script has no fault at this place. */
+  /** The number of script events before a piece; null where the script can have no fault. */
   eventsBefore(piece: number): number | null
   /** Sends a piece; false asks for a pause, null = the answer is complete. */
   send(piece: number): boolean | null
@@ -16,7 +16,7 @@ export interface ScriptedAnswer {
   fail(failure: AttemptFailure): void
 }
 
-/** Plays an answer by its script: the delay, the gaps, the faults, and the pauses of the client. */
+/** Plays an answer by its script: delay, gaps and faults, with pauses for the client. */
 export class ScriptedCall implements RunningCall {
   readonly #answer: ScriptedAnswer
   readonly #script: SandboxScript
@@ -52,7 +52,7 @@ export class ScriptedCall implements RunningCall {
     this.#run()
   }
 
-  /** Sends until the end, the next gap or a full client. */
+  /** Sends pieces until the end, the next gap or a pause. */
   #run(): void {
     while (!this.#over && !this.#paused) {
       const count = this.#answer.eventsBefore(this.#next)

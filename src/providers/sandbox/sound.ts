@@ -1,17 +1,17 @@
 import { PCM_RATE, wavHead, type SpeechFormat } from '../../kinds/speech/format.ts'
 
 export const SANDBOX_FORMATS: readonly SpeechFormat[] = ['mp3', 'wav', 'pcm']
-/** Of one character. */
+/** The length of one character. */
 const CHARACTER_SECONDS = 0.024
 const VOLUME = 6_000
 const TONE_MIN_HZ = 180
 const TONES = 32
 const TONE_STEP_HZ = 12
-/** MPEG-2 layer 3, 32 kbit/s, 24 kHz, mono: 24 ms, whose empty side information decodes to silence. */
+/** MPEG-2 layer 3, 32 kbit/s, 24 kHz, mono: 24 ms, which empty side information makes silent. */
 const SILENT_FRAME = Buffer.alloc(96)
 SILENT_FRAME.writeUInt32BE(0xfff3_44c0)
 
-/** Each word with the blanks behind it, the first with those before it too. */
+/** Each word with the blanks after it; the first also with those before it. */
 function spokenWords(text: string): readonly string[] {
   const bare = text.trimStart()
   const [first, ...more] = bare.match(/\S+\s*/g) ?? [bare]
@@ -19,8 +19,8 @@ function spokenWords(text: string): readonly string[] {
 }
 
 /**
- * The sound of a text in pieces, one for each word: a tone for each character, of the text, the voice and the speed
- * alone.
+ * The sound of a text in pieces, one for each word: a tone for each character. It depends only on text, voice and
+ * speed.
  */
 export class SandboxSound {
   readonly #format: SpeechFormat
@@ -53,7 +53,7 @@ export class SandboxSound {
     return this.#words.length
   }
 
-  /** The bytes of a word; the first has the head of the file before it. */
+  /** The bytes of a word; the first piece begins with the file's header. */
   piece(index: number): Buffer {
     const sound = this.#soundOf(this.#words[index] ?? '')
     return index === 0 && this.#format === 'wav' ? Buffer.concat([wavHead(this.#bytes()), sound]) : sound

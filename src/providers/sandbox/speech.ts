@@ -9,7 +9,9 @@ import { SANDBOX_FORMATS, SandboxSound } from './sound.ts'
 const VOICE = 'alloy'
 const CHARACTERS_PER_TOKEN = 4
 
-/** Speech without any provider: tones of the text alone. Its script stands in the text, and its events are words. */
+/**
+ * Speech without a provider: tones that depend only on the request. The text holds the script, whose events are words.
+ */
 export function sandboxSpeech(clock: Clock): SpeechProtocol {
   return { formats: () => SANDBOX_FORMATS, ask: (call, sink) => speak(call, sink, clock) }
 }

@@ -6,10 +6,10 @@ import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-
 import { failureOf, plainFailure } from './failure.ts'
 import { readScript, type SandboxScript } from './script.ts'
 
-/** What a second of a sound is taken for whose container does not tell. */
+/** Assumed for a sound whose container does not tell its length. */
 const BYTES_PER_SECOND = 16_000
 
-/** Transcripts without any provider: of the file's length and format alone. The script stands in the prompt. */
+/** Transcripts without a provider, which depend only on the file's length and format. The prompt holds the script. */
 export function sandboxTranscription(clock: Clock): TranscriptionProtocol {
   return { timestamps: () => true, translates: () => true, ask: (call, sink) => listen(call, sink, clock) }
 }
@@ -59,7 +59,7 @@ function resultOf({ audio, task, language }: TranscriptionRequest, script: Sandb
   }
 }
 
-/** Every word takes as long as the others. */
+/** Every word is equally long. */
 function timed(
   sentences: readonly string[],
   seconds: number,

@@ -10,20 +10,20 @@ import type { SubmissionOutcome, VideoState, VideoUpstream } from '../ports/vide
 const USUAL_SIZE: Mp4Size = '1280x720'
 const CHUNK_BYTES = 65_536
 
-/** All that the sandbox knows of a job: it keeps none of them, and so finds each again after any restart. */
+/** All that the sandbox knows of a job: it stores none, so it finds each again after any restart. */
 interface Ticket {
   readonly startedAtMs: number
   readonly readyAtMs: number
   readonly size: Mp4Size
-  /** Of the prompt and the seed, in hexadecimal. */
+  /** Hexadecimal hash of prompt and seed. */
   readonly mark: string
   readonly seconds: number
   readonly end: 'video' | 'empty' | 'error' | 'never'
 }
 
 /**
- * Videos of one picture, which the server has. A `sandbox:` line of the prompt asks for faults: `status` refuses,
- * `error` fails it, `stall` never ends it, `cut` loses the answer to the submission.
+ * Videos of one picture from a file of the server. A `sandbox:` line of the prompt asks for faults: `status` refuses
+ * the job, `error` fails it, `stall` never ends it, `cut` loses the answer to the submission.
  */
 export function sandboxVideos(clock: Clock): VideoUpstream {
   return {
@@ -70,7 +70,7 @@ function submitted(operation: VideoOperation, script: SandboxScript, nowMs: numb
 function ticketOf(reference: string): Ticket | null {
   try {
     const ticket = objectOf(JSON.parse(Buffer.from(reference, 'base64url').toString('utf8')))
-    // Written by `submitted`; a reference from elsewhere has no such end, and one from an older version no size.
+    // Written by `submitted`; other texts have no `end`, and references of older versions have no size.
     return textOf(ticket?.['end']) === null ? null : ({ size: USUAL_SIZE, mark: '', ...ticket } as unknown as Ticket)
   } catch {
     return null

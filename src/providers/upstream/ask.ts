@@ -8,13 +8,13 @@ import { LISTING_LIMITS, parseJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { UpstreamResponse, type ResponseReader } from './response.ts'
 
-/** Who is asked, and how the answer comes. */
+/** The upstream, and how its answer comes. */
 export interface Asked {
   readonly endpoint: Pick<Endpoint, 'provider'>
   readonly streaming: boolean
 }
 
-/** Sends a request. The reader reads what comes back, and the sink gets what it reads. */
+/** Sends a request. The reader turns the response into content for the sink. */
 export function ask(
   transport: Transport,
   { endpoint: { provider }, streaming }: Asked,
@@ -27,7 +27,7 @@ export function ask(
   return new UpstreamResponse(transport, { provider, path, body, headers: signed, streaming }, reader, sink)
 }
 
-/** Asks, where the request can be said in the provider's protocol; else the call fails as soon as its caller has it. */
+/** Starts a call, if the provider's protocol can express the request; else the call fails once its caller has it. */
 export function whenSendable(start: () => RunningCall, sink: Pick<AnswerSink, 'fail'>): RunningCall {
   try {
     return start()
@@ -52,12 +52,12 @@ export function unsendable({ message }: UnsendableError): AttemptFailure {
 
 /** A request whose answer is read when all of it has come. */
 export interface WholeRequest<Result extends object> {
-  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  /** Throws an `UnsendableError` for a request that this provider cannot express. */
   request(): UpstreamRequest
   answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
-  /** An error status; `body` is parsed JSON, or undefined. */
+  /** The failure of an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
-  /** The largest answer, where it is not 32 MiB. */
+  /** The largest accepted answer; absent = 32 MiB. */
   readonly bytesMax?: number
 }
 

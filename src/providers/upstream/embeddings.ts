@@ -14,11 +14,11 @@ import type { Transport } from '../wire/transport.ts'
 import { vectorTexts } from '../answers/vector-text.ts'
 import { askWhole } from './ask.ts'
 
-/** Requests to one provider at the same time, where it takes fewer inputs in one than the client sent. */
+/** Parallel requests to one provider, when it takes fewer inputs in a request than the client sent. */
 const PARALLEL_MAX = 4
 /**
- * Vectors are numbers like a picture's (guarantees.md F30): 2,048 of 3,072 dimensions are 32 MiB and a little in
- * base64.
+ * Vectors may be as large as pictures (guarantees.md F30): 2,048 vectors of 3,072 dimensions are a little over 32 MiB
+ * in base64.
  */
 const BYTES_MAX = 64 * 1_048_576
 
@@ -29,9 +29,9 @@ interface Part {
   readonly upstreamId: string | null
 }
 
-/** How the vectors of some of the inputs are asked for. */
+/** How to ask for the vectors of some of the inputs. */
 export interface EmbeddingsBatches {
-  /** Inputs that one request may hold. */
+  /** The most inputs of one request. */
   readonly size: number
   readonly ask: (input: EmbeddingsInput, sink: ResultSink<EmbeddingsPage>) => RunningCall
 }
@@ -137,7 +137,7 @@ export class BatchedEmbeddings implements RunningCall {
     const parts = this.#parts.filter((part) => part !== null)
     const usage = parts.map((part) => part.usage).filter((part) => part !== null)
     this.#sink.result({
-      // Nothing at all for some of the inputs is nothing to sell.
+      // An answer that lacks the vectors of some inputs is not sold.
       vectors: parts.some(({ vectors }) => vectors.length === 0) ? [] : parts.flatMap(({ vectors }) => vectors),
       usage: usage.length < parts.length ? null : sumUsage(usage),
       upstreamId: parts[0]?.upstreamId ?? null,
@@ -147,7 +147,7 @@ export class BatchedEmbeddings implements RunningCall {
   #fail(found: AttemptFailure): void {
     if (this.#over) return
     this.cancel()
-    // The batches that were answered are paid for, though nobody gets them.
+    // The provider bills the batches that it answered, though nobody gets them.
     const billed = this.#parts.flatMap((part) => part?.usage ?? [])
     this.#sink.fail(found, billed.length === 0 ? null : sumUsage(billed))
   }

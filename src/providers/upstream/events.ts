@@ -12,23 +12,23 @@ import { eventFailure } from '../wire/upstream-error.ts'
 import { ask, whenSendable } from './ask.ts'
 import { inTurns, type ResponseReader, type StreamProgress } from './response.ts'
 
-/** Reads one answer into events. Stateful: one for each call. */
+/** Reads one answer into events. Stateful: each call has its own. */
 export interface EventReader {
   /** One message of a stream. */
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
-  /** The terminal marker was among the messages: nothing after it matters. */
+  /** Whether the terminal marker has come: nothing after it matters. */
   readonly done: boolean
-  /** The body of a stream is over: null when the answer is complete. */
+  /** The body of a stream has ended; null when the answer is complete. */
   ended(): AttemptFailure | null
-  /** The parsed body of a plain answer, and what was lifted out of it. */
+  /** Reads the parsed body of a plain answer, and the probabilities lifted out of it. */
   whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
-  /** An error status; `body` is parsed JSON, or undefined. */
+  /** The failure of an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
 /** Splits the body of a stream into messages. */
 export interface MessageDecoder {
-  /** false: the bytes are not of this framing, or a message is longer than any honest one. */
+  /** false: the bytes have another framing, or a message is longer than any honest one. */
   push(bytes: Buffer): boolean
   end(): void
 }
@@ -42,23 +42,23 @@ export type MessageDecoding = (events: {
 /** Each server-sent event is a message. */
 export const sseMessages: MessageDecoding = ({ message, error }) => new SseDecoder({ event: message, errorLine: error })
 
-/** How one call is asked, and how its answer becomes events. */
+/** How to send one call, and how to read its answer into events. */
 export interface EventRequest {
-  /** Throws an `UnsendableError` for what this provider cannot be asked. */
+  /** Throws an `UnsendableError` for a request that this provider cannot express. */
   request(): UpstreamRequest
   reader(): EventReader
   readonly decoder: MessageDecoding
-  /** Where a whole answer has its probabilities, if not where OpenAI's has them. */
+  /** The place of the probabilities in a whole answer; absent = OpenAI's. */
   readonly logprobs?: LogprobsPlace
 }
 
-/** The same for every chat of a protocol. */
+/** The parts that are the same for every chat of a protocol. */
 export interface ChatProtocol extends Pick<EventRequest, 'decoder' | 'logprobs'> {
   request(call: ChatCall): JsonRequest
   reader(call: ChatCall): EventReader
 }
 
-/** Chats of a protocol whose every message is parsed into events. */
+/** The chat calls of a protocol, every message of which is parsed into events. */
 export function askChat(
   protocol: ChatProtocol,
   transport: Transport,
@@ -72,7 +72,7 @@ export function askChat(
     )
 }
 
-/** Asks for an answer in events, streamed or not. */
+/** Sends a request whose answer becomes events, streamed or not. */
 export function askEvents(
   transport: Transport,
   asked: { readonly endpoint: Endpoint; readonly streaming: boolean },
@@ -103,7 +103,7 @@ function eventsReader(
   }
 }
 
-/** Messages of one network read become one batch of events. */
+/** Turns the messages of one network read into one batch of events. */
 class EventStream {
   readonly #reader: EventReader
   readonly #sink: AnswerSink
@@ -131,7 +131,7 @@ class EventStream {
         null,
         'the stream is not of its framing, or a message of it is longer than any honest one',
       )
-    // What came before an error in the same read is still the client's.
+    // Content before an error in the same read still goes to the client.
     const flowing = this.#flush()
     return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }
   }

@@ -14,47 +14,47 @@ import {
 } from '../wire/transport.ts'
 
 const BODY_BYTES_MAX = 32 * 1_048_576
-/** An answer from here has a turn of its own. */
+/** An answer of this size or more is parsed in its own turn of the loop. */
 export const TURN_BYTES = 1_048_576
 
-/** What a network read of a stream led to. */
+/** The result of reading a piece of a stream. */
 export interface StreamProgress {
   readonly failure: AttemptFailure | null
-  /** The client keeps up. */
+  /** false: the client asks for a pause. */
   readonly flowing: boolean
-  /** An event that moves the answer on was among it. */
+  /** Whether there was an event that advances the answer. */
   readonly progressed: boolean
-  /** The terminal marker came: nothing after it matters. */
+  /** Whether the terminal marker has come: nothing after it matters. */
   readonly done: boolean
 }
 
 /** null = the answer is complete. */
 type WholeRead = AttemptFailure | null
 
-/** How a protocol reads one answer. What it reads goes to the sink, but for the end. */
+/** How a protocol reads one answer. Content goes to the sink; the end is returned. */
 export interface ResponseReader {
-  /** Looks at the head of a good answer before any of its body; a failure gives the answer up. */
+  /** Reads the head of a good answer before its body; a failure aborts the answer. */
   answered?(headers: UpstreamHeaders): AttemptFailure | null
-  /** Reads a piece of a streamed body; null where the protocol answers this request whole. */
+  /** Reads a streamed body piece by piece; null where the protocol answers this request whole. */
   readonly stream: {
     push(bytes: Buffer): StreamProgress
-    /** The body is over: null when the answer is complete. */
+    /** The body has ended; null when the answer is complete. */
     end(): AttemptFailure | null
   } | null
   /**
-   * Reads a whole body of a good status: of a plain answer, or of JSON that came in a stream's place. A large one takes
-   * turns with others, and is over with what it promises.
+   * Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. A large body is
+   * read in turns, and the promise resolves to a function that ends it.
    */
   whole(body: Buffer, headers: UpstreamHeaders): WholeRead | Promise<() => WholeRead>
-  /** Reads an error status; `body` is parsed JSON, or undefined. */
+  /** The failure of an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
-  /** The largest body of a whole answer, where it is not 32 MiB. */
+  /** The largest body of a whole answer; absent = 32 MiB. */
   readonly bytesMax?: number
 }
 
 /**
- * What comes back of one HTTP request, whatever the protocol: status, encoding, size limits, progress, and exactly one
- * end. The request is sent when it is made.
+ * The response to one HTTP request, whatever the protocol: it checks status, encoding, size limits and progress, and
+ * ends exactly once. The constructor sends the request.
  */
 export class UpstreamResponse implements RunningCall {
   readonly #sink: AnswerSink
@@ -65,7 +65,7 @@ export class UpstreamResponse implements RunningCall {
   #streaming = false
   #inflated: InflatedBody | null = null
   #body = new CollectedBody(null)
-  /** Of a large whole answer: what the node's budget has for it. */
+  /** Room in the node's budget for a large whole answer. */
   readonly #room: AnswerHold
   #waitsForRoom = false
   #over = false
@@ -93,7 +93,7 @@ export class UpstreamResponse implements RunningCall {
     else this.#inflated.resume()
   }
 
-  /** For a reader that learns of progress later than its bytes come. */
+  /** For a reader that learns of progress only after it was given the bytes. */
   progressed(): void {
     this.#sent.progressed()
   }
@@ -134,7 +134,7 @@ export class UpstreamResponse implements RunningCall {
     if (this.#over) return true
     if (!this.#streaming || this.#reader.stream === null) return this.#collect(bytes)
     const { failure: found, flowing, progressed, done } = this.#reader.stream.push(bytes)
-    // The sink may have cancelled the call within the push.
+    // The sink may have cancelled the call during the push.
     if (this.#over) return true
     if (progressed) this.#sent.progressed()
     if (found !== null) this.#giveUp(found)
@@ -163,7 +163,7 @@ export class UpstreamResponse implements RunningCall {
     return true
   }
 
-  /** The memory of a large answer is taken when the node has room for all of it. */
+  /** A large answer takes its memory only when the node has room for all of it. */
   #expect(bytesTold: number | null): void {
     if (bytesTold === null || bytesTold < LARGE_BYTES) return
     const begin = (): void => {
@@ -174,11 +174,12 @@ export class UpstreamResponse implements RunningCall {
     if (this.#hasRoom(bytesTold, begin)) begin()
   }
 
-  /** false: the socket waits, and goes on after `onRoom`. */
+  /** false: the socket waits, and resumes in `onRoom`. */
   #hasRoom(bytes: number, onRoom: () => void): boolean {
     if (this.#waitsForRoom) return false
     this.#waitsForRoom = !this.#room.reach(bytes, () => {
-      // Another answer has just ended, inside the parser of its socket: no other socket may go on before that returns.
+      // Room is freed inside the parser of another answer's socket: no other socket may resume before that parser
+      // returns.
       setImmediate(() => {
         this.#waitsForRoom = false
         if (this.#over) return
@@ -193,12 +194,12 @@ export class UpstreamResponse implements RunningCall {
     if (this.#over) return
     const found = this.#readEnd()
     if (!(found instanceof Promise)) this.#read(found)
-    // Its turns are of its own, and end: nobody has to wait.
+    // The reader takes its own turns and always ends, so nothing waits for it here.
     else void found.then((close) => this.#over || this.#read(close()))
   }
 
   #read(found: WholeRead): void {
-    // Reading the end may have pushed to a sink that cancelled the call.
+    // Reading the end may have made a sink cancel the call.
     if (this.#over) return
     if (found !== null) this.#fail(found)
     else {
@@ -214,7 +215,7 @@ export class UpstreamResponse implements RunningCall {
     return body.length < TURN_BYTES ? this.#reader.whole(body, this.#headers) : this.#readLarge(body)
   }
 
-  /** Pieces of 32 MB are put together in one turn, and read in another. */
+  /** Pieces of 32 MB are joined in one turn and parsed in another. */
   async #readLarge(body: Buffer): Promise<() => WholeRead> {
     await nextTurn()
     const found = this.#over ? null : await this.#reader.whole(body, this.#headers)
@@ -225,7 +226,7 @@ export class UpstreamResponse implements RunningCall {
     return this.#reader.error(this.#status, parseErrorBody(body), this.#headers)
   }
 
-  /** The answer is of no use any more: the socket goes too. */
+  /** The answer is useless now, so the socket is closed too. */
   #giveUp(found: AttemptFailure): void {
     this.#sent.cancel()
     this.#fail(found)
@@ -244,7 +245,7 @@ export class UpstreamResponse implements RunningCall {
   }
 }
 
-/** Reads what was parsed, at once or in turns. */
+/** Reads a parsed body, at once or in turns. */
 export function inTurns<Parsed extends object>(
   parsed: Parsed | Promise<Parsed>,
   read: (parsed: Parsed) => WholeRead,
@@ -252,7 +253,7 @@ export function inTurns<Parsed extends object>(
   return parsed instanceof Promise ? parsed.then((late) => () => read(late)) : read(parsed)
 }
 
-/** What the headers tell of the body's length, within what is taken at all. */
+/** The body's length by the headers, if they give one that is within the limit. */
 function lengthOf(headers: UpstreamHeaders, bytesMax: number): number | null {
   const told = Number(headerOf(headers, 'content-length') ?? Number.NaN)
   return Number.isSafeInteger(told) && told >= 0 ? Math.min(told, bytesMax) : null

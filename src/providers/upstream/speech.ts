@@ -12,36 +12,35 @@ import { ask, whenSendable } from './ask.ts'
 import type { ResponseReader, StreamProgress } from './response.ts'
 
 /**
- * The largest sound taken of a provider (guarantees.md F30): 22 minutes of `wav`, several times what 5,000 characters
- * are.
+ * The largest accepted sound (guarantees.md F30): 22 minutes of `wav`, several times as much as 5,000 characters need.
  */
 const SOUND_BYTES_MAX = 64 * 1_048_576
 
-/** So much of a sound tells whether it is one. */
+/** Enough bytes to tell whether an answer is sound. */
 const HEAD_BYTES = 16
 const BLANK_OR_PRINTABLE = /^[\t\n\r\x20-\x7e]*$/
 const TEXT_START = /^\s*[[{<]/
 
-/** A piece of speech that comes inside events. */
+/** A piece of speech inside an event. */
 export interface SpeechPiece {
   readonly audio: Buffer | null
   readonly usage: UsageReport | null
-  /** Nothing comes after it. */
+  /** Whether it is the last one. */
   readonly done: boolean
 }
 
-/** How a provider's speech is read. */
+/** How to read a provider's speech. */
 export interface SpeechReading {
-  /** Header with the provider's own name for the answer. */
+  /** The header with the provider's id of the answer. */
   readonly idHeader: string
-  /** Reads an event, where the sound comes inside events; null where it comes as it is. */
+  /** Reads an event that contains sound; null where the body is the sound itself. */
   readonly piece: ((data: Buffer) => SpeechPiece | AttemptFailure) | null
-  /** The body is over: null when the speech is complete. */
+  /** The body has ended; null when the speech is complete. */
   ended?(): AttemptFailure | null
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
-/** Asks for speech: the sound goes to the sink as it arrives. */
+/** Asks for speech; the sound goes to the sink as it arrives. */
 export function askSpeech(
   transport: Transport,
   { endpoint }: Pick<SpeechCall, 'endpoint'>,
@@ -57,7 +56,7 @@ export function askSpeech(
     })
     const sound = { path, body, headers: accepting }
     return ask(transport, { endpoint, streaming: true }, sound, new SoundReader(reading, sink), {
-      // The reader gives them on, with the name of the answer.
+      // The reader reports the headers, together with the id.
       headers: () => undefined,
       push: () => true,
       end: () => sink.end(),
@@ -71,7 +70,7 @@ class SoundReader implements ResponseReader {
   readonly #sink: SpeechSink
   #decoder: SseDecoder | null = null
   #bytes = 0
-  /** Bytes that may be the beginning of a text; null once they are known for a sound. */
+  /** First bytes that may still turn out to be text; null once they are known to be sound. */
   #head: Buffer | null = Buffer.alloc(0)
   #failure: AttemptFailure | null = null
   #flowing = true
@@ -93,7 +92,7 @@ class SoundReader implements ResponseReader {
     if (/^text\/html/i.test(type)) return failure('garbage', null, 'a page instead of a sound')
     if (this.#reading.piece !== null && /^text\/event-stream/i.test(type))
       this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (data) => this.#broken(data) })
-    // Sound has no end mark of its own: without a length or chunks a cut would look like an end (guarantees.md F24).
+    // Sound has no end mark: without a length or chunked framing a cut would look like an end (guarantees.md F24).
     if (this.#decoder === null && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
       return failure('garbage', null, 'a sound whose end cannot be told from a cut')
     return null
@@ -158,7 +157,7 @@ class SoundReader implements ResponseReader {
   }
 
   /**
-   * What can be passed on. Some gateways say that any answer of theirs is a sound: JSON or a page is none, whatever its
+   * The bytes that can be passed on. Some gateways label every answer as sound: JSON or a page is refused whatever its
    * type.
    */
   #known(bytes: Buffer): Buffer | null {

@@ -6,7 +6,7 @@ import type { Transport } from '../wire/transport.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { askWhole, unsendable, type Asked, type WholeRequest } from './ask.ts'
 
-/** A step that failed as providers fail. */
+/** A step that failed because of the provider. */
 export class StepFailedError extends Error {
   override readonly name = 'StepFailedError'
   readonly failure: AttemptFailure
@@ -20,11 +20,11 @@ export class StepFailedError extends Error {
 export interface StepContext {
   /** Aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
-  /** A provider has answered 200. */
+  /** To be called when a provider has answered 200. */
   readonly headers: () => void
 }
 
-/** Runs a call that takes several requests; whatever it throws is its failure. */
+/** Runs a call of several requests; whatever it throws becomes its failure. */
 export function inSteps<Result>(
   work: (context: StepContext) => Promise<Result>,
   sink: ResultSink<Result>,
@@ -36,7 +36,7 @@ export function inSteps<Result>(
     answered = true
   }
   const run = async (): Promise<void> => {
-    // The sink hears nothing before its call has returned.
+    // The sink is not called before the caller has the call.
     await Promise.resolve()
     try {
       const result = await work({ signal: stop.signal, headers })
@@ -45,7 +45,7 @@ export function inSteps<Result>(
       if (!stop.signal.aborted) sink.fail(failureOf(thrown))
     }
   }
-  // It ends in the sink, or nobody waits for it.
+  // `run` never rejects: it ends in the sink, or nobody waits for it.
   void run()
   return { cancel: () => stop.abort(), resume: () => undefined }
 }
@@ -58,7 +58,7 @@ function failureOf(thrown: unknown): AttemptFailure {
 
 export type StepRequest = Omit<WholeRequest<object>, 'answer'>
 
-/** One request of a step, answered with JSON. Rejects with a StepFailedError, also for an error inside a 200. */
+/** One request of a step, with a JSON answer. Rejects with a StepFailedError, also for an error inside a 200. */
 export async function askJson(
   context: StepContext,
   transport: Transport,

@@ -1,12 +1,12 @@
 /**
- * From here a body is put into one place as it comes: pieces kept to its end would have to be copied then, and outlive
- * a collection of garbage or two.
+ * From this size on a body is written into one buffer as it comes: copying kept pieces at the end would be slow, and
+ * the pieces would outlive several garbage collections.
  */
 export const LARGE_BYTES = 262_144
-/** Small pieces are put together as often: a body of chunks of one byte would cost a hundred times its size. */
+/** Small pieces are joined this often: a body of one-byte chunks would otherwise cost a hundred times its size. */
 const PIECES_MAX = 256
 
-/** A body that is read as a whole. */
+/** A body that is collected whole. */
 export class CollectedBody {
   readonly #blocks: Buffer[] = []
   #pieces: Buffer[] = []
@@ -14,7 +14,7 @@ export class CollectedBody {
   #bytes = 0
   #placed = 0
 
-  /** `bytesTold`: the length that the headers tell; null where they do not. More than that may come all the same. */
+  /** `bytesTold`: the length from the headers, null if they give none. The body may still be longer. */
   constructor(bytesTold: number | null) {
     if (bytesTold !== null && bytesTold >= LARGE_BYTES) this.#whole = Buffer.allocUnsafeSlow(bytesTold)
   }

@@ -12,7 +12,7 @@ interface ConnectOptions {
   readonly lookup: LookupFunction
 }
 
-/** Connections whose requests bring limits of their own for the time that an answer takes. */
+/** Connections whose requests set their own limits on the time to an answer. */
 export function patientAgent(connect: ConnectOptions | buildConnector.connector, options: Agent.Options = {}): Agent {
   return new Agent({
     ...options,
@@ -24,11 +24,11 @@ export function patientAgent(connect: ConnectOptions | buildConnector.connector,
   })
 }
 
-/** Connects to only to public addresses: for what others have named (guarantees.md requirement 13). */
+/** Connects only to public addresses: for addresses that clients and providers name (guarantees.md requirement 13). */
 export function publicConnector(timeoutMs: number, resolve: Resolve = lookup): buildConnector.connector {
   const connect = wholeConnector({ timeout: timeoutMs, lookup: guardedLookup(isPublicAddress, resolve) })
   return (options, callback) => {
-    // An address is connected to without a look-up, so that a guard of look-ups never sees it.
+    // A literal address is connected without a look-up, so a guard of look-ups would not see it.
     const host = options.hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && !isPublicAddress(host)) callback(new AddressRefusedError('the address is not public'), null)
     else connect(options, callback)
@@ -36,8 +36,8 @@ export function publicConnector(timeoutMs: number, resolve: Resolve = lookup): b
 }
 
 /**
- * An answer of a known length that was paused at its last byte is whole, and undici reports it as cut when its
- * connection then closes: the parser is woken before undici hears of the end. It has no bytes left to tell by then.
+ * Works around undici: a complete answer that was paused at its last byte is reported as cut when its connection
+ * closes. Here the parser is resumed before undici sees the end; it has no bytes left to deliver by then.
  */
 function wholeConnector(options: ConnectOptions): buildConnector.connector {
   const connect = buildConnector({ ...options, allowH2: false })
@@ -54,13 +54,13 @@ function wholeConnector(options: ConnectOptions): buildConnector.connector {
 }
 
 interface ResponseParser {
-  /** Does nothing where nothing is paused. */
+  /** Has no effect unless it is paused. */
   resume(): void
 }
 
-/** undici's own parser of a connection, null once it is closed: it has no public name. */
+/** undici's parser of a connection, which has no public name; null once the connection is closed. */
 function parserOf(socket: object): ResponseParser | null | undefined {
   const name = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser')
-  // The test of a paused answer holds that it is there.
+  // A test of a paused answer checks that it exists.
   return name === undefined ? null : (socket as Partial<Record<symbol, ResponseParser | null>>)[name]
 }

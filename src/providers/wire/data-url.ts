@@ -2,15 +2,15 @@ import { UnsendableError } from '../ports/upstream-request.ts'
 
 const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 
-/** What a data URL holds. */
+/** The content of a data URL. */
 export interface DataUrl {
-  /** In lower case, JPEG by its registered name; empty where the address names none. */
+  /** In lower case, with JPEG's registered name; empty when the URL names none. */
   readonly mediaType: string
   /** In base64. */
   readonly data: string
 }
 
-/** null = the address is no data URL. Throws an `UnsendableError` for one that is not in base64. */
+/** null = not a data URL. Throws an `UnsendableError` for a data URL without base64. */
 export function readDataUrl(address: string, path: string): DataUrl | null {
   const found = DATA_URL.exec(address)
   if (found === null) return null

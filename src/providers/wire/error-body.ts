@@ -1,17 +1,17 @@
 import { jsonTextEnd } from '../../lib/json-text.ts'
 import { objectOf, parseJson, type RawJson } from './raw-json.ts'
 
-/** Of the body of an error status nothing beyond this is read. */
+/** The bytes that are read of an error status's body. */
 export const ERROR_BYTES_MAX = 65_536
 const MESSAGE = /"(?:message|detail|msg|err_msg)"\s{0,8}:\s{0,8}"/
 
-/** An error inside a 200, as several providers send it. */
+/** Whether a 200 body is an error, as several providers send it. */
 export function isErrorBody(body: unknown): body is RawJson {
   return (objectOf(body)?.['error'] ?? null) !== null
 }
 
 /**
- * The body of an error status as parsed JSON, or undefined. One that was cut still tells the message that it begins:
+ * The body of an error status as parsed JSON, or undefined. A cut body still gives the message that it begins, since
  * some repeat the whole prompt in it.
  */
 export function parseErrorBody(bytes: Buffer): unknown {
@@ -24,7 +24,7 @@ export function parseErrorBody(bytes: Buffer): unknown {
   return { error: { message: spelledOut(cut.subarray(start, end === -1 ? cut.length : end)) } }
 }
 
-/** The inside of a JSON text, without an escape at its end that was cut. */
+/** The inside of a JSON string, without an escape that was cut at its end. */
 function spelledOut(inside: Buffer): string {
   for (let end = inside.length; end > Math.max(0, inside.length - 12); end -= 1) {
     const text = parseJson(Buffer.concat([Buffer.from('"'), inside.subarray(0, end), Buffer.from('"')]))

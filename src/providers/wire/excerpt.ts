@@ -1,6 +1,6 @@
 /**
- * The beginning of what an upstream said, as JSON: no more of it is walked than is told, so that an answer of 30 MB
- * costs as little as a short one.
+ * The beginning of an upstream's answer as JSON. It walks only as much as it shows, so an answer of 30 MB costs as
+ * little as a short one.
  */
 export function excerptOf(value: unknown, charsMax: number): string {
   const excerpt = new Excerpt(charsMax)
@@ -58,10 +58,10 @@ class Excerpt {
   }
 }
 
-/** One after the other, where `Object.entries` would list a million of them first. */
+/** One entry at a time: `Object.entries` would first list a million of them. */
 function* entriesOf(value: object): Generator<readonly [string, unknown]> {
   for (const name in value) {
-    // Parsed JSON has text keys.
+    // Keys of parsed JSON are strings.
     if (Object.hasOwn(value, name)) yield [name, (value as Readonly<Record<string, unknown>>)[name]]
   }
 }

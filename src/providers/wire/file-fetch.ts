@@ -10,23 +10,23 @@ const REDIRECTS_MAX = 3
 const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export interface FileWish {
-  /** `host:port` that may be anywhere, since the operator named it; null = public addresses alone. */
+  /** `host:port` that may be private, since the operator configured it; null = only public addresses. */
   readonly ownHost: string | null
   readonly bytesMax: number
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** For the own host alone; a redirect loses them. */
+  /** Sent only to the own host, and not after a redirect. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A file that was not fetched. `message` is for the log: a client is told no more than that it could not be. */
+/** A file could not be fetched. `message` is for the log: a client learns no more than that. */
 export class FileFetchError extends Error {
   override readonly name = 'FileFetchError'
 }
 
 /**
- * Fetches files that others have named (guarantees.md requirement 13). The address is judged where the connection is
- * made, after its name has been resolved: a look-up before it could be answered differently the second time.
+ * Fetches files whose addresses clients and providers name (guarantees.md requirement 13). The address is checked when
+ * the connection is made, after the name was resolved: a separate look-up before could get a different answer.
  */
 export class FileFetch {
   readonly #guarded: Agent
@@ -42,7 +42,7 @@ export class FileFetch {
     this.#guarded = patientAgent(publicConnector(CONNECT_MS, resolve))
   }
 
-  /** The whole file. Throws FileFetchError, whatever went wrong. */
+  /** The whole file. Throws only FileFetchError. */
   async get(address: string, wish: FileWish): Promise<Buffer> {
     const timeout = AbortSignal.timeout(wish.timeoutMs)
     const signal = wish.signal === undefined ? timeout : AbortSignal.any([timeout, wish.signal])
@@ -65,7 +65,7 @@ export class FileFetch {
     await Promise.all([this.#guarded.destroy(), this.#plain.destroy()])
   }
 
-  /** The file, or where it has moved to. */
+  /** The file, or the target of a redirect. */
   async #once(
     url: URL,
     { ownHost, bytesMax, headers: own = {} }: FileWish,
@@ -81,7 +81,7 @@ export class FileFetch {
       headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' },
     })
     const { statusCode, headers, body } = answer
-    // Without a listener the error of a body that is thrown away would end the process.
+    // A discarded body without an error listener could end the process.
     body.on('error', () => undefined)
     const location = headers['location']
     if (REDIRECT.has(statusCode) && typeof location === 'string') {

@@ -1,4 +1,4 @@
-/** A file of a form. */
+/** A file in a form. */
 export interface FormFile {
   readonly fileName: string
   readonly contentType: string
@@ -6,7 +6,8 @@ export interface FormFile {
 }
 
 /**
- * A `multipart/form-data` body. Names, file names and types are ours, and hold nothing that a header could break on.
+ * A `multipart/form-data` body. Names, file names and types come from our code, and contain nothing that breaks a
+ * header.
  */
 export function formBody(
   fields: readonly (readonly [name: string, value: string])[],
@@ -23,7 +24,7 @@ export function formBody(
   }
 }
 
-/** Nobody but us knows it before the form is sent, so that neither a field nor the file can hold it. */
+/** A secret until the form is sent, so that no field or file can contain it. */
 export function formBoundary(generationId: string): string {
   return `tollgate-${generationId}`
 }

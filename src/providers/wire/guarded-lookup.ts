@@ -2,21 +2,21 @@ import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { isForbiddenAddress } from '../../catalog/upstream-address.ts'
 
-/** Resolves a name to all of its addresses, as `dns.lookup` does. */
+/** Resolves a name to all its addresses, as `dns.lookup` does. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** The address of a host is none that may be connected to. */
+/** The host resolves to a forbidden address. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
 }
 
 /**
- * A look-up for `connect`, so that what is judged is what is connected to. One answer that may not be spoils them all:
- * which one is taken is not ours to choose.
+ * A look-up for `connect`, so that the checked address is the connected one. One forbidden address refuses the whole
+ * answer, since we do not choose which one is used.
  */
 export function guardedLookup(mayConnect: (address: string) => boolean, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
@@ -32,7 +32,7 @@ export function guardedLookup(mayConnect: (address: string) => boolean, resolve:
 }
 
 /**
- * Where the operator's own upstreams may be: anywhere but where clouds keep a machine's credentials, whatever their
- * names resolve to (guarantees.md requirement 14).
+ * The operator's upstreams may be at any address except those where clouds serve a machine's credentials (guarantees.md
+ * requirement 14).
  */
 export const upstreamLookup: LookupFunction = guardedLookup((address) => !isForbiddenAddress(address), lookup)

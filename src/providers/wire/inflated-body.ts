@@ -9,17 +9,19 @@ import {
 
 const INFLATED_BYTES_MAX = 32 * 1_048_576
 
-/** After `end` or `fail` nothing follows. */
+/** Nothing follows `end` or `fail`. */
 export interface InflatedEvents {
   /** false pauses until `resume`. */
   data(bytes: Buffer): boolean
-  /** What `push` refused with false can be followed by more. */
+  /** More bytes may be pushed after `push` returned false. */
   drained(): void
   end(): void
   fail(detail: string): void
 }
 
-/** A body the upstream compressed although we asked for identity, inflated up to a bound (guarantees.md F28). */
+/**
+ * Decompresses up to a limit a body that the upstream compressed although we asked for identity (guarantees.md F28).
+ */
 export class InflatedBody {
   readonly #inflate: Gunzip | Inflate | BrotliDecompress
   readonly #events: InflatedEvents
@@ -37,7 +39,7 @@ export class InflatedBody {
     inflate.on('error', (error) => this.#finish(() => events.fail(error.message)))
   }
 
-  /** null for an encoding nobody has heard of. */
+  /** null for an unknown encoding. */
   static of(encoding: string, events: InflatedEvents): InflatedBody | null {
     if (encoding === 'gzip') return new InflatedBody(createGunzip(), events)
     if (encoding === 'deflate') return new InflatedBody(createInflate(), events)
@@ -57,7 +59,7 @@ export class InflatedBody {
     this.#inflate.resume()
   }
 
-  /** Nothing more is wanted. */
+  /** Ends it; no event follows. */
   destroy(): void {
     this.#over = true
     this.#inflate.destroy()

@@ -11,52 +11,52 @@ import { LiftedTexts } from './lifted-texts.ts'
 import type { UpstreamHeaders } from './transport.ts'
 
 /**
- * Job HTTP stands beside `upstream/response.ts`, through which everything else is asked: a submission has a connection
- * for itself and tells what was sent apart from what may have been; a job is asked with GET; both have limits that are
- * no provider's settings, and no part of a stream or a relay attempt. What they share is the budget of whole answers.
+ * Job HTTP is separate from `upstream/response.ts`, which carries all other requests. A submission has its own
+ * connection, and tells bytes that were sent from bytes that may have been. Jobs are polled with GET. Their time limits
+ * are not the provider's settings, and no stream or relay attempt is involved. Both share the budget of whole answers.
  */
 
 const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3
 const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** A poll answers at once; a provider that makes us wait longer is asked again. */
+/** A poll is answered at once; a slower provider is simply polled again. */
 const POLL_MS = 30_000
 /** Some providers hold a submission until the job has started. */
 const SUBMIT_MS = 120_000
 
 export interface JobRequest {
   readonly provider: Provider
-  /** After the provider's base address. */
+  /** The path after the provider's base address. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 
-/** `sent` = some of the request may have left: whether it arrived is not known. */
+/** `sent` = part of the request may have left: nobody knows whether it arrived. */
 export type JobAnswer =
   | {
       readonly status: 'answered'
       readonly code: number
       readonly headers: UpstreamHeaders
       readonly body: Buffer
-      /** What was lifted out of the body. */
+      /** Files that were lifted out of the body. */
       readonly files: readonly (readonly Buffer[])[]
     }
   | { readonly status: 'failed'; readonly sent: boolean; readonly failure: AttemptFailure }
 
-/** What was opened to be read once. */
+/** A file opened for one read. */
 export interface OpenedFile {
   readonly mediaType: string | null
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** The few, long-lived exchanges of jobs: what was sent is told apart from what may have been. */
+/** HTTP for jobs: few, long exchanges that tell bytes that were sent from bytes that may have been. */
 export interface JobHttp {
-  /** What the node holds of whole answers. */
+  /** The node's budget for whole answers. */
   readonly answers: AnswerBudget
   /**
-   * `lifts`: the answer may hold files in base64. Its caller holds them, and releases what they take of the budget;
-   * every other answer gives its room back when it has come.
+   * `lifts`: the answer may contain files in base64, which the caller then holds and releases from the budget. Any
+   * other answer frees its room when it is complete.
    */
   post(
     wish: JobRequest,
@@ -65,8 +65,8 @@ export interface JobHttp {
   ): Promise<JobAnswer>
   get(wish: JobRequest, options: { readonly bytesMax: number }): Promise<JobAnswer>
   /**
-   * A file of the provider, or one that it names: by an address of its own or by any public one (guarantees.md 4 row
-   * 13). Throws.
+   * Opens a file of the provider: by a path of its own, or by any public address that it names (guarantees.md 4 row
+   * 13). Throws if it cannot.
    */
   open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile>
   close(): Promise<void>
@@ -88,8 +88,7 @@ class UndiciJobHttp implements JobHttp {
   }
 
   /**
-   * On a connection of its own: one that was kept may close just as the request leaves, and nobody could say whether it
-   * arrived.
+   * Uses a new connection: a kept one may close just as the request leaves, and nobody could tell whether it arrived.
    */
   async post(
     wish: JobRequest,
@@ -123,12 +122,12 @@ class UndiciJobHttp implements JobHttp {
         method: 'GET',
         dispatcher: own ? this.#plain : this.#guarded,
         signal: wish.signal,
-        // The provider's credentials go to the provider's own address alone.
+        // The provider's credentials go only to its own address.
         headers: { accept: '*/*', 'accept-encoding': 'identity', ...(url.origin === base.origin ? wish.headers : {}) },
         headersTimeout: progress * 1_000,
         bodyTimeout: progress * 1_000,
       })
-      // Without a listener the error of a body that is thrown away would end the process.
+      // A discarded body without an error listener could end the process.
       answer.body.on('error', () => undefined)
       const { location } = answer.headers
       if (answer.statusCode === 200) return { mediaType: mediaTypeOf(answer.headers), bytes: buffers(answer.body) }
@@ -261,7 +260,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(this.#code === 0 ? 'connect' : 'cut', error.message)
   }
 
-  /** While the socket waits for room in the budget, the time is not the provider's. */
+  /** Time in which the socket waits for room is not counted against the provider. */
   #takeRoom(controller: Dispatcher.DispatchController): void {
     const { room } = this.#ports
     if (this.#bytes <= room.bytes) return
@@ -270,7 +269,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#startTimer()
       controller.resume()
     }
-    // Another answer has just ended, inside the parser of its socket: no other socket may go on before that returns.
+    // Room is freed inside the parser of another answer's socket: no other socket may resume before that parser
+    // returns.
     if (room.reach(roomFor(this.#bytes), () => setImmediate(goOn))) return
     this.#stopTimer()
     controller.pause()

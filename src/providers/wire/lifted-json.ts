@@ -7,33 +7,29 @@ const NINE = 57
 const ZERO = 48
 const OPEN = 91
 const CLOSE = 93
-/** A text as long as this that begins in base64 is a vector: every other text has a space or a comma by then. */
+/** A string that begins with this many base64 characters is a vector: other texts have a space or a comma by then. */
 const BASE64_CHARS_MIN = 64
-/** A request has at most 2,048 inputs, and few vectors for each. */
+/** A request has at most 2,048 inputs, with few vectors for each. */
 const VECTORS_MAX = 8_192
 const SLICE_BYTES = 65_536
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
 
 /**
- * A vector as it came: the JSON of an array of numbers, or of a text in base64, its quotes included. Nothing of it is
- * checked yet.
+ * A vector as it came: the JSON of an array of numbers, or of a base64 string with its quotes. It is not checked yet.
  */
 export interface VectorBytes {
   readonly form: 'numbers' | 'base64'
   readonly bytes: Buffer
 }
 
-/** Parsed JSON without the vectors in it, which are most of the body and need not be parsed to be passed on. */
+/** Parsed JSON without its vectors, which are most of the body and can be passed on unparsed. */
 export interface LiftedJson {
-  /**
-   * A vector is a list of one number, its place in `vectors`: no other list begins with a number, and nothing that is
-   * one is taken for it.
-   */
+  /** A vector is replaced by a list of one number, its place in `vectors`; no other list begins with a number. */
   readonly json: unknown
   readonly vectors: readonly VectorBytes[]
 }
 
-/** Parses a body and leaves its vectors as the bytes they are; undefined where it is no JSON. */
+/** Parses a body and keeps its vectors as bytes; undefined for invalid JSON. */
 export function parseLifted(body: Buffer): LiftedJson | undefined {
   const vectors: VectorBytes[] = []
   const kept: Buffer[] = []
@@ -41,7 +37,7 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
   const scan = upstreamScan()
   let looked = 0
   let isExcessive = false
-  /** Whether what is kept before `end` is more than an answer may hold. */
+  /** Whether the bytes kept up to `end` exceed what an answer may hold. */
   const isExcess = (end: number): boolean => {
     const excess = scan.push(body.subarray(looked, end))
     looked = end

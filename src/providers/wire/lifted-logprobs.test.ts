@@ -20,9 +20,9 @@ const logprobs = fc.oneof(
   fc.constant(null),
 )
 
-/** The client's text: the lifted parts are in their places again. */
+/** The client's text, with the lifted parts back in their places. */
 function told({ json, logprobs: lifted }: LogprobsAnswer): unknown {
-  // The shape is the one that the tests below make.
+  // The tests below make this shape.
   const { choices, ...rest } = json as { readonly choices: readonly { readonly logprobs?: unknown }[] }
   const written = {
     ...rest,
@@ -54,7 +54,7 @@ test('an answer is what JSON.parse makes of it, though the probabilities in it a
   )
 })
 
-/** As large as they are looked at in several pieces. */
+/** Large enough to be checked in several pieces. */
 function large(entry: string, entries = 12_000): string {
   return `{"content":[${Array.from({ length: entries }, () => entry).join(',')}],"refusal":[${entry},${entry}]}`
 }
@@ -112,10 +112,10 @@ const geminiResult = fc.record({
   logProbabilitySum: fc.constant(-1.5),
 })
 
-/** The client's text of each candidate, by the lifted parts. */
+/** The client's text of each candidate, from the lifted parts. */
 async function geminiTold(body: Buffer): Promise<readonly unknown[]> {
   const { json, logprobs: lifted } = await liftLogprobs(body, GEMINI_LOGPROBS)
-  // The shape is the one that the tests below make.
+  // The tests below make this shape.
   return (json as { readonly candidates: readonly { readonly logprobsResult?: unknown }[] }).candidates.map(
     ({ logprobsResult }) => {
       const told = { logprobs: geminiLogprobsOf(logprobsResult, lifted) }

@@ -11,58 +11,55 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-/** A smaller answer is parsed as it is. */
+/** A smaller answer is parsed whole. */
 const LIFTED_BYTES_MIN = 262_144
-/** Looked at before others get their turn: some ms. */
+/** Bytes checked before other requests get their turn: a few ms. */
 const PIECE_BYTES = 262_144
-/** Of a token and its alternatives, which are some kB. */
+/** Bound on a token with its alternatives, which are some kB. */
 const ENTRY_BYTES_MAX = 1_048_576
 const DEPTH_MAX = 64
 const NOTHING = Buffer.alloc(0)
-/** The list that a piece goes on with. */
+/** The name for the continuation of the list before. */
 export const MORE = 'more'
 const BEFORE = Buffer.from(`{"${MORE}":[0,`)
 const AFTER = Buffer.from(',0]}')
 /** More than the choices of any answer. */
 const LIFTED_MAX = 256
 
-/** Where a protocol has the probabilities of an answer, and how they become those of a client. */
+/** The place of the probabilities in a protocol's answer, and how they are rewritten for the client. */
 export interface LogprobsPlace {
-  /** Member of the body that lists the answers. */
+  /** The member of the body that lists the answers. */
   readonly answers: string
-  /** Member of an answer. */
+  /** The member of an answer. */
   readonly member: string
-  /** Absent = they are passed on as they came. */
+  /** Absent = they are passed on unchanged. */
   readonly writer?: () => LogprobsWriter
 }
 
-/** Writes probabilities of another protocol as those of a client. */
+/** Rewrites another protocol's probabilities for the client. */
 export interface LogprobsWriter {
   /**
-   * A part of the object: lists of some of the entries each, of which `MORE` goes on with the last list of the part
-   * before. A number in a list is no entry. false: they are more than any answer has.
+   * Adds a part of the object: lists with some of the entries each, where `MORE` continues the last list of the part
+   * before. A number in a list is not an entry. false: more than any honest answer has.
    */
   add(piece: RawJson): boolean
-  /** The JSON of all; null = there are none. */
+  /** The JSON of all parts; null = there are none. */
   end(): Promise<Buffer | null>
 }
 
 export const OPENAI_LOGPROBS: LogprobsPlace = Object.freeze({ answers: 'choices', member: 'logprobs' })
 
-/**
- * A parsed answer. The probabilities of a large one are not in it: the member of an answer is their number in
- * `logprobs`.
- */
+/** A parsed answer. A large answer's probabilities are replaced by their index in `logprobs`. */
 export interface LogprobsAnswer {
-  /** undefined = the body is no JSON. */
+  /** undefined = the body is not JSON. */
   readonly json: unknown
   readonly logprobs: readonly JsonBytes[]
 }
 
 /**
  * Parses an answer whose size the client decides: 16,000 tokens with 20 alternatives each are 25 MB, almost all of it
- * probabilities, which took 120 ms to parse and 90 ms to write again. They are checked in pieces with turns for others
- * in between, and passed on as they came.
+ * probabilities, which took 120 ms to parse and 90 ms to write again. They are checked in pieces, with turns for others
+ * between them, and passed on unparsed.
  */
 export function parseWithLogprobs(body: Buffer, place = OPENAI_LOGPROBS): LogprobsAnswer | Promise<LogprobsAnswer> {
   return body.length >= LIFTED_BYTES_MIN && body.includes(keyOf(place))
@@ -74,12 +71,12 @@ function keyOf({ member }: LogprobsPlace): Buffer {
   return Buffer.from(`"${member}"`)
 }
 
-/** The probabilities of an answer, null where it has none. */
+/** The probabilities of an answer; null where it has none. */
 export function logprobsOf(value: unknown, logprobs: readonly JsonBytes[]): unknown {
   return (typeof value === 'number' ? logprobs[value] : undefined) ?? value ?? null
 }
 
-/** The same for any size. */
+/** The same for an answer of any size. */
 export async function liftLogprobs(body: Buffer, place = OPENAI_LOGPROBS): Promise<LogprobsAnswer> {
   const key = keyOf(place)
   const kept: Buffer[] = []
@@ -103,11 +100,11 @@ export async function liftLogprobs(body: Buffer, place = OPENAI_LOGPROBS): Promi
   const answers = listOf(objectOf(json)?.[place.answers]).filter(
     (answer) => typeof objectOf(answer)?.[place.member] === 'number',
   )
-  // What has this name elsewhere, as in a tool's arguments, stays where it was.
+  // The same name elsewhere, as in a tool's arguments, leads to more parts than answers: then nothing is lifted.
   return answers.length === logprobs.length ? { json, logprobs } : { json: parseJson(body), logprobs: [] }
 }
 
-/** Where the object begins that is the value of the key before `at`; -1 where none does. */
+/** The start of the object that follows the key at `at`; -1 where there is none. */
 function objectAfter(body: Buffer, at: number): number {
   const colon = pastBlanks(body, at)
   if (body[colon] !== COLON) return -1
@@ -122,8 +119,8 @@ function pastBlanks(body: Buffer, from: number): number {
 }
 
 /**
- * Where the object ends that begins at `start`; -1 where it is no JSON, or no list of entries of a size that any answer
- * has.
+ * The end of the object that begins at `start`; -1 where it is not JSON, or not lists of entries that an honest answer
+ * could have.
  */
 async function checkedEnd(body: Buffer, start: number, writer: LogprobsWriter | null): Promise<number> {
   let from = start
@@ -154,8 +151,8 @@ async function checkedEnd(body: Buffer, start: number, writer: LogprobsWriter | 
 }
 
 /**
- * Whether the bytes are a part of an object of lists, cut at commas of those: with the rest of a list before and after
- * it, each is an object by itself.
+ * Whether the bytes are a part of an object of lists, cut at a comma between entries: completed with the rest of a list
+ * on either side, each part is an object.
  */
 function isPiece(bytes: Buffer, isFirst: boolean, isLast: boolean, writer: LogprobsWriter | null): boolean {
   if (!isUtf8(bytes)) return false

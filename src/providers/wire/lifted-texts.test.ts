@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { LiftedTexts } from './lifted-texts.ts'
 
-/** How encoders of JSON write base64. */
+/** How JSON encoders write base64. */
 const WRITTEN: readonly ((base64: string) => string)[] = [
   (base64) => JSON.stringify(base64),
   (base64) => JSON.stringify(base64).replaceAll('/', '\\/'),
@@ -11,7 +11,7 @@ const WRITTEN: readonly ((base64: string) => string)[] = [
   (base64) => JSON.stringify(base64.replaceAll(/.{76}/g, '$&\r\n')),
 ]
 
-/** In pieces of these sizes, by turns. */
+/** Lifts from pieces of these sizes, in turn. */
 function lifted(json: Buffer, sizes: readonly number[]): { readonly rest: unknown; readonly files: readonly Buffer[] } {
   const texts = new LiftedTexts()
   for (let at = 0, turn = 0; at < json.length; turn += 1) {

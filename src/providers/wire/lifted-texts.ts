@@ -3,33 +3,33 @@ import { CollectedBody } from './collected-body.ts'
 
 const QUOTE = 34
 const BACKSLASH = 92
-/** A text as long as this that begins in base64 is a file: every other text has a space or a colon by then. */
+/** A string that begins with this many base64 characters is a file: other texts have a space or a colon by then. */
 const BASE64_CHARS_MIN = 64
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/gs
-/** The begin of one, at the end of a piece. */
+/** The beginning of an escape at the end of a piece. */
 const CUT_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/
 const ESCAPE_CHARS = 6
 const NO_BASE64 = /[^\w+/-]/g
-/** Bytes around the files, and files; no honest answer has as many. */
+/** The bytes around the files, and the number of files; no honest answer has as many. */
 const REST_BYTES_MAX = 1_048_576
 const FILES_MAX = 16
 
 /**
- * JSON with files in base64, read as it comes: each file is decoded piece by piece, and a list of one number, its place
- * in `files`, stands for it in the rest. 256 MB of them parsed at once would hold up everybody else for seconds.
+ * Reads JSON with files in base64 as it comes: each file is decoded piece by piece, and a list of one number, its place
+ * in `files`, replaces it. Parsing 256 MB at once would stop everything else for seconds.
  */
 export class LiftedTexts {
   readonly #rest = new CollectedBody(null)
   readonly #files: Buffer[][] = []
   #at: 'outside' | 'head' | 'text' | 'file' = 'outside'
-  /** The next byte belongs to an escape that the piece before has begun. */
+  /** The next byte belongs to an escape that began in the piece before. */
   #isEscaped = false
-  /** Of a text whose kind is not known yet, with its quote. */
+  /** The beginning of a string of unknown kind, with its quote. */
   #head: Buffer = Buffer.alloc(0)
   #file = new Base64File()
 
-  /** There is more beside the files, or there are more of them, than an answer may have. */
+  /** Whether the answer has more files, or more bytes beside them, than it may. */
   get isExcessive(): boolean {
     return this.#rest.bytes > REST_BYTES_MAX || this.#files.length > FILES_MAX
   }
@@ -58,7 +58,7 @@ export class LiftedTexts {
     return quote + 1
   }
 
-  /** Answers where the text ends in this piece, or the piece itself. */
+  /** Reads a string; returns its end in this piece, or the piece's length. */
   #text(piece: Buffer, start: number): number {
     const from = this.#isEscaped ? start + 1 : start
     const quote = jsonTextEnd(piece, from)
@@ -81,7 +81,7 @@ export class LiftedTexts {
     this.#at = 'outside'
   }
 
-  /** So much of a text has come that its kind is seen. */
+  /** Enough of a string has come to see its kind. */
   #known(): void {
     const inside = this.#head.subarray(1)
     if (inside.subarray(0, BASE64_CHARS_MIN).every((byte) => BASE64.has(byte))) {
@@ -102,17 +102,17 @@ export class LiftedTexts {
   }
 }
 
-/** Whether the last byte of a text's piece is a backslash that begins an escape. */
+/** Whether a piece of a string ends with a backslash that begins an escape. */
 function endsInEscape(piece: Buffer, start: number): boolean {
   let at = piece.length
   while (at > start && piece[at - 1] === BACKSLASH) at -= 1
   return (piece.length - at) % 2 === 1
 }
 
-/** Decodes the inside of a JSON text in base64 as it comes. */
+/** Decodes the inside of a base64 JSON string as it comes. */
 class Base64File {
   #escape = ''
-  /** Fewer than make bytes. */
+  /** Characters that do not make whole bytes yet. */
   #letters = ''
 
   push(bytes: Buffer): Buffer {
@@ -131,7 +131,7 @@ class Base64File {
   }
 }
 
-/** Of the letters of base64 only `/` has a short escape; the others stand for blanks. */
+/** Of base64's characters only `/` has a short escape; other short escapes are white space. */
 function unescaped(_escape: string, code: string | undefined, sign: string | undefined): string {
   if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
   return sign === '/' ? sign : ''

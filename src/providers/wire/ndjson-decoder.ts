@@ -5,32 +5,32 @@ const CR = 13
 const LINE_BYTES_MAX = 1_048_576
 
 /**
- * Splits a byte stream into the lines of newline-delimited JSON at any cut: LF or CRLF, empty lines left out, the last
- * line with or without its end.
+ * Splits a byte stream of newline-delimited JSON into lines, whatever the size of the reads: LF or CRLF, without empty
+ * lines; the last line may lack its end.
  */
 export class NdjsonDecoder {
   readonly #line: (data: Buffer) => void
   #rest: CollectedBody | null = null
 
-  /** What `line` is given is its to keep only until it returns. */
+  /** `line` may use its data only until it returns. */
   constructor(line: (data: Buffer) => void) {
     this.#line = line
   }
 
-  /** false: a line is longer than any honest one, and the stream is to be given up. */
+  /** false: a line is longer than any honest one, and the stream must be given up. */
   push(chunk: Buffer): boolean {
-    // A long line in small reads is put together once, not with every read.
+    // A long line from small reads is joined once, not with every read.
     if (this.#rest !== null && !chunk.includes(LF)) return this.#keep(chunk)
     const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest.take(), chunk])
     let start = 0
-    // What was kept holds no line end, so the search goes on where it stopped.
+    // The kept bytes contain no line end, so the search continues after them.
     let end = bytes.indexOf(LF, this.#rest?.bytes ?? 0)
     this.#rest = null
     while (end !== -1) {
       const isEmpty = end === start || (end === start + 1 && bytes[start] === CR)
       if (!isEmpty) this.#take(bytes.subarray(start, end))
       start = end + 1
-      // Of an empty line it is here, and the search would cost ten times as much.
+      // An empty line ends right here, and a search would cost ten times as much.
       end =
         bytes[start] === LF
           ? start

@@ -15,8 +15,8 @@ function decode(pieces: readonly Buffer[]): string[] {
 }
 
 /**
- * Slices of two neighbouring events each: a cut concerns no event further away, so all cuts of them are all cuts of the
- * body.
+ * Slices of two neighbouring events each: a cut affects no event further away, so all cuts of the slices cover all cuts
+ * of the body.
  */
 function neighbours(body: Buffer): readonly Buffer[] {
   const text = body.toString('latin1')
@@ -77,6 +77,6 @@ test('a first byte that could begin a BOM and does not hides no line end after i
   const body = Buffer.from([0xef, 13, ...Buffer.from('data: a\n\n')])
   for (let cut = 1; cut < 4; cut += 1)
     assert.deepEqual(decode([body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)]), ['a'], `cut at ${cut}`)
-  // Too short to be one: bytes before the end of the body still count.
+  // Two bytes are too short for a BOM, but still count at the end of the body.
   assert.deepEqual(decode([Buffer.from([0xef, 13])]), [])
 })

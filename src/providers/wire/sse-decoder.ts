@@ -5,46 +5,49 @@ const CR = 13
 const COLON = 58
 const SPACE = 32
 const LINE_BYTES_MAX = 1_048_576
-/** All lines of an event together. Each also counts what keeping it costs, or a million empty ones would fit. */
+/**
+ * Bound on all lines of an event together. Each line also counts the cost of keeping it, or a million empty ones would
+ * fit.
+ */
 const EVENT_BYTES_MAX = 1_048_576
 const LINE_COST_BYTES = 64
 const NEW_LINE = Buffer.from('\n')
 const DATA = Buffer.from('data')
 const ERROR = Buffer.from('error')
 
-/** Called with the data of each event; `offset`less copies are the caller's to keep only until it returns. */
+/** Called with the data of each event; a callback that keeps the data longer than its call must copy it. */
 export interface SseEvents {
   event(data: Buffer): void
-  /** A line `error: {…}`, an unknown field that some providers break off with. */
+  /** A line `error: {…}`, an unknown field with which some providers abort. */
   errorLine(value: Buffer): void
 }
 
 /**
- * Splits a byte stream into server-sent events at any cut: LF, CR, CRLF, BOM, comments, multi-line data, no space after
- * the colon.
+ * Splits a byte stream into server-sent events, whatever the size of the reads: LF, CR, CRLF, BOM, comments, data of
+ * several lines, no space after the colon.
  */
 export class SseDecoder {
   readonly #events: SseEvents
   #rest: CollectedBody | null = null
   #data: Buffer[] = []
   #dataBytes = 0
-  /** Lines of `#data` that do not keep a whole network read in memory. */
+  /** The number of lines in `#data` that are copies, and so do not keep a whole network read in memory. */
   #owned = 0
   #started = false
-  /** A CR ended the last line, so that an LF right after it ends nothing. */
+  /** The last line ended with CR: an LF right after it belongs to the same line end. */
   #skipLf = false
 
   constructor(events: SseEvents) {
     this.#events = events
   }
 
-  /** false: a line or an event is longer than any honest one, and the stream is to be given up. */
+  /** false: a line or an event is longer than any honest one, and the stream must be given up. */
   push(chunk: Buffer): boolean {
-    // A long line in small reads is put together once, not with every read.
+    // A long line from small reads is joined once, not with every read.
     if (this.#rest !== null && this.#started && !chunk.includes(LF) && !chunk.includes(CR)) return this.#keep(chunk)
     const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest.take(), chunk])
-    // What was kept holds no line end, so the search goes on where it stopped; what waited for its BOM was not looked
-    // at.
+    // The kept bytes contain no line end, so the search continues after them; bytes that waited for a BOM were not
+    // searched.
     const searched = this.#started ? (this.#rest?.bytes ?? 0) : 0
     this.#rest = null
     const start = this.#started ? 0 : this.#skipBom(bytes)
@@ -57,7 +60,7 @@ export class SseDecoder {
     return this.#rest.bytes <= LINE_BYTES_MAX
   }
 
-  /** Takes the lines from `start`; no line ends before `searched`. */
+  /** Reads the lines from `start`; no line ends before `searched`. */
   #lines(bytes: Buffer, lineStart: number, searched: number): boolean {
     const ends = new LineEnds(bytes)
     let start = lineStart
@@ -90,7 +93,7 @@ export class SseDecoder {
     this.#dispatch()
   }
 
-  /** Where the text begins; -1 while a BOM may still be incomplete. */
+  /** The start of the text; -1 while a BOM may still be incomplete. */
   #skipBom(bytes: Buffer): number {
     if (bytes.length < 3 && bytes[0] === 0xef) return -1
     this.#started = true
@@ -105,7 +108,7 @@ export class SseDecoder {
 
   #add(line: Buffer): void {
     this.#dataBytes += line.length + LINE_COST_BYTES
-    // What is over the bound is never told: the stream is given up with the read that it came in.
+    // Data beyond the bound is not kept: the stream is given up after this read.
     if (this.#dataBytes <= EVENT_BYTES_MAX) this.#data.push(line)
   }
 
@@ -124,14 +127,12 @@ export class SseDecoder {
   }
 }
 
-/**
- * Looked at one by one before the native search takes over, which costs ~100 ns a call: 2 MB of empty lines took 0.2 s.
- */
+/** Bytes checked one by one before the native search, which costs ~100 ns a call: 2 MB of empty lines took 0.2 s. */
 const STEP_BYTES = 32
 
 /**
- * Where lines end. An LF that is found far ahead is remembered: to look for it again from each CR would take the square
- * of a read.
+ * The positions of line ends. A distant LF is remembered: searching for it again from each CR would take time quadratic
+ * in the read.
  */
 class LineEnds {
   readonly #bytes: Buffer
@@ -141,7 +142,7 @@ class LineEnds {
     this.#bytes = bytes
   }
 
-  /** Index of the next CR or LF from `from`, which never goes back; -1 when there is none. */
+  /** The index of the next CR or LF from `from`, which never decreases; -1 when there is none. */
   after(from: number): number {
     const stepEnd = Math.min(this.#bytes.length, from + STEP_BYTES)
     for (let at = from; at < stepEnd; at += 1) if (this.#bytes[at] === LF || this.#bytes[at] === CR) return at

@@ -8,10 +8,10 @@ import { systemClock } from '../../lib/clock.ts'
 import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
 import { createTransport, type SentRequest, type Transport } from './transport.ts'
 
-/** As much as one read of a socket may give, so that the last byte comes with the pause. */
+/** As much as one read of a socket gives, so that the last byte comes with the pause. */
 const SMALL = Buffer.alloc(60_000, 'a')
 const LARGE = Buffer.alloc(3_000_000, 'b')
-/** Turns of the loop for which somebody waits: the other end is in the same process, so that its end is seen in them. */
+/** Turns of the loop to wait: the other end is in this process, so that its end is seen within them. */
 const PAUSE_TURNS = 100
 let transport: Transport
 
@@ -30,7 +30,7 @@ interface Told {
   readonly end: string
 }
 
-/** Asks a provider that writes bytes of its own, as a client that waits after each of the first `pauses` reads. */
+/** Asks a provider that writes raw bytes, as a client that pauses after each of the first `pauses` reads. */
 async function asked(
   answer: (socket: Socket) => void,
   pauses: number,

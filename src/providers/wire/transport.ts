@@ -10,26 +10,26 @@ import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
 
 const CONNECTIONS_MAX = 2_048
 const TICK_MS = 250
-/** Of one answer in a turn of the loop: events of 30 bytes cost about 10 ms then. */
+/** Bytes of one answer in a turn of the loop: with events of 30 bytes they cost about 10 ms. */
 const TURN_BYTES = 32_768
 
-/** Header names in lower case. */
+/** Header names are in lower case. */
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** What comes back of a request, never before `send` has returned. After `ended` or `failed` nothing follows. */
+/** Receives the response to a request, never before `send` has returned. Nothing follows `ended` or `failed`. */
 export interface ResponseEvents {
   headers(status: number, headers: UpstreamHeaders): void
   /** false pauses the socket until `resume`. */
   data(bytes: Buffer): boolean
-  /** The body ended as its framing said it would. */
+  /** The body ended as its framing announced. */
   ended(): void
   failed(failure: AttemptFailure): void
 }
 
-/** A request as it is sent. */
+/** A request to be sent. */
 export interface HttpRequest {
   readonly provider: Provider
-  /** After the provider's base address, such as `/chat/completions`. */
+  /** The path after the provider's base address, such as `/chat/completions`. */
   readonly path: string
   readonly body: Buffer
   readonly headers: Readonly<Record<string, string>>
@@ -46,24 +46,24 @@ export interface SentRequest {
   cancel(): void
   resume(): void
   /**
-   * The answer is complete: no more events, and the rest of the body only has a moment to end before its connection is
-   * closed.
+   * The answer is complete: no more events follow, and the rest of the body has a moment to end before the connection
+   * is closed.
    */
   release(): void
-  /** A parsed event arrived: bytes alone are no progress, a drip would never end (guarantees.md F23). */
+  /** A parsed event arrived: bytes alone are no progress, or a slow drip would never end (guarantees.md F23). */
   progressed(): void
 }
 
 export interface Transport {
-  /** For answers that are read as a whole. */
+  /** The budget for answers that are read whole. */
   readonly answers: AnswerBudget
   send(request: HttpRequest, events: ResponseEvents): SentRequest
   close(): Promise<void>
 }
 
-/** How long the rest of a complete answer's body is waited for, so that its connection can be used again. */
+/** How long the rest of a complete answer's body may take, so that its connection can be used again. */
 const RELEASE_MS = 1_000
-/** First byte of a non-streaming answer may take as long as the answer (guarantees.md 5). */
+/** The first byte of a plain answer may take as long as the answer (guarantees.md 5). */
 const FIRST_BYTE_PLAIN_SECONDS = 300
 
 export function createTransport({
@@ -116,7 +116,7 @@ class HttpTransport implements Transport {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
   }
 
-  /** A base address is parsed once; there are as many as the catalogue has ever held. */
+  /** Each base address is parsed once; there are only as many as the catalogue ever had. */
   #address(baseUrl: string): Address {
     let address = this.#addresses.get(baseUrl)
     if (address === undefined) {
@@ -127,7 +127,7 @@ class HttpTransport implements Transport {
     return address
   }
 
-  /** Connect limits belong to a connection pool, so providers with the same limit share one. */
+  /** Connect timeouts belong to a connection pool, so providers with the same timeout share one. */
   #agent(connectSeconds: number): Agent {
     let agent = this.#agents.get(connectSeconds)
     if (agent === undefined) {
@@ -140,7 +140,7 @@ class HttpTransport implements Transport {
     return agent
   }
 
-  /** One timer watches every request. A timer for each would cost more than everything else that is kept of it. */
+  /** One timer watches every request: one for each would cost more than all other state of a request. */
   #tick(): void {
     this.#ticking = true
     this.#clock.after(TICK_MS, () => {
@@ -159,17 +159,17 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   readonly #clock: Clock
   readonly #forget: (sent: UndiciRequest) => void
   readonly #startedMs: number
-  /** Bytes that came while nobody could take them: undici reads on when the other side has closed. */
+  /** Bytes that came during a pause: undici reads on when the other side has closed. */
   readonly #held: Buffer[] = []
   #controller: Dispatcher.DispatchController | null = null
   #over = false
   #releasedMs: number | null = null
   #answered = false
   #paused = false
-  /** The rest of what came waits for the next turn of the loop. */
+  /** The rest of the held bytes waits for the next turn of the loop. */
   #turning = false
   #turnBytes = 0
-  /** How it ended while something was held, or while nobody could be told. */
+  /** The end, if it came while bytes were held or before it could be reported. */
   #ended: 'whole' | AttemptFailure | null = null
   #progressMs: number
 
@@ -182,7 +182,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     this.#progressMs = this.#startedMs
   }
 
-  /** Sends. What goes wrong at once is told after `send` has returned. */
+  /** Sends the request. An immediate failure is reported after `send` has returned. */
   dispatch(agent: Agent, options: Dispatcher.DispatchOptions): void {
     try {
       agent.dispatch(options, this)
@@ -214,7 +214,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     this.#progressMs = this.#clock.monotonic()
   }
 
-  /** Ends the request when one of its limits is over. A client that pauses us does not count against the provider. */
+  /** Ends the request when one of its limits has passed. A client's pause does not count against the provider. */
   check(nowMs: number): void {
     if (this.#over) return
     if (this.#releasedMs !== null) {
@@ -246,7 +246,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // An end without a length tells an empty piece.
+    // undici reports an end without a length as an empty piece.
     if (!this.#isAwaited || chunk.length === 0) return
     if (this.#isBlocked) this.#held.push(chunk)
     else this.#tell(chunk)
@@ -266,11 +266,11 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     const found = failure(this.#answered ? 'cut' : 'connect', null, error.message)
     if (this.#held.length > 0 && this.#isAwaited) this.#ended = found
     else if (this.#controller !== null) this.#fail(found)
-    // Refused before it was on its way, so within `send`: told when that has returned.
+    // Failed before it was sent, so still within `send`: reported after that returns.
     else queueMicrotask(() => this.#fail(found))
   }
 
-  /** Many small events at once would keep everybody else waiting: after TURN_BYTES the others have their turn. */
+  /** Many small events at once would keep all others waiting: after TURN_BYTES others have their turn. */
   #tell(chunk: Buffer): void {
     this.#turnBytes += chunk.length
     const flows = this.#events.data(chunk)
@@ -287,7 +287,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     if (this.#isBlocked) this.#controller?.pause()
   }
 
-  /** Tells what was held, and then lets undici go on. */
+  /** Passes on the held bytes, and then lets undici continue. */
   #goOn(): void {
     try {
       while (this.#isAwaited && !this.#isBlocked) {
@@ -295,13 +295,13 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
         if (chunk === undefined) break
         this.#tell(chunk)
       }
-      // What is over shares its connection with the next request.
+      // A finished request shares its connection with the next one.
       if (this.#over || (this.#isBlocked && this.#isAwaited)) return
       if (this.#ended === null) this.#controller?.resume()
       else if (this.#ended === 'whole') this.onResponseEnd()
       else this.#fail(this.#ended)
     } catch (thrown) {
-      // As undici does with what its own calls throw.
+      // As undici does with errors thrown by its callbacks.
       this.#controller?.abort(thrown as Error)
       this.#fail(failure('cut', null, String(thrown)))
     }
@@ -311,7 +311,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     return this.#paused || this.#turning
   }
 
-  /** Somebody wants to know what comes. */
+  /** Whether anybody still waits for the response. */
   get #isAwaited(): boolean {
     return !this.#over && this.#releasedMs === null
   }

@@ -6,27 +6,27 @@ import { headerOf, type UpstreamHeaders } from './transport.ts'
 
 const MESSAGE_LENGTH_MAX = 500
 /**
- * Of a message this much is searched for secrets: their expressions may take the square of it, and more than the 500
- * that are told is never needed.
+ * Only this much of a message is searched for secrets, since their patterns may take quadratic time; at most 500
+ * characters are shown.
  */
 const REDACTED_LENGTH_MAX = 2_000
-/** Of a message this much is searched for what was refused: a prompt that it repeats may stand before. */
+/** Only this much of a message is searched for the reason of a refusal, since it may repeat a prompt first. */
 const SAID_LENGTH_MAX = 65_536
 const RETRY_AFTER_MAX_SECONDS = 60
 const REDACTED = '[redacted]'
 const DETAIL_LENGTH_MAX = 2_000
-/** A shorter one may be a part of any word. */
+/** A shorter secret may be part of any word. */
 const SECRET_LENGTH_MIN = 8
 const CONTEXT =
   /maximum (context|prompt) length|context[ _-]?(length|window|limit)|too[ _]many[ _]((input|prompt)[ _])?tokens|(prompt|input) is too long|input[ _]tokens?[ _](limit[ _])?exceeded|input token count|range of input length|prompt exceeds max length|reduce the length/i
-/** What was asked for is too much, not what was said: Cohere's "too many tokens: max tokens must be less than …". */
+/** The requested output is too long, not the prompt: Cohere's "too many tokens: max tokens must be less than …". */
 const MAX_TOKENS = /max[ _]tokens must be/i
 const MODERATION = /content[_ ]?(filter|policy)|moderation|safety system|responsible ?ai/i
-/** How providers say it of a picture or a video. */
+/** Words with which providers refuse a picture or a video. */
 const FLAGGED = /nsfw|flagged|sensitive|prohibited|inappropriate|safety|violat/i
 const CREDENTIALS =
   /api[ _-]?key (is )?(not valid|invalid|expired)|(incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/i
-/** Keys, organisations, projects and addresses: whatever could name the operator's account. */
+/** Keys, organisations, projects and addresses: everything that could identify the operator's account. */
 const SECRETS = [
   /\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g,
   /\bBearer\s+\S+/gi,
@@ -40,7 +40,7 @@ const SECRETS = [
   /\bprojects\/[\w:.-]+/gi,
   /\bproject(_number|_id)?\s*(?:[:=]\s*)?'?\d{6,}'?/gi,
   /\bserviceAccounts?[/:][\w@.:-]+/gi,
-  // Whatever else is long and looks drawn by chance.
+  // Any other long text that looks random.
   /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?![\w-])/g,
 ]
 
@@ -67,7 +67,7 @@ export function upstreamFailure(
   }
 }
 
-/** An error object inside a 200: the code it names if that is a status, else 502. */
+/** An error object inside a 200: its status is the code that it names, else 502. */
 export function eventFailure(raw: unknown): AttemptFailure {
   const error = errorObject({ error: raw })
   const code = Number(error.code)
@@ -84,7 +84,8 @@ export function eventFailure(raw: unknown): AttemptFailure {
 }
 
 /**
- * A job that the provider took and then failed: what its moderation refused is the client's to know, all else is not.
+ * A job that the provider accepted and then failed: a moderation refusal is the client's to know, any other reason is
+ * not.
  */
 export function jobFailure(raw: unknown): AttemptFailure {
   const found = eventFailure(raw)
@@ -113,7 +114,7 @@ function errorObject(body: unknown): { readonly message: string; readonly code: 
 
 function refusalOf(status: number, said: string): AttemptFailure['refusal'] {
   if (status === 401 || CREDENTIALS.test(said)) return 'credentials'
-  // Too many tokens in a minute say nothing of this prompt.
+  // Too many tokens per minute say nothing about this prompt.
   if (status !== 429 && CONTEXT.test(said) && !MAX_TOKENS.test(said)) return 'context_length'
   return MODERATION.test(said) ? 'moderation' : null
 }
@@ -122,13 +123,13 @@ function cut(text: string): string {
   return text.slice(0, SAID_LENGTH_MAX)
 }
 
-/** As much of the message as `withoutSecretsOf` looks at; null where nothing of it is left. */
+/** The part of the message that `withoutSecretsOf` reads; null where nothing is left of it. */
 function quoted(message: string): string | null {
   const words = wholeWords(message)
   return words === '' ? null : words
 }
 
-/** The beginning of a text, without the word that the cut goes through: a part of a secret is not recognised. */
+/** The beginning of a text without a word that the cut goes through, since a cut secret would not be recognised. */
 function wholeWords(text: string): string {
   if (text.length <= REDACTED_LENGTH_MAX) return text
   let end = REDACTED_LENGTH_MAX
@@ -136,15 +137,15 @@ function wholeWords(text: string): string {
   return text.slice(0, end)
 }
 
-/** Secrets are printable ASCII. */
+/** Secrets consist of printable ASCII. */
 function isPartOfWord(code: number): boolean {
   return code > 0x20 && code < 0x7f
 }
 
 /**
- * Takes out the provider's own settings, its keys, whatever they look like, and where it is; then, of the upstream's
- * own words, whatever looks like a secret; and cuts them to what a client is told. In this order: an expression that
- * fits the middle of a key would leave its ends.
+ * Removes the provider's own settings: its keys, whatever their form, and its address. Then removes from the upstream's
+ * words whatever looks like a secret, and cuts them to the length for clients. The order matters: a pattern that
+ * matched the middle of a key would leave its ends.
  */
 export function withoutSecretsOf(
   provider: Pick<Provider, 'apiKeys' | 'baseUrl'>,
@@ -161,9 +162,9 @@ export function withoutSecretsOf(
   return { ...failure, publicMessage: clean(failure.publicMessage), said: clean(failure.said), redacted: true }
 }
 
-/** The longest first: one may be a part of another. */
+/** The longest first, since one may be part of another. */
 function secretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>): readonly string[] {
-  // Some keys are a list, such as a pair and a region.
+  // Some keys are lists, such as a pair and a region.
   const keys = [...apiKeys, ...apiKeys.flatMap((key) => key.split(':'))]
   const known = [
     ...keys,
@@ -175,7 +176,7 @@ function secretsOf({ apiKeys, baseUrl }: Pick<Provider, 'apiKeys' | 'baseUrl'>):
     .toSorted((left, right) => right.length - left.length)
 }
 
-/** Seconds or a date, at most a minute. */
+/** Seconds or a date; at most a minute. */
 function retryAfter(value: string | undefined, nowMs: number): number | null {
   if (value === undefined) return null
   const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1_000

@@ -4,7 +4,7 @@ import type { RawJson } from '../../wire/raw-json.ts'
 import { unmarked } from './provenance.ts'
 
 /**
- * One item as the protocol has it; none where the service would not take it, or another `provider` has encrypted it.
+ * An item in the protocol's form; empty where the service would refuse it, or where another `provider` encrypted it.
  * `supported` null = everything of the protocol.
  */
 export function inputItem(item: InputItem, supported: readonly string[] | null, provider: string): readonly RawJson[] {
@@ -47,8 +47,7 @@ export function inputItem(item: InputItem, supported: readonly string[] | null, 
 }
 
 /**
- * Thoughts in plain text are taken by services that say so; what is encrypted can only come from one that takes it
- * again.
+ * Plain thoughts go to services that list reasoning; encrypted ones come from this provider, which accepts them again.
  */
 function reasoningItem(
   { summary, content, encryptedContent }: Extract<InputItem, { type: 'reasoning' }>,

@@ -2,26 +2,25 @@ import type { AnswerEvent, ItemFields } from '../../../kinds/answer/event.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { toolCallId } from '../../answers/tool-call-id.ts'
 
-/** Far beyond any honest answer; it bounds what a broken upstream can make us keep. */
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const ITEMS_MAX = 1_024
 
 /**
- * An item whose text we write ourselves, and what was told of each of its parts, by kind of part and its number in the
- * stream.
+ * An item whose text we write ourselves, with the text sent so far by kind of part and the part's number in the stream.
  */
 interface SpokenItem {
   readonly type: 'message' | 'reasoning' | 'function_call'
-  /** Of its calls. */
+  /** The index of its tool call. */
   readonly callIndex: number
   readonly told: Map<string, Map<number, string>>
-  /** Annotations told of each part. */
+  /** The number of annotations sent for each part. */
   readonly annotated: Map<number, number>
   ended: boolean
 }
 
 type Item = SpokenItem | { readonly type: 'native'; ended: boolean }
 
-/** Kinds of text and the events that bring it in pieces, which some providers leave out. */
+/** Kinds of text with their delta events, which some providers leave out. */
 const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly part: string; readonly at: string }> =
   new Map([
     ['response.output_text.delta', { of: 'message', part: 'text', at: 'content_index' }],
@@ -32,8 +31,8 @@ const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly pa
   ])
 
 /**
- * The output items of one answer as events, whichever way they come: in pieces, whole at their end, or only in the last
- * event. Nothing is told twice.
+ * The output items of one answer as events, whether they come in pieces, whole at their end, or only in the last event.
+ * Nothing is sent twice.
  */
 export class OutputItems {
   readonly #generationId: string
@@ -49,12 +48,12 @@ export class OutputItems {
     return this.#calls > 0
   }
 
-  /** Searches of the web that the provider has made: it bills each of them. */
+  /** The provider's web searches: it bills each of them. */
   get searches(): number {
     return this.#searches
   }
 
-  /** One event of the stream; null when there are more items than any honest answer has. */
+  /** Reads one event of the stream; null for more items than in any honest answer. */
   read(type: string, event: RawJson): readonly AnswerEvent[] | null {
     const key = indexOf(event['output_index'])
     if (this.#items.size >= ITEMS_MAX && !this.#items.has(key)) return null
@@ -77,8 +76,8 @@ export class OutputItems {
   }
 
   /**
-   * The whole output, of which only what was not told yet is; null when it is too long. Where a stream told of items,
-   * those alone count: some services number the whole output otherwise.
+   * Reads the whole output and sends only what was not sent before; null when it is too long. When the stream named
+   * items, only those count: some services number the whole output differently.
    */
   complete(output: readonly unknown[]): readonly AnswerEvent[] | null {
     if (output.length > ITEMS_MAX) return null
@@ -123,7 +122,7 @@ export class OutputItems {
     if (ending === undefined) return events
     ending.ended = true
     if (isSearch(item)) this.#searches += 1
-    // Opening an unknown one has passed its last event already.
+    // Opening an unknown item has passed on its last event already.
     if (ending.type === 'native') return known === undefined ? events : [nativeEvent(key, event)]
     events.push(...restOf(ending, item))
     events.push({
@@ -138,7 +137,7 @@ export class OutputItems {
   }
 }
 
-/** Opening a page that was found is none. */
+/** Opening a page that a search found is not a search. */
 function isSearch(item: RawJson): boolean {
   return (
     item['type'] === 'web_search_call' &&
@@ -155,7 +154,7 @@ function fieldsOf(item: RawJson, names: readonly string[]): ItemFields {
   return Object.fromEntries(names.flatMap((name) => (typeof item[name] === 'string' ? [[name, item[name]]] : [])))
 }
 
-/** As it came, but for the numbers of a stream that is not ours, and for padding. */
+/** The event as it came, without the provider's sequence numbers and padding. */
 function nativeEvent(key: number, event: RawJson): AnswerEvent {
   const { sequence_number: _number, obfuscation: _padding, ...own } = event
   return { type: 'item', choice: 0, step: 'native', key, event: own }
@@ -175,7 +174,7 @@ function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
       'summary',
       listOf(item['summary']).map((part, at) => [at, textOf(objectOf(part)?.['text'])]),
     )
-    // Where there is a summary, the thoughts themselves are told only if they were told before it.
+    // Where there is a summary, the thoughts themselves are sent only if some were sent before it.
     return known.told.has('summary')
       ? summary
       : [
@@ -211,7 +210,7 @@ function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
   ]
 }
 
-/** What was not told yet of the parts of one kind, each with its number in the finished item. */
+/** The unsent rest of the parts of one kind, each with its number in the finished item. */
 function rest(
   known: SpokenItem,
   part: string,
@@ -226,8 +225,8 @@ function rest(
 }
 
 /**
- * Values by the numbers of the finished item: some services number the parts of a stream otherwise, which shows in
- * their texts, and then only the order is the same.
+ * Values by part number of the finished item. Some services number a stream's parts differently: then the texts do not
+ * match, and only the order is used.
  */
 function renumbered<T>(
   values: ReadonlyMap<number, T>,

@@ -5,8 +5,8 @@ const PREFIX = 'tollgate-from-1:'
 const FIELD = 'encrypted_content'
 
 /**
- * Encrypted reasoning opens only at the provider that made it, and another one refuses the whole request for it. So the
- * client's copy names its provider (clients.md 3).
+ * Only the provider that encrypted reasoning can open it, and another one refuses the whole request. So the client's
+ * copy names the provider (clients.md 3).
  */
 export function marked(events: readonly AnswerEvent[], provider: string): readonly AnswerEvent[] {
   return events.map((event) => {
@@ -19,7 +19,10 @@ export function marked(events: readonly AnswerEvent[], provider: string): readon
   })
 }
 
-/** What the provider may read of its own; null = another one has encrypted it. Text without a mark is taken for its own. */
+/**
+ * The text for its own provider; null = another provider encrypted it. Text without a mark counts as this provider's
+ * own.
+ */
 export function unmarked(text: string, provider: string): string | null {
   if (!text.startsWith(PREFIX)) return text
   const own = `${PREFIX}${provider}:`

@@ -10,10 +10,10 @@ import { eventFailure, upstreamFailure } from '../../wire/upstream-error.ts'
 import { OutputItems } from './output-items.ts'
 import { marked } from './provenance.ts'
 
-/** Of a job in the background: no request of ours asks for one, and what it costs is not known yet. */
+/** States of a background job: no request of ours asks for one, and its cost is not known yet. */
 const PENDING = ['queued', 'in_progress']
 const ENDS = ['response.completed', 'response.incomplete']
-/** Codes of an error inside a 200 whose status is known. */
+/** Statuses of known error codes inside a 200. */
 const STATUSES: ReadonlyMap<unknown, number> = new Map([
   ['rate_limit_exceeded', 429],
   ['context_length_exceeded', 400],
@@ -28,7 +28,7 @@ export class ResponsesReader implements EventReader {
   #named = false
   #done = false
 
-  /** `provider` marks what it has encrypted. */
+  /** `provider` marks its encrypted reasoning. */
   constructor(generationId: string, now: () => number, provider: string) {
     this.#items = new OutputItems(generationId)
     this.#now = now
@@ -41,7 +41,7 @@ export class ResponsesReader implements EventReader {
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    // Some send it after their last event, where nothing waits for it any more.
+    // Some providers send it after the last event, when nothing waits for it.
     if (event === null) return data.toString('latin1') === '[DONE]' ? [] : garbage('not a JSON object', data)
     const type = textOf(event['type']) ?? ''
     const response = objectOf(event['response'])
@@ -92,7 +92,7 @@ export class ResponsesReader implements EventReader {
     return [{ type: 'origin', upstreamId, systemFingerprint: null }]
   }
 
-  /** The last event repeats the whole output: what no event has told comes from there. */
+  /** The last event repeats the whole output: content without events of its own is read from there. */
   #end(before: readonly AnswerEvent[], response: RawJson, type: string): readonly AnswerEvent[] | AttemptFailure {
     const rest = this.#items.complete(listOf(response['output']))
     if (rest === null) return tooMany()
@@ -115,7 +115,7 @@ export class ResponsesReader implements EventReader {
     return [...events, ...this.#usage(openaiUsage(response['usage']))]
   }
 
-  /** Searches are billed whether or not the tokens are told. */
+  /** Searches are billed even when no tokens are reported. */
   #usage(report: UsageReport | null): readonly AnswerEvent[] {
     const { searches } = this.#items
     if (searches === 0) return report === null ? [] : [{ type: 'usage', usage: report }]

@@ -6,9 +6,9 @@ import { objectOf, type RawJson } from '../../wire/raw-json.ts'
 import { inputItem } from './input.ts'
 
 const PATH = '/responses'
-/** Parameters that the protocol has of its own. */
+/** Parameters that belong to the protocol. */
 const OWN = ['temperature', 'top_p', 'parallel_tool_calls', 'user']
-/** Some services take these beyond it: sent where the endpoint lists them. */
+/** Parameters beyond the protocol that some services accept: sent where the endpoint lists them. */
 const LISTED = [
   'top_k',
   'min_p',
@@ -21,8 +21,8 @@ const LISTED = [
 ]
 
 /**
- * The upstream's body: the typed allow-list of what this endpoint takes (wire.md D-3.6). Nothing is stored there, as
- * nothing is here.
+ * The upstream's body: the typed allow-list of this endpoint's parameters (wire.md D-3.6). It asks the service to store
+ * nothing, since we store nothing.
  */
 export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: ResponsesCall): JsonRequest {
   const { chat, input } = request
@@ -39,7 +39,7 @@ export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: R
   if (input.tools.length > 0 && takes('tools')) {
     body['tools'] = input.tools.map(withoutNulls)
     if (input.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = input.toolChoice
-    // Calls of the provider's own tools are held for, so that their number has a bound.
+    // The hold covers calls of the provider's own tools, so their number needs a bound.
     const callsMax = hostedUse(input)?.callsMax || input.maxToolCalls
     if (callsMax !== null) body['max_tool_calls'] = callsMax
   }
@@ -70,7 +70,7 @@ function textOf(
   }
 }
 
-/** What is said of reasoning; the words beyond the protocol are OpenRouter's. */
+/** The reasoning parameters; those beyond the protocol are OpenRouter's. */
 function reasoningOf(given: unknown, isExtended: boolean): RawJson {
   const { effort, summary, enabled, max_tokens: budget } = objectOf(given) ?? {}
   const wished = effort ?? (enabled === false ? 'none' : undefined)
@@ -82,7 +82,7 @@ function reasoningOf(given: unknown, isExtended: boolean): RawJson {
   }
 }
 
-/** The echo of a function names what it lacks; a strict service refuses the null. */
+/** A function echoed by a client has null for absent fields, which a strict service refuses. */
 function withoutNulls(tool: RawJson): RawJson {
   return Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== null))
 }

@@ -4,7 +4,7 @@ import type { Transport } from '../../wire/transport.ts'
 import { ResponsesReader } from './reader.ts'
 import { responsesRequest } from './request.ts'
 
-/** OpenAI's Responses protocol, which others speak as well. */
+/** OpenAI's Responses protocol, which other providers speak too. */
 export function openaiResponses(transport: Transport, now: () => number): NonNullable<Adapter['responses']> {
   return (call, sink) =>
     askEvents(
