@@ -88,9 +88,6 @@ export const ModelEntry = open(
 
 export type ModelEntry = Static<typeof ModelEntry>
 
-/** A body may leave the id out: the path has it. */
-export const ModelBody = open({ ...ModelEntry.fields, id: optional(text()) }, anything())
-
 export const CatalogDocument = open({ providers: map(ProviderEntry), models: list(ModelEntry) }, anything())
 export type CatalogDocument = Static<typeof CatalogDocument>
 
@@ -191,7 +188,7 @@ const DECIMAL = narrowed<number | string>({
   ],
 })
 /** A number is also a name, as in the catalogue file. */
-const NAME = narrowed<string>({ type: ['string', 'number'] })
+export const NAME = narrowed<string>({ type: ['string', 'number'] })
 
 /** null counts as not given, except for `maintenance`, which it ends. */
 export const SettingsPatch = body({

@@ -28,7 +28,6 @@ import {
   CatalogQuery,
   CatalogWarnings,
   DryRunQuery,
-  ModelBody,
   ModelEntry,
   PricedModel,
   ProviderEntry,
@@ -36,6 +35,7 @@ import {
   SettingsPatch,
   Warned,
 } from './catalog-contract.ts'
+import { CatalogBody, ModelBody, ProviderBody } from './catalog-body.ts'
 import {
   AuditEvent,
   AuditReport,
@@ -204,7 +204,7 @@ export const ADMIN_ROUTES = {
   'PUT /admin/v1/catalog': {
     summary: 'Makes the catalogue equal to the document, and answers the difference.',
     query: DryRunQuery,
-    body: CatalogDocument,
+    body: CatalogBody,
     answer: CatalogChange,
     errors: ['invalid_input'],
     example: {
@@ -238,7 +238,7 @@ export const ADMIN_ROUTES = {
   },
   'PUT /admin/v1/providers/:slug': {
     summary: 'Makes or replaces a provider.',
-    body: ProviderEntry,
+    body: ProviderBody,
     answer: ProviderEntry,
     alsoStatus: 201,
     errors: ['invalid_input'],

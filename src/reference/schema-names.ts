@@ -1,4 +1,5 @@
 import * as adminAccounts from '../admin/account-contract.ts'
+import * as adminCatalogBody from '../admin/catalog-body.ts'
 import * as adminCatalog from '../admin/catalog-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
 import * as adminTopUps from '../admin/top-up-contract.ts'
@@ -51,7 +52,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
     ],
   ],
   ['Cabinet', [sessions, identities, keys, log, models, money, summary]],
-  ['Admin', [adminAccounts, adminCatalog, adminReports, adminTopUps, adminWarnings]],
+  ['Admin', [adminAccounts, adminCatalog, adminCatalogBody, adminReports, adminTopUps, adminWarnings]],
 ]
 
 /** The records of the contracts by the name that they are exported under: each stands once in the document. */
