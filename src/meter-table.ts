@@ -166,7 +166,7 @@ const ROWS = {
     parent: null,
     side: null,
     typicalUnits: 1,
-    types: ['chat', 'image', 'video'],
+    types: ['chat', 'image', 'video', 'moderation'],
     label: { en: 'Request', ru: 'Запрос' },
     priceLabel: { en: 'per request', ru: 'за запрос' },
   },

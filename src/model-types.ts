@@ -10,6 +10,7 @@ export const MODALITIES = {
   speech: { input: false, output: true, label: { en: 'speech', ru: 'речь' } },
   transcription: { input: false, output: true, label: { en: 'transcripts', ru: 'расшифровки' } },
   rerank: { input: false, output: true, label: { en: 'ranking', ru: 'ранжирование' } },
+  moderation: { input: false, output: true, label: { en: 'moderation', ru: 'модерация' } },
   video: { input: true, output: true, label: { en: 'video', ru: 'видео' } },
 } as const satisfies Readonly<
   Record<string, { readonly input: boolean; readonly output: boolean; readonly label: Label }>
@@ -94,6 +95,16 @@ const MODEL_TYPE_ROWS = {
     alwaysShown: [],
     boundedByModel: false,
     list: { filter: 'rerank', aliases: [], path: '/v1/rerank/models' },
+    recordFields: null,
+  },
+  moderation: {
+    input: ['text'],
+    output: ['moderation'],
+    chatModelsWith: null,
+    complete: [['request']],
+    alwaysShown: ['request'],
+    boundedByModel: false,
+    list: { filter: 'moderations', aliases: ['moderation'], path: '/v1/moderations/models' },
     recordFields: null,
   },
   video: {
@@ -233,6 +244,14 @@ const REQUEST_TYPE_ROWS = {
     span: 'rerank',
     apiType: 'rerank',
     label: { en: 'Rerank', ru: 'Ранжирование' },
+  },
+  moderation: {
+    modelType: 'moderation',
+    endpointName: 'moderations',
+    paths: ['/v1/moderations'],
+    span: 'moderation',
+    apiType: 'moderation',
+    label: { en: 'Moderation', ru: 'Модерация' },
   },
   video: {
     modelType: 'video',

@@ -23,7 +23,7 @@ for (const { meter, priceKey, wire, types, scale } of PRICED_METERS) {
     }
     const { places, wirePlaces } = PRICE_SCALES[scale]
     const onWire = decimalText(shift(parseDecimal('7.25') ?? ZERO, places + wirePlaces))
-    if (wire !== null) assert.equal(pricingOf(sheet)[wire.name], onWire)
+    if (wire !== null) assert.equal(pricingOf('chat', sheet)[wire.name], onWire)
     for (const language of ['en', 'ru'] as const) {
       assert.notEqual(tableTexts(language).meter[meter], '')
       assert.notEqual(tableTexts(language).price[priceKey], '')

@@ -36,6 +36,7 @@ ${unit('vectors', 'embeddings', 'openai', 'prompt: 1', 'context_length: 8192, ')
 ${unit('cohere-vectors', 'embeddings', 'cohere', 'prompt: 1', 'context_length: 8192, ')}
 ${unit('ranking', 'rerank', 'openai', 'prompt: 1', 'context_length: 8192, ')}
 ${unit('sdk-vectors', 'embeddings', 'sdk-mistral', 'prompt: 1', 'context_length: 8192, ')}
+${unit('moderation', 'moderation', 'openai', 'request: 1')}
 ${unit('sdk-ranking', 'rerank', 'sdk-cohere', 'prompt: 1', 'context_length: 8192, ')}
 ${unit('sdk-ear', 'transcription', 'sdk-groq', 'second: 1')}
 ${unit('picture', 'image', 'openai', 'image_output: 1')}

@@ -51,6 +51,16 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       endpoints: [{ provider: 'sandbox', model: 'rerank', price: { currency: 'RUB', search: '0.2' } }],
     },
     {
+      id: 'sandbox/moderation',
+      type: 'moderation',
+      name: 'Sandbox: Moderation',
+      description:
+        'Flags texts for the categories whose names they hold. A line "sandbox: key=value" in a text asks for delays and failures.',
+      created: '2026-11-01',
+      input_modalities: ['text', 'image'],
+      endpoints: [{ provider: 'sandbox', model: 'moderation', price: { currency: 'RUB', request: '0.01' } }],
+    },
+    {
       id: 'sandbox/image',
       type: 'image',
       name: 'Sandbox: Image',

@@ -20,7 +20,7 @@ const SLUG = /^[a-z0-9][a-z0-9._-]*$/
 const SLUG_CHARS_MAX = 64
 /** Paths of operations, which people copy together with the base address. */
 const OPERATION =
-  /\/(chat\/completions|completions|responses|messages|embeddings|rerank|images\/generations|audio\/(speech|transcriptions))\/*$/
+  /\/(chat\/completions|completions|responses|messages|embeddings|rerank|moderations|images\/generations|audio\/(speech|transcriptions))\/*$/
 const SECONDS_MAX = 86_400
 const FALLBACKS_MAX = 1_000
 

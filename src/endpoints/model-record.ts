@@ -66,7 +66,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     pricing:
       top === null
         ? { currency: 'RUB', prompt: '0', completion: '0' }
-        : pricingOf(model.type === 'video' ? videoSecond(model, top) : top.sell),
+        : pricingOf(model.type, model.type === 'video' ? videoSecond(model, top) : top.sell),
     top_provider: {
       context_length: top?.contextLength ?? model.contextLength,
       max_completion_tokens: top?.maxCompletionTokens ?? model.maxCompletionTokens,
@@ -132,7 +132,7 @@ function endpointRecord(
     max_prompt_tokens: null,
     quantization: 'unknown',
     status: state.unhealthy ? -2 : 0,
-    pricing: pricingOf(model.type === 'video' ? videoSecond(model, endpoint) : endpoint.sell),
+    pricing: pricingOf(model.type, model.type === 'video' ? videoSecond(model, endpoint) : endpoint.sell),
     supported_parameters: parameters,
     supports_implicit_caching: false,
     supports_voice_cloning: false,
@@ -147,12 +147,13 @@ function endpointRecord(
 
 /**
  * The client's prices, as decimal strings in RUB per unit. A price is left out when it is 0 or equals its parent's:
- * clients read a price for cache reads as a discount.
+ * clients read a price for cache reads as a discount. What a type is sold by is never left out.
  */
-export function pricingOf(sheet: PriceSheet): Record<string, string> {
+export function pricingOf(type: ModelType, sheet: PriceSheet): Record<string, string> {
+  const { alwaysShown } = MODEL_TYPE_TABLE[type]
   const pricing: Record<string, string> = { currency: 'RUB' }
   for (const { row, name } of SHOWN) {
-    if (!ALWAYS.includes(name) && !saysMore(row, sheet)) continue
+    if (!ALWAYS.includes(name) && !alwaysShown.includes(row.priceKey) && !saysMore(row, sheet)) continue
     pricing[name] = decimalText(shift(sheet[row.meter], PRICE_SCALES[row.scale].wirePlaces))
   }
   return pricing

@@ -231,7 +231,7 @@ for (const value of ['', 'Chat', 'ALL', 'chat,tts', 'toString', '__proto__', 'x'
   test(`D-1.5: filter='${value}' is invalid_filter`, () => {
     assert.equal(
       refused(`/v1/models?filter=${value}`),
-      `400 invalid_filter Invalid filter '${value}'. Allowed values: all, chat, embeddings, images, audio, tts, transcriptions, rerank, videos`,
+      `400 invalid_filter Invalid filter '${value}'. Allowed values: all, chat, embeddings, images, audio, tts, transcriptions, rerank, moderations, videos`,
     )
     assert.match(refused(`/v1/models/count?filter=${value}`), /^400 invalid_filter/)
   })

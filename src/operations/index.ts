@@ -1,5 +1,6 @@
 import { parseEmbeddings } from '../kinds/embeddings/parse.ts'
 import { parseImages } from '../kinds/images/parse.ts'
+import { parseModeration } from '../kinds/moderations/parse.ts'
 import { parseRerank } from '../kinds/rerank/parse.ts'
 import { REQUEST_TYPE_TABLE, type AnsweredType } from '../model-types.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
@@ -8,6 +9,7 @@ import { cohereDoors } from './cohere-doors.ts'
 import { embeddingsOperations } from './embeddings.ts'
 import { geminiDoors } from './gemini-doors.ts'
 import { imageDoors, imageOperations, type KeptPictures } from './image-doors.ts'
+import { moderationOperations } from './moderations.ts'
 import { withSession, type PaidKind, type RequestReader } from './paid-kind.ts'
 import { rerankOperations } from './rerank.ts'
 import { textReaders } from './text-kinds.ts'
@@ -34,6 +36,7 @@ function requestReaders(
   draw: ReturnType<typeof imageOperations>,
 ): Readonly<Record<AnsweredType, RequestReader>> {
   const embeddingsOperation = embeddingsOperations(adapters)
+  const judge = moderationOperations(adapters)
   const rerankOperation = rerankOperations(adapters)
   return {
     ...textReaders(adapters),
@@ -44,6 +47,10 @@ function requestReaders(
     rerank: {
       body: 'json',
       read: ({ json, sessionId }) => rerankOperation(withSession(parseRerank(json), sessionId)),
+    },
+    moderation: {
+      body: 'json',
+      read: ({ json, sessionId }) => judge(withSession(parseModeration(json), sessionId)),
     },
     image: { body: 'json', read: (input) => draw(parseImages(input.json), input) },
     ...audioReaders(adapters),

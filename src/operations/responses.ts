@@ -1,6 +1,6 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import { ApiError, type ErrorName } from '../errors.ts'
-import { isObject, type RawObject } from '../kinds/fields/json-fields.ts'
+import { isObject, wordOf, type RawObject } from '../kinds/fields/json-fields.ts'
 import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../kinds/responses/hosted-tools.ts'
 import type { DemandedTool, RequestEcho, ResponsesInput, ResponsesRequest } from '../kinds/responses/request.ts'
 import { ResponsesWriter } from '../kinds/responses/writer.ts'
@@ -121,7 +121,7 @@ function needsNative({ dropped }: ResponsesRequest): boolean {
 }
 
 function withoutTools({ input }: ResponsesRequest, isLeftOut: (type: string) => boolean): Offer {
-  const leaves = (tool: RawObject): boolean => isHosted(tool) && isLeftOut(String(tool['type']))
+  const leaves = (tool: RawObject): boolean => isHosted(tool) && isLeftOut(wordOf(tool['type']))
   const rest = {
     ...input,
     tools: input.tools.filter((tool) => !leaves(tool)),
@@ -130,7 +130,7 @@ function withoutTools({ input }: ResponsesRequest, isLeftOut: (type: string) => 
   return {
     input: rest,
     hosted: hostedUse(rest),
-    dropped: [...new Set(input.tools.filter(leaves).map(({ type }) => `tools.${String(type)}`))],
+    dropped: [...new Set(input.tools.filter(leaves).map(({ type }) => `tools.${wordOf(type)}`))],
   }
 }
 

@@ -6,7 +6,16 @@ import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, refusal } from '../.
 import { sentParameters } from './sent-parameters.ts'
 import { expectedChatCost } from './worst-price.ts'
 
-const NOTHING = { chat: [], embeddings: [], image: [], tts: [], transcription: [], rerank: [], video: [] }
+const NOTHING = {
+  chat: [],
+  embeddings: [],
+  image: [],
+  tts: [],
+  transcription: [],
+  rerank: [],
+  moderation: [],
+  video: [],
+}
 
 const cheap = endpoint('cheap', { sell: prices('1', '4') })
 const middle = endpoint('middle', { sell: prices('2', '8') })

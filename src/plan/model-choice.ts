@@ -79,7 +79,7 @@ function modelNamed(name: string, snapshot: Snapshot): Model | null {
 }
 
 /** Throws `model_not_supported` where the messages contain a modality that the model cannot read. */
-export function checkModalities(model: Model, request: ChatRequest): void {
+export function checkModalities(model: Model, request: Pick<ChatRequest, 'inputModalities'>): void {
   for (const modality of request.inputModalities) {
     if (!model.inputModalities.includes(modality))
       throw notSupported(model.id, `${modality} input`, model.inputModalities.join(', '))

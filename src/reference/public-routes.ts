@@ -50,6 +50,7 @@ import { CompletionsAnswer, CompletionsBody } from '../kinds/completions/schema.
 import { EmbeddingsAnswer, EmbeddingsBody } from '../kinds/embeddings/schema.ts'
 import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../kinds/images/schema.ts'
 import { CountedMessages, CountedMessagesBody, MessagesAnswer, MessagesBody } from '../kinds/messages/schema.ts'
+import { ModerationAnswer, ModerationBody } from '../kinds/moderations/schema.ts'
 import { RerankAnswer, RerankBody } from '../kinds/rerank/schema.ts'
 import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
 import { SpeechBody } from '../kinds/speech/schema.ts'
@@ -204,6 +205,13 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
         documents: ['Berlin is in Germany.', 'Paris is in France.'],
       },
     },
+  },
+  'POST /v1/moderations': {
+    summary: 'Judges texts and images by the categories of a model.',
+    body: ModerationBody,
+    answer: ModerationAnswer,
+    errors: ['missing_model', 'missing_input', 'invalid_input', 'model_not_supported', 'empty_response'],
+    example: { body: { model: 'sandbox/moderation', input: ['first', 'second'] } },
   },
   'POST /v1/images/generations': IMAGES,
   'POST /v1/images': IMAGES,

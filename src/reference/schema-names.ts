@@ -21,6 +21,7 @@ import * as fields from '../kinds/fields/schema.ts'
 import * as gemini from '../kinds/gemini/schema.ts'
 import * as images from '../kinds/images/schema.ts'
 import * as messages from '../kinds/messages/schema.ts'
+import * as moderations from '../kinds/moderations/schema.ts'
 import * as rerank from '../kinds/rerank/schema.ts'
 import * as responses from '../kinds/responses/schema.ts'
 import * as speech from '../kinds/speech/schema.ts'
@@ -44,6 +45,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       gemini,
       images,
       messages,
+      moderations,
       rerank,
       responses,
       speech,

@@ -31,6 +31,8 @@ const CASES: Readonly<Record<UnitKindName, Case>> = {
   embeddings: { path: '/v1/embeddings', body: { model: 'test/embeddings', input: 'Hello world' }, lost: 2 },
   // One search.
   rerank: { path: '/v1/rerank', body: { model: 'test/rerank', query: 'q', documents: ['a', 'b'] }, lost: 0.2 },
+  // One request.
+  moderation: { path: '/v1/moderations', body: { model: 'test/moderation', input: ['a', 'b'] }, lost: 0.3 },
   // Three pictures.
   image: { path: '/v1/images/generations', body: { model: 'test/image', prompt: 'x', n: 3 }, lost: 4.5 },
   // Five characters.
@@ -53,7 +55,7 @@ rate_limit: { requests: 100000, window: 60 }
 providers:
   p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, timeouts: { first_byte: 600, progress: 1 } }
 models:
-${model('embeddings', 'embeddings', 'prompt: 1000000')}${model('rerank', 'rerank', 'search: 0.2')}${model('image', 'image', 'image_output: 1.5')}${model('speech', 'tts', 'characters: 100000')}${model('whisper', 'transcription', 'second: 0.01')}`)
+${model('embeddings', 'embeddings', 'prompt: 1000000')}${model('rerank', 'rerank', 'search: 0.2')}${model('moderation', 'moderation', 'request: 0.3')}${model('image', 'image', 'image_output: 1.5')}${model('speech', 'tts', 'characters: 100000')}${model('whisper', 'transcription', 'second: 0.01')}`)
 })
 
 after(async () => {

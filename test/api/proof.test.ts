@@ -18,7 +18,7 @@ import { until } from '../harness/patience.ts'
 
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 const DAY_MS = 86_400_000
-const KINDS = ['chat', 'embeddings', 'image', 'rerank', 'transcription', 'tts', 'video']
+const KINDS = ['chat', 'embeddings', 'image', 'moderation', 'rerank', 'transcription', 'tts', 'video']
 
 function catalogue(price: string): string {
   return `
@@ -30,6 +30,7 @@ models:
   - { id: own/chat, type: chat, context_length: 10000, max_completion_tokens: 500, tokenizer: o200k_base, endpoints: [{ provider: box, model: chat, price: { currency: USD, prompt: ${price}, completion: 7.77 } }] }
   - { id: own/embeddings, type: embeddings, context_length: 8000, endpoints: [{ provider: box, model: embeddings, price: { currency: USD, prompt: ${price} } }] }
   - { id: own/rerank, type: rerank, context_length: 8000, endpoints: [{ provider: box, model: rerank, price: { currency: USD, search: ${price} } }] }
+  - { id: own/moderation, type: moderation, endpoints: [{ provider: box, model: moderation, price: { currency: USD, request: ${price} } }] }
   - { id: own/image, type: image, endpoints: [{ provider: box, model: image, price: { currency: USD, image_output: ${price} } }] }
   - { id: own/tts, type: tts, endpoints: [{ provider: box, model: tts, price: { currency: USD, characters: ${price} } }] }
   - { id: own/transcription, type: transcription, endpoints: [{ provider: box, model: transcription, price: { currency: USD, second: ${price} } }] }
@@ -120,8 +121,8 @@ function proof(
         async (range) => (await server.admin('GET', `/admin/v1/audit/replay?${range}`)).body,
       ),
     )
-    assert.deepEqual([early.ok, early.rows, early.price_versions.length], [true, 8, 1])
-    assert.deepEqual([late.ok, late.rows, late.price_versions.length], [true, 8, 1])
+    assert.deepEqual([early.ok, early.rows, early.price_versions.length], [true, 9, 1])
+    assert.deepEqual([late.ok, late.rows, late.price_versions.length], [true, 9, 1])
     const answer = await server.admin('GET', `/admin/v1/audit/replay?from=${between}&to=2020-01-01T00:00:00Z`)
     assert.deepEqual([answer.status, answer.body.error.message], [400, 'from: must not be after to'])
   })
@@ -130,8 +131,8 @@ function proof(
     const { code, stdout } = await command(server, ['audit', '--replay', '--from', between])
     assert.equal(code, 0, stdout)
     assert.match(stdout, /^chat: 1 charges, [\d.]+ RUB, provider cost [\d.]+ RUB$/m)
-    assert.match(stdout, /^price version \d+: 8 charges, USD 97\.531$/m)
-    assert.match(stdout, /^8 charges of [\d.]+ RUB replayed, 0 differ$/m)
+    assert.match(stdout, /^price version \d+: 9 charges, USD 97\.531$/m)
+    assert.match(stdout, /^9 charges of [\d.]+ RUB replayed, 0 differ$/m)
     assert.equal((await command(server, ['audit', '--from', between])).code, 2)
   })
 
@@ -156,7 +157,7 @@ function proof(
         tolerance: 0.01,
       })
       assert.ok(body.ok, text)
-      assert.equal(body.data.length, 7)
+      assert.equal(body.data.length, KINDS.length)
       assert.equal(body.totals.ours, Math.round([...costs.values()].reduce((sum, cost) => sum + cost, 0) * 1e6) / 1e6)
     },
   )
@@ -287,6 +288,7 @@ async function everyKind(server: Tollgate, key: string): Promise<void> {
   })
   await post('/v1/embeddings', { model: 'own/embeddings', input: 'a text of seven words or so' })
   await post('/v1/rerank', { model: 'own/rerank', query: 'one', documents: ['one', 'two'] })
+  await post('/v1/moderations', { model: 'own/moderation', input: ['one', 'two'] })
   await post('/v1/images/generations', { model: 'own/image', prompt: 'a lighthouse' })
   await post('/v1/audio/speech', { model: 'own/tts', input: 'seventeen letters', voice: 'alloy' })
   const form = audioForm({ model: 'own/transcription' }, { bytes: wavFile(1.3) })

@@ -127,6 +127,11 @@ before(async () => {
           endpoints: [{ provider: 'cohere', model: 'm', price: { currency: 'RUB', search: 1 } }],
         },
         {
+          id: 'test/moderation',
+          type: 'moderation',
+          endpoints: [{ provider: 'openai', model: 'm', price: { currency: 'RUB', request: 1 } }],
+        },
+        {
           id: 'test/image',
           type: 'image',
           endpoints: [{ provider: 'openai', model: 'dall-e-3', price: { currency: 'RUB', image_output: 1 } }],
@@ -200,6 +205,7 @@ const CALLS: readonly (readonly [what: string, call: () => Promise<Answer>])[] =
   ['completions', () => post('/v1/completions', { model: 'test/openai', prompt: 'x' })],
   ['embeddings', () => post('/v1/embeddings', { model: 'test/embed', input: 'x' })],
   ['rerank', () => post('/v1/rerank', { model: 'test/rerank', query: 'x', documents: ['a'] })],
+  ['moderation', () => post('/v1/moderations', { model: 'test/moderation', input: 'x' })],
   ['image', () => post('/v1/images/generations', { model: 'test/image', prompt: 'x' })],
   ...['openai', 'deepgram', 'elevenlabs'].flatMap(
     (adapter) =>
@@ -338,6 +344,11 @@ function good({ path, json }: SeenRequest, response: ServerResponse): void {
         usage: { prompt_tokens: 1, total_tokens: 1 },
       }),
     )
+  else if (path.endsWith('/moderations'))
+    send(
+      'application/json',
+      JSON.stringify({ id: 'modr', results: [{ flagged: false, categories: {}, category_scores: {} }] }),
+    )
   else if (path.endsWith('/rerank'))
     send(
       'application/json',
@@ -391,6 +402,7 @@ test(`${Object.keys(HOSTILE).length} hostile headers of an upstream: not one com
     ['completions', () => post('/v1/completions', { model: 'test/openai', prompt: 'x' })],
     ['embeddings', () => post('/v1/embeddings', { model: 'test/embed', input: 'x' })],
     ['rerank', () => post('/v1/rerank', { model: 'test/rerank', query: 'x', documents: ['a'] })],
+    ['moderation', () => post('/v1/moderations', { model: 'test/moderation', input: 'x' })],
     ['image', () => post('/v1/images/generations', { model: 'test/image', prompt: 'x' })],
     ['speech', () => post('/v1/audio/speech', { model: 'test/tts-openai', input: 'x', voice: 'alloy' })],
     ['transcription', () => transcribe('openai')],

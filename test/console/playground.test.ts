@@ -11,7 +11,7 @@ const skip = browserSkip()
 type Texts = ReturnType<typeof texts>
 
 interface Tab {
-  readonly kind: 'image' | 'tts' | 'transcription' | 'embeddings' | 'rerank' | 'video'
+  readonly kind: 'image' | 'tts' | 'transcription' | 'embeddings' | 'rerank' | 'moderation' | 'video'
   readonly fill: (panel: Locator, t: Texts) => Promise<void>
   /** What the answer looks like. */
   readonly answered: (panel: Locator, page: Page, t: Texts) => Promise<void>
@@ -66,6 +66,15 @@ const TABS: readonly Tab[] = [
     answered: async (panel) => {
       await panel.getByRole('row').nth(2).waitFor()
       assert.match(await panel.getByRole('row').nth(1).innerText(), /the key opens the gate/)
+    },
+  },
+  {
+    kind: 'moderation',
+    fill: (panel, t) => panel.getByLabel(t('play.lines')).fill('a quiet gate\nviolence at the gate'),
+    answered: async (panel, _page, t) => {
+      await panel.getByRole('row').nth(2).waitFor()
+      assert.match(await panel.getByRole('row').nth(1).innerText(), new RegExp(t('play.no_flags')))
+      assert.match(await panel.getByRole('row').nth(2).innerText(), /violence/)
     },
   },
   {

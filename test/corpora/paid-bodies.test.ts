@@ -15,6 +15,8 @@ import { parseImages } from '../../src/kinds/images/parse.ts'
 import { ImagesBody } from '../../src/kinds/images/schema.ts'
 import { parseMessages } from '../../src/kinds/messages/parse.ts'
 import { MessagesBody } from '../../src/kinds/messages/schema.ts'
+import { parseModeration } from '../../src/kinds/moderations/parse.ts'
+import { ModerationBody } from '../../src/kinds/moderations/schema.ts'
 import { parseRerank } from '../../src/kinds/rerank/parse.ts'
 import { RerankBody } from '../../src/kinds/rerank/schema.ts'
 import { parseResponses } from '../../src/kinds/responses/parse.ts'
@@ -135,6 +137,21 @@ const KINDS: Readonly<Record<string, Kind>> = {
     schema: RerankBody,
     read: parseRerank,
     right: [{ model: 'a/b', query: 'x', documents: ['y', { text: 'z' }] }],
+  },
+  moderation: {
+    schema: ModerationBody,
+    read: parseModeration,
+    right: [
+      { input: 'x' },
+      { model: 'a/b', input: ['x', 'y'] },
+      {
+        model: 'a/b',
+        input: [
+          { type: 'text', text: 'x' },
+          { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+        ],
+      },
+    ],
   },
   images: {
     schema: ImagesBody,

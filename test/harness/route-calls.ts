@@ -20,6 +20,7 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/completions': { model: 'sandbox/chat', prompt: 'x' },
   'POST /v1/embeddings': { model: 'sandbox/embeddings', input: 'x' },
   'POST /v1/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
+  'POST /v1/moderations': { model: 'sandbox/moderation', input: 'x' },
   'POST /v1/images/generations': { model: 'sandbox/image', prompt: 'x' },
   'POST /v1/images': { model: 'sandbox/image', prompt: 'x' },
   'POST /v1/images/edits': { model: 'sandbox/image', prompt: 'x', image: PICTURE },

@@ -99,6 +99,13 @@ export const WHOLES: readonly Whole[] = [
     part: (text) => `{"index":0,"relevance_score":0.5,"document":"${text}"}`,
   },
   {
+    what: 'moderation',
+    path: '/v1/moderations',
+    request: { model: 'test/moderation', input: 'x' },
+    around: (parts) => `{"results":[{"flagged":false,"categories":{},"category_scores":{},"more":[${parts}]}]}`,
+    part: (text) => `{"category":"${text}"}`,
+  },
+  {
     what: 'images',
     path: '/v1/images/generations',
     request: { model: 'test/picture', prompt: 'x' },

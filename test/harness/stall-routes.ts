@@ -28,6 +28,7 @@ const PAID: Readonly<Record<string, RouteRow>> = {
   completions: row('model', 'prompt', 'stop', 'suffix', 'user'),
   embeddings: row('model', 'input', 'user'),
   rerank: row('model', 'query', 'documents'),
+  moderations: row('model', 'input'),
   'images/generations': row('model', 'prompt', 'image', 'size'),
   images: row('model', 'prompt', 'image', 'size'),
   'images/edits': row('model', 'prompt', 'image', 'mask'),

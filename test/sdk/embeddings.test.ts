@@ -85,3 +85,27 @@ test('AI SDK: embed and embedMany', async () => {
   assert.equal(many.embeddings.length, 3)
   assert.deepEqual(many.embeddings[0], one.embedding)
 })
+
+test('openai: moderations of a text, of several, and of parts with a picture', async () => {
+  const moderation = 'sandbox/moderation'
+  const one = await client.moderations.create({ model: moderation, input: 'a quiet lake' })
+  assert.deepEqual([one.model, one.results.map(({ flagged }) => flagged)], [moderation, [false]])
+  const many = await client.moderations.create({ model: moderation, input: ['a quiet lake', 'violence and hate'] })
+  assert.deepEqual(
+    many.results.map(({ flagged, categories }) => [flagged, categories.violence, categories.hate, categories.sexual]),
+    [
+      [false, false, false, false],
+      [true, true, true, false],
+    ],
+  )
+  const parts = await client.moderations.create({
+    model: moderation,
+    input: [
+      { type: 'text', text: 'violence' },
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+    ],
+  })
+  assert.deepEqual(parts.results[0]?.category_applied_input_types.violence, ['text', 'image'])
+  // A client that names no model means OpenAI's, which this catalogue does not have.
+  await assert.rejects(client.moderations.create({ input: 'x' }), BadRequestError)
+})

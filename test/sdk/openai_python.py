@@ -56,6 +56,9 @@ check("402", poor is not None and poor.status_code == 402 and poor.body["metadat
 limited = raises(openai.RateLimitError, options={"api_key": os.environ["LIMITED_KEY"], "max_retries": 2})
 check("429, asked once", limited is not None and limited.response.headers["x-should-retry"] == "false")
 
+moderated = client.moderations.create(model="sandbox/moderation", input=["peace", "violence"])
+check("moderations", [result.flagged for result in moderated.results] == [False, True])
+
 plain = client.chat.completions.create(model="sandbox/chat", messages=HELLO, stream=True)
 last = list(plain)[-1]
 check("usage on the finish chunk", last.choices[0].finish_reason == "stop" and last.usage.completion_tokens == 7)

@@ -37,7 +37,7 @@ function partOf(raw: unknown, path: string): ChatPart {
     case undefined:
       throw bad(path, 'type is required')
     default:
-      throw bad(path, `type '${quoted(String(type))}' is not allowed. Allowed: ${TYPES.join(', ')}`)
+      throw bad(path, `type '${quoted(type)}' is not allowed. Allowed: ${TYPES.join(', ')}`)
   }
 }
 

@@ -75,7 +75,16 @@ export function copyObject(value: RawObject, path: string, depth = 0): Record<st
   return copy
 }
 
-/** The client's text inside a message of ours, short enough for a log line. */
-export function quoted(text: string): string {
+/** A member that should be a word; '' where it is no text. */
+export function wordOf(given: unknown): string {
+  return typeof given === 'string' ? given : ''
+}
+
+/**
+ * What the client gave, inside a message of ours, short enough for a log line. An object is only named: its `toString`
+ * may be the client's.
+ */
+export function quoted(given: unknown): string {
+  const text = Array.isArray(given) ? 'an array' : isObject(given) ? 'an object' : String(given)
   return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }

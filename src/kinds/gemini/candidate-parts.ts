@@ -1,4 +1,4 @@
-import { isObject } from '../fields/json-fields.ts'
+import { isObject, wordOf } from '../fields/json-fields.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import { areSigned, signatureOf, thoughtSignature } from './signed-parts.ts'
 
@@ -100,7 +100,7 @@ export class CandidateParts {
       typeof last['text'] === 'string' &&
       last['thought'] === more['thought'] &&
       last['thoughtSignature'] === undefined
-    if (isSame) this.#parts.splice(-1, 1, { ...last, text: String(last['text']) + text })
+    if (isSame) this.#parts.splice(-1, 1, { ...last, text: wordOf(last['text']) + text })
     else this.#parts.push({ text, ...more })
   }
 
@@ -141,9 +141,7 @@ export class CandidateParts {
     if (typeof data !== 'string' || data === '') return
     const last = this.#parts.at(-1)?.['inlineData']
     const joins =
-      isObject(last) && last['mimeType'] === this.#audioType && typeof last['data'] === 'string'
-        ? String(last['data'])
-        : null
+      isObject(last) && last['mimeType'] === this.#audioType && typeof last['data'] === 'string' ? last['data'] : null
     const part = { inlineData: { mimeType: this.#audioType, data: (joins ?? '') + data } }
     if (joins === null) this.#parts.push(part)
     else this.#parts.splice(-1, 1, part)

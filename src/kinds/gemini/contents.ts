@@ -59,10 +59,7 @@ class ContentsReader {
     if (role === 'model') this.#modelTurn(parts, path)
     else if (role === 'user' || role === 'function') this.#userTurn(parts, path)
     else
-      throw new ApiError(
-        'invalid_message_role',
-        `${path}.role '${quoted(String(role))}' is not allowed. Allowed: user, model`,
-      )
+      throw new ApiError('invalid_message_role', `${path}.role '${quoted(role)}' is not allowed. Allowed: user, model`)
   }
 
   end(): void {

@@ -1,4 +1,4 @@
-import { isObject, type RawObject } from '../fields/json-fields.ts'
+import { isObject, wordOf, type RawObject } from '../fields/json-fields.ts'
 import { decodeDetails } from '../responses/encoded-details.ts'
 import { member, spellings } from './members.ts'
 import type { GenerateContentRequest } from './request.ts'
@@ -58,7 +58,7 @@ function configOf(given: unknown, { maxTokens, modalities }: NativeTerms): Recor
   const asked = member(config, 'responseModalities')
   if (!Array.isArray(asked) || modalities === null) return config
   delete config['response_modalities']
-  const kept = asked.filter((name: unknown) => modalities.includes(String(name).toLowerCase()))
+  const kept = asked.filter((name: unknown) => modalities.includes(wordOf(name).toLowerCase()))
   if (kept.length === 0) delete config['responseModalities']
   else config['responseModalities'] = kept
   return config

@@ -94,7 +94,7 @@ export function assistantMessages(content: unknown, path: string, notes: Reading
         break
       default:
         // What its provider ran by itself; the text that came of it stands beside.
-        notes.untranslated.add(`messages.${quoted(String(block['type']))}`)
+        notes.untranslated.add(`messages.${quoted(block['type'])}`)
     }
   }
   const thoughts = reasoning.filter((text) => text !== '').join('\n')
@@ -158,7 +158,7 @@ function userParts(block: RawObject, path: string, notes: ReadingNotes): readonl
     case 'container_upload':
       throw invalidInput(`${path}.file_id`, 'files are not stored here, send the content instead')
     default:
-      notes.nativeOnly ??= { path: `${path}.type`, type: quoted(String(block['type'])) }
+      notes.nativeOnly ??= { path: `${path}.type`, type: quoted(block['type']) }
       return []
   }
 }

@@ -15,6 +15,7 @@ import {
   quoted,
   stringField,
   type RawObject,
+  wordOf,
 } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import { assistantMessages, badMessage, systemMessage, userMessages } from './blocks.ts'
@@ -265,7 +266,7 @@ function pricedEdits(management: unknown): boolean {
 }
 
 export function clearsOnly(edit: unknown): boolean {
-  return isObject(edit) && String(field(edit, 'type')).startsWith('clear_')
+  return isObject(edit) && wordOf(field(edit, 'type')).startsWith('clear_')
 }
 
 /** Fields that a translated request goes without. */

@@ -9,6 +9,7 @@ import {
   quoted,
   stringField,
   type RawObject,
+  wordOf,
 } from '../fields/json-fields.ts'
 import type { ReadingNotes } from './notes.ts'
 import type { ServerTools } from './request.ts'
@@ -94,7 +95,7 @@ export function isRunByClient(type: unknown): boolean {
 
 /** The most calls of a tool that the provider runs, as it is sent; null = the tool has no such field. */
 export function usesMax(tool: RawObject): number | null {
-  const type = String(field(tool, 'type') ?? '')
+  const type = wordOf(field(tool, 'type'))
   if (!/^web_(?:search|fetch)_/.test(type)) return null
   return Math.min(wholeOf(field(tool, 'max_uses')) ?? CALLS_MAX_DEFAULT, CALLS_MAX)
 }

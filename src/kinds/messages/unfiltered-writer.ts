@@ -2,7 +2,7 @@ import type { ApiError } from '../../errors.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, StreamEnd } from '../chat/answer.ts'
-import { isObject } from '../fields/json-fields.ts'
+import { isObject, wordOf } from '../fields/json-fields.ts'
 import { messageUsage } from './usage.ts'
 import { errorEvent, messageId, MessagesWriter, type MessageIdentity } from './writer.ts'
 
@@ -75,5 +75,5 @@ function charged(event: Fields, usage: ChargedUsage): Record<string, unknown> {
 }
 
 export function eventBytes(event: Fields): Buffer {
-  return Buffer.from(`event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`)
+  return Buffer.from(`event: ${wordOf(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`)
 }

@@ -91,7 +91,7 @@ function roleOf(raw: RawObject, path: string): MessageRole {
   if (given === undefined) throw invalidInput(`${path}.role`, 'is required')
   const role = ROLES.find((allowed) => allowed === given)
   if (role !== undefined) return role
-  throw invalidInput(`${path}.role`, `'${quoted(String(given))}' is not allowed. Allowed: ${ROLES.join(', ')}`)
+  throw invalidInput(`${path}.role`, `'${quoted(given)}' is not allowed. Allowed: ${ROLES.join(', ')}`)
 }
 
 function contentOf(raw: RawObject, name: string, path: string): Extract<InputItem, { type: 'message' }>['content'] {

@@ -32,7 +32,7 @@ function partOf(raw: unknown, path: string): ChatPart {
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')
     default:
-      throw invalidInput(`${path}.type`, `'${quoted(String(type))}' is not allowed. Allowed: ${TYPES.join(', ')}`)
+      throw invalidInput(`${path}.type`, `'${quoted(type)}' is not allowed. Allowed: ${TYPES.join(', ')}`)
   }
 }
 

@@ -93,7 +93,7 @@ export function demandedTool(choice: string | RawObject | null, tools: readonly 
   if (typeof choice === 'string') return null
   if (choice['type'] !== 'allowed_tools')
     return originOf(choiceAsTool(choice), null) === null
-      ? { path: 'tool_choice.type', type: quoted(String(choice['type'])) }
+      ? { path: 'tool_choice.type', type: quoted(choice['type']) }
       : null
   const allowed: readonly unknown[] = Array.isArray(choice['tools']) ? choice['tools'] : []
   return choice['mode'] === 'required' ? onlyHosted(allowed.filter(isObject), 'tool_choice.tools') : null
@@ -101,5 +101,5 @@ export function demandedTool(choice: string | RawObject | null, tools: readonly 
 
 function onlyHosted(tools: readonly RawObject[], path: string): DemandedTool | null {
   const [first] = tools
-  return first !== undefined && tools.every(isHosted) ? { path, type: quoted(String(first['type'])) } : null
+  return first !== undefined && tools.every(isHosted) ? { path, type: quoted(first['type']) } : null
 }

@@ -30,10 +30,7 @@ export function checkNative(value: RawObject, path: string): void {
           .find((name) => !OWN_TOOLS.has(name))
       : undefined
     if (hosted !== undefined)
-      throw invalidInput(
-        `${path}.tools`,
-        `'${quoted(String(hosted))}' cannot stand here. Allowed: function, custom, namespace`,
-      )
+      throw invalidInput(`${path}.tools`, `'${quoted(hosted)}' cannot stand here. Allowed: function, custom, namespace`)
   }
 }
 

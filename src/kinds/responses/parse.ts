@@ -14,6 +14,7 @@ import {
   objectField,
   stringField,
   type RawObject,
+  wordOf,
 } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import { parseInput } from './input-items.ts'
@@ -235,7 +236,7 @@ function ignoredFields(body: RawObject): readonly string[] {
 function droppedItem(item: InputItem): readonly string[] {
   if (item.type === 'reasoning') return item.encryptedContent === null ? [] : ['input.reasoning']
   if (item.type !== 'native' || item.chat !== null) return []
-  const type = String(item.value['type'])
+  const type = wordOf(item.value['type'])
   return type === 'image_generation_call' || type === 'additional_tools' ? [] : [`input.${type}`]
 }
 

@@ -142,5 +142,5 @@ function continuesWithoutThinking(turns: readonly Turn[]): boolean {
       break
     first = turns[index - 1] ?? null
   }
-  return first !== null && !String(first.content[0]?.['type']).endsWith('thinking')
+  return first !== null && textOf(first.content[0]?.['type'])?.endsWith('thinking') !== true
 }

@@ -71,7 +71,7 @@ function formatFields(format: ChatCall['request']['responseFormat'], takes: Take
 function modalityFields(parameters: Fields, takes: Takes): Fields {
   const { modalities } = parameters
   if (!Array.isArray(modalities) || modalities.length === 0 || !takes('modalities')) return {}
-  const names = modalities.map((name) => String(name).toUpperCase())
+  const names = modalities.map((name) => (textOf(name) ?? '').toUpperCase())
   const unknown = names.find((name) => !['TEXT', 'IMAGE', 'AUDIO'].includes(name))
   if (unknown !== undefined) throw new UnsendableError('modalities: this provider knows text, image and audio')
   return {

@@ -15,6 +15,7 @@ import { openaiEmbeddings } from './embeddings.ts'
 import { imageEditsOf } from './image-traits.ts'
 import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './images.ts'
 import { openaiBytes, OPENAI_PARAMETERS } from './request.ts'
+import { openaiModerations } from './moderations.ts'
 import { openaiRerank } from './rerank.ts'
 import { openaiResponses } from './responses/responses.ts'
 import { openaiSpeech } from './speech.ts'
@@ -59,6 +60,7 @@ export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Ada
     responses: openaiResponses(transport, now),
     embeddings: askEmbeddings(openaiEmbeddings(now), transport),
     rerank: askRerank(openaiRerank(now), transport),
+    moderations: openaiModerations(transport, now),
     images: openaiImages({ transport, files, now }),
     imageEdits: imageEditsOf,
     speech: openaiSpeech(transport, now),

@@ -2,6 +2,8 @@ import type { Endpoint, ModelType } from '../../catalog/catalog.ts'
 import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
 import type { EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
 import type { ImageResult } from '../../kinds/images/answer.ts'
+import type { ModerationAnswer } from '../../kinds/moderations/answer.ts'
+import type { ModerationRequest } from '../../kinds/moderations/request.ts'
 import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
 import type { RerankRequest } from '../../kinds/rerank/request.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -44,6 +46,7 @@ export const NO_PARAMETERS: ParameterNames = {
   tts: [],
   transcription: [],
   rerank: [],
+  moderation: [],
   video: [],
 }
 
@@ -67,6 +70,7 @@ export interface Adapter {
   readonly generateContent?: (call: GenerateContentCall, sink: AnswerSink) => RunningCall
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
+  readonly moderations?: (call: UnitCall<ModerationRequest>, sink: ResultSink<ModerationAnswer>) => RunningCall
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The same, for models that put pictures into chat answers. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall

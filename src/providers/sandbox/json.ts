@@ -1,3 +1,5 @@
+import { textOf } from '../wire/raw-json.ts'
+
 /** The most values for one schema: a branching reference would otherwise double them at each level. */
 const VALUES_MAX = 2_000
 /** Below this depth optional parts are left out. */
@@ -131,7 +133,7 @@ class Instance {
   }
 
   #string(schema: Schema): string {
-    const known = FORMATS[String(schema['format'])]
+    const known = FORMATS[textOf(schema['format']) ?? '']
     if (known !== undefined) return known
     const most = countOf(schema['maxLength']) ?? CHARS_MAX
     const least = Math.min(CHARS_MAX, countOf(schema['minLength']) ?? 0)

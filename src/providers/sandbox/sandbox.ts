@@ -1,4 +1,5 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { textsOf } from '../../kinds/moderations/request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
@@ -12,6 +13,7 @@ import { failureOf, plainFailure } from './failure.ts'
 import { sandboxImages } from './images.ts'
 import { lastUserText, readScript, scriptedText } from './script.ts'
 import { ScriptedCall } from './scripted-call.ts'
+import { sandboxModeration } from './moderations.ts'
 import { sandboxRanking } from './ranking.ts'
 import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
@@ -43,6 +45,10 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
     rerank: (call, sink) => {
       const script = readScript(call.request.query)
       return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
+    },
+    moderations: (call, sink) => {
+      const script = readScript(scriptedText(textsOf(call.request)))
+      return answerAtOnce(call, script, sink, clock, () => sandboxModeration(call.request, script))
     },
     images: sandboxImages(clock),
     imageEdits: { masks: () => true, varies: () => true },

@@ -18,6 +18,7 @@ const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
   transcription: lazy(async () => ({ default: (await import('./TranscriptionTab.tsx')).TranscriptionTab })),
   embeddings: lazy(async () => ({ default: (await import('./EmbeddingsTab.tsx')).EmbeddingsTab })),
   rerank: lazy(async () => ({ default: (await import('./RerankTab.tsx')).RerankTab })),
+  moderation: lazy(async () => ({ default: (await import('./ModerationTab.tsx')).ModerationTab })),
   video: lazy(async () => ({ default: (await import('./VideoTab.tsx')).VideoTab })),
 }
 // The keys of the table are exactly the types, in the order of the tabs.
