@@ -5,20 +5,18 @@ export interface TextAround {
   readonly after: Buffer
 }
 
-/** One client chunk of wire.md D-3.3 as SSE bytes. */
-export function chunkBytes(
-  identity: ChunkIdentity,
+/** One client chunk of wire.md D-3.3 as SSE; `head` is the stream's. */
+export function chunkText(
+  head: string,
   index: number,
   delta: Readonly<Record<string, unknown>>,
   logprobs: unknown = null,
-): Buffer {
-  return Buffer.from(
-    `${chunkHead(identity)}${JSON.stringify({ index, delta, finish_reason: null, native_finish_reason: null, logprobs })}]}\n\n`,
-  )
+): string {
+  return `${head}{"index":${index},"delta":${JSON.stringify(delta)},"finish_reason":null,"native_finish_reason":null,"logprobs":${JSON.stringify(logprobs)}}]}\n\n`
 }
 
 /** Everything of a chunk before its choice: constant for a stream. */
-function chunkHead({ id, created, model, provider }: ChunkIdentity): string {
+export function chunkHead({ id, created, model, provider }: ChunkIdentity): string {
   return `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"provider":${JSON.stringify(provider)},"choices":[`
 }
 

@@ -2,14 +2,21 @@ import type { ApiError } from '../../errors.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from './answer.ts'
-import { chunkBytes } from './chunk.ts'
+import { chunkHead, chunkText } from './chunk.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
+
+/** What a batch has become: bytes, and after them a text. */
+interface Written {
+  readonly parts: Buffer[]
+  text: string
+}
 
 /** Writes the events of an answer as the chunks of a chat stream (wire.md D-3.3). */
 export class ChatWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
   readonly #includeUsage: boolean
   readonly #opened = new Set<number>()
+  #head: string | null = null
 
   /** `includeUsage`: the client reads usage in a separate chunk (wire.md D-3.3). */
   constructor(identity: ChunkIdentity, includeUsage: boolean) {
@@ -39,17 +46,20 @@ export class ChatWriter implements AnswerWriter {
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
-    const out: Buffer[] = []
+    const out: Written = { parts: [], text: '' }
     for (const event of events) this.#write(event, out)
-    const [first] = out
-    return out.length === 1 && first !== undefined ? first : Buffer.concat(out)
+    if (out.text !== '') out.parts.push(Buffer.from(out.text))
+    const [first] = out.parts
+    return out.parts.length === 1 && first !== undefined ? first : Buffer.concat(out.parts)
   }
 
-  #write(event: AnswerEvent, out: Buffer[]): void {
+  #write(event: AnswerEvent, out: Written): void {
     switch (event.type) {
       case 'spliced':
         this.#open(0, out)
-        out.push(...event.bytes)
+        if (out.text !== '') out.parts.push(Buffer.from(out.text))
+        out.text = ''
+        out.parts.push(...event.bytes)
         return
       case 'text':
       case 'reasoning':
@@ -81,15 +91,20 @@ export class ChatWriter implements AnswerWriter {
     }
   }
 
-  #chunk(out: Buffer[], choice: number, delta: Readonly<Record<string, unknown>>, logprobs: unknown = null): void {
+  #chunk(out: Written, choice: number, delta: Readonly<Record<string, unknown>>, logprobs: unknown = null): void {
     this.#open(choice, out)
-    out.push(chunkBytes(this.#identity, choice, delta, logprobs))
+    out.text += chunkText(this.#chunkHead, choice, delta, logprobs)
   }
 
   /** The first event of a choice sends its role. */
-  #open(choice: number, out: Buffer[]): void {
+  #open(choice: number, out: Written): void {
     if (this.#opened.has(choice)) return
     this.#opened.add(choice)
-    out.push(chunkBytes(this.#identity, choice, { role: 'assistant', content: '' }))
+    out.text += chunkText(this.#chunkHead, choice, { role: 'assistant', content: '' })
+  }
+
+  get #chunkHead(): string {
+    this.#head ??= chunkHead(this.#identity)
+    return this.#head
   }
 }

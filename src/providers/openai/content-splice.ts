@@ -4,7 +4,9 @@ import type { TextAround } from '../../kinds/chat/chunk.ts'
 import { jsonTextEnd } from '../../lib/json-text.ts'
 import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
 
+const SPACE = 32
 const QUOTE = 34
+const ASCII_MAX = 127
 const BACKSLASH = 92
 const LETTER_U = 117
 /** What may follow a backslash: " \ / b f n r t u */
@@ -18,6 +20,9 @@ const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
 /** Random padding that OpenAI and Mistral add beside the choices, of different length in each chunk. */
 const PADDINGS = ['obfuscation', 'p']
 const PADDING_BYTES_MAX = 1_024
+/** How providers frame an event of a run. One that is framed in another way is taken alone. */
+const EVENT_START = Buffer.from('data: ')
+const EVENT_END = Buffer.from('\n\n')
 
 /** The bytes around the text in one form of chunk, and our replacements. */
 interface Form {
@@ -27,6 +32,15 @@ interface Form {
   readonly end: Buffer | null
   readonly field: 'content' | 'reasoning'
   readonly around: TextAround
+  /** The same with the framing of its event; null where chunks have padding. */
+  readonly framed: { readonly head: Buffer; readonly tail: Buffer } | null
+}
+
+/** Events of the learned form that stand one behind another, as one. */
+export interface SplicedRun {
+  readonly event: AnswerEvent
+  /** Where the next event begins. */
+  readonly end: number
 }
 
 /** The bytes around the text in a client's chunk, by the text's field. */
@@ -60,6 +74,46 @@ export class ContentSplice {
       : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
   }
 
+  /** The client's chunks for the whole events of the learned form that begin at `start`; null where none does. */
+  run(bytes: Buffer, start: number): SplicedRun | null {
+    const form = this.#form
+    const framed = form?.framed ?? null
+    if (form === null || framed === null) return null
+    const { head, tail } = framed
+    /** Where each text begins and ends. */
+    const places: number[] = []
+    let end = start
+    let textBytes = 0
+    while (isAt(bytes, end, head)) {
+      const from = end + head.length
+      const to = plainTextEnd(bytes, from)
+      if (to === -1 || !isAt(bytes, to, tail)) break
+      places.push(from, to)
+      textBytes += to - from
+      end = to + tail.length
+    }
+    if (places.length === 0) return null
+    const { around, field } = form
+    const texts = Buffer.allocUnsafe(textBytes)
+    const chunks = Buffer.allocUnsafe((around.before.length + around.after.length) * (places.length / 2) + textBytes)
+    let written = 0
+    let textsAt = 0
+    for (let place = 0; place < places.length; place += 2) {
+      chunks.set(around.before, written)
+      written += around.before.length
+      for (let at = places[place] ?? 0, to = places[place + 1] ?? 0; at < to; at += 1) {
+        const byte = bytes[at] ?? 0
+        chunks[written] = byte
+        texts[textsAt] = byte
+        written += 1
+        textsAt += 1
+      }
+      chunks.set(around.after, written)
+      written += around.after.length
+    }
+    return { event: { type: 'spliced', bytes: [chunks], field, text: texts.toString('utf8') }, end }
+  }
+
   /** Learns the form of a parsed chunk that has one choice, one text in its delta, and nothing else for the client. */
   learn(data: Buffer, chunk: RawJson): void {
     const field = textField(chunk)
@@ -74,12 +128,18 @@ export class ContentSplice {
     if (padding !== undefined && paddingStart < close) return
     const paddingEnd = padding === undefined ? -1 : jsonTextEnd(data, paddingStart)
     // Copied, since a slice would keep the whole network read in memory.
+    const head = Buffer.from(data.subarray(0, start))
+    const tail = Buffer.from(data.subarray(close, padding === undefined ? data.length : paddingStart))
     this.#form = {
-      head: Buffer.from(data.subarray(0, start)),
-      tail: Buffer.from(data.subarray(close, padding === undefined ? data.length : paddingStart)),
+      head,
+      tail,
       end: padding === undefined ? null : Buffer.from(data.subarray(paddingEnd)),
       field: ours,
       around: this.#around(ours),
+      framed:
+        padding === undefined
+          ? { head: Buffer.concat([EVENT_START, head]), tail: Buffer.concat([tail, EVENT_END]) }
+          : null,
     }
   }
 }
@@ -125,7 +185,23 @@ function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
 
 /** Letters, digits and the like, which cannot end the text and begin another field. */
 function isPadding(byte: number): boolean {
-  return byte >= 32 && byte < 127 && byte !== QUOTE && byte !== BACKSLASH
+  return byte >= SPACE && byte < ASCII_MAX && byte !== QUOTE && byte !== BACKSLASH
+}
+
+function isAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
+  return bytes.length - at >= wanted.length && bytes.compare(wanted, 0, wanted.length, at, at + wanted.length) === 0
+}
+
+/** Where a text without escapes ends, which stands for itself; -1 for any other. */
+function plainTextEnd(bytes: Buffer, from: number): number {
+  let isAscii = true
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0
+    if (byte === QUOTE) return isAscii || isUtf8(bytes.subarray(from, at)) ? at : -1
+    if (byte < SPACE || byte === BACKSLASH) return -1
+    if (byte > ASCII_MAX) isAscii = false
+  }
+  return -1
 }
 
 /** The decoded text if the bytes are the inside of one JSON string, else null. */
@@ -134,8 +210,8 @@ function jsonTextOf(content: Buffer): string | null {
   let hasEscape = false
   for (let index = 0; index < content.length; index += 1) {
     const byte = content[index] ?? 0
-    if (byte < 32 || byte === QUOTE) return null
-    if (byte > 127) isAscii = false
+    if (byte < SPACE || byte === QUOTE) return null
+    if (byte > ASCII_MAX) isAscii = false
     if (byte !== BACKSLASH) continue
     hasEscape = true
     const escaped = content[index + 1]

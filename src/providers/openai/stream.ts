@@ -40,7 +40,11 @@ export class OpenaiStream {
     this.#generationId = call.generationId
     this.#sink = sink
     this.#splice = call.splice === null ? null : new ContentSplice(call.splice)
-    this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (value) => this.#errorLine(value) })
+    this.#decoder = new SseDecoder({
+      event: (data) => this.#event(data),
+      errorLine: (value) => this.#errorLine(value),
+      known: (bytes, start) => this.#known(bytes, start),
+    })
   }
 
   push(bytes: Buffer): StreamProgress {
@@ -79,6 +83,15 @@ export class OpenaiStream {
 
   #errorLine(value: Buffer): void {
     if (!this.#done) this.#fail(eventFailure(parseJson(value) ?? value.toString('utf8')))
+  }
+
+  #known(bytes: Buffer, start: number): number {
+    if (this.#done || this.#failure !== null) return start
+    const run = this.#splice?.run(bytes, start) ?? null
+    if (run === null) return start
+    this.#events.push(run.event)
+    this.#progressed = true
+    return run.end
   }
 
   #event(data: Buffer): void {

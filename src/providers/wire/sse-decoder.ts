@@ -20,6 +20,8 @@ export interface SseEvents {
   event(data: Buffer): void
   /** A line `error: {…}`, an unknown field with which some providers abort. */
   errorLine(value: Buffer): void
+  /** Takes whole events that it knows by their bytes, and answers where the next one begins: `start` if it knows none. */
+  known?(bytes: Buffer, start: number): number
 }
 
 /**
@@ -70,6 +72,10 @@ export class SseDecoder {
       this.#skipLf = false
     }
     for (;;) {
+      if (this.#data.length === 0 && this.#events.known !== undefined) {
+        start = this.#events.known(bytes, start)
+        from = Math.max(from, start)
+      }
       const end = ends.after(from)
       if (end === -1) break
       this.#line(bytes, start, end)

@@ -34,6 +34,7 @@ interface Told {
 async function asked(
   answer: (socket: Socket) => void,
   pauses: number,
+  streaming: boolean,
   told: () => void = () => undefined,
 ): Promise<Told> {
   const server = createServer((socket) => {
@@ -48,7 +49,7 @@ async function asked(
   let waiting = false
   const end = await new Promise<string>((resolve) => {
     const sent: SentRequest = transport.send(
-      { provider, path: '/x', body: Buffer.from('{}'), headers: {}, streaming: false },
+      { provider, path: '/x', body: Buffer.from('{}'), headers: {}, streaming },
       {
         headers: () => undefined,
         data: (part) => {
@@ -126,8 +127,23 @@ for (const [what, end, answer] of ENDS)
       [LARGE, 0],
       [LARGE, 3],
     ] as const)
-      assert.deepEqual(await asked((socket) => answer(socket, body), pauses), { bytes: body.length, end })
+      for (const streaming of [false, true])
+        assert.deepEqual(await asked((socket) => answer(socket, body), pauses, streaming), { bytes: body.length, end })
   })
+
+test('events that a provider sends at once are told together', async () => {
+  const events = Array.from({ length: 100 }, (_value, index) => Buffer.from(`event ${index}\n\n`))
+  const together = Buffer.concat(events.map(chunk))
+  let tellings = 0
+  const { bytes, end } = await asked(
+    (socket) => socket.write(Buffer.concat([Buffer.from(head(CHUNKED)), together]), () => socket.end('0\r\n\r\n')),
+    0,
+    true,
+    () => (tellings += 1),
+  )
+  assert.deepEqual([bytes, end], [Buffer.concat(events).length, 'whole'])
+  assert.equal(tellings, 1)
+})
 
 test('a connection that is reset while somebody waits is an answer that was cut, and no more', async () => {
   for (const lines of [[length(LARGE)], [length(LARGE), CLOSE], [CLOSE], [CHUNKED, CLOSE]]) {
@@ -137,7 +153,7 @@ test('a connection that is reset while somebody waits is an answer that was cut,
       socket.write(head(...lines))
       socket.write(lines.includes(CHUNKED) ? chunk(SMALL) : SMALL)
     }
-    const { end } = await asked(answer, 100, () => reset())
+    const { end } = await asked(answer, 100, lines.includes(CHUNKED), () => reset())
     assert.equal(end, 'cut')
   }
 })

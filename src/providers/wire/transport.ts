@@ -159,8 +159,12 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   readonly #clock: Clock
   readonly #forget: (sent: UndiciRequest) => void
   readonly #startedMs: number
-  /** Bytes that came during a pause: undici reads on when the other side has closed. */
-  readonly #held: Buffer[] = []
+  /**
+   * Bytes that are not told yet: pieces of a stream that came with one read, and what came while nobody could take it,
+   * since undici reads on when the other side has closed.
+   */
+  #held: Buffer[] = []
+  #heldBytes = 0
   #controller: Dispatcher.DispatchController | null = null
   #over = false
   #releasedMs: number | null = null
@@ -248,11 +252,27 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // undici reports an end without a length as an empty piece.
     if (!this.#isAwaited || chunk.length === 0) return
-    if (this.#isBlocked) this.#held.push(chunk)
-    else this.#tell(chunk)
+    if (!this.#isBlocked && !this.#request.streaming) return this.#tell(chunk)
+    this.#held.push(chunk)
+    this.#heldBytes += chunk.length
+    if (this.#isBlocked) return
+    // A provider that sends many events at once frames each of them; told one by one, each costs a write to the client.
+    if (this.#heldBytes >= TURN_BYTES) this.#tellHeld()
+    else if (this.#held.length === 1) queueMicrotask(() => this.#readOver())
+  }
+
+  /** The read is over, and the turn of the loop is not. */
+  #readOver(): void {
+    try {
+      this.#tellHeld()
+    } catch (thrown) {
+      this.#broken(thrown)
+    }
   }
 
   onResponseEnd(): void {
+    if (this.#over) return
+    this.#tellHeld()
     if (this.#over) return
     if (this.#isBlocked && this.#isAwaited) {
       this.#ended = 'whole'
@@ -264,6 +284,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
 
   onResponseError(_controller: unknown, error: Error): void {
     const found = failure(this.#answered ? 'cut' : 'connect', null, error.message)
+    this.#readOver()
     if (this.#held.length > 0 && this.#isAwaited) this.#ended = found
     else if (this.#controller !== null) this.#fail(found)
     // Failed before it was sent, so still within `send`: reported after that returns.
@@ -290,21 +311,39 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   /** Passes on the held bytes, and then lets undici continue. */
   #goOn(): void {
     try {
-      while (this.#isAwaited && !this.#isBlocked) {
-        const chunk = this.#held.shift()
-        if (chunk === undefined) break
-        this.#tell(chunk)
-      }
+      this.#tellHeld()
       // A finished request shares its connection with the next one.
       if (this.#over || (this.#isBlocked && this.#isAwaited)) return
       if (this.#ended === null) this.#controller?.resume()
       else if (this.#ended === 'whole') this.onResponseEnd()
       else this.#fail(this.#ended)
     } catch (thrown) {
-      // As undici does with errors thrown by its callbacks.
-      this.#controller?.abort(thrown as Error)
-      this.#fail(failure('cut', null, String(thrown)))
+      this.#broken(thrown)
     }
+  }
+
+  #tellHeld(): void {
+    while (this.#isAwaited && !this.#isBlocked && this.#held.length > 0) this.#tell(this.#nextHeld())
+  }
+
+  /** About as much as one turn takes. */
+  #nextHeld(): Buffer {
+    let count = 0
+    let bytes = 0
+    while (count < this.#held.length && bytes < TURN_BYTES) {
+      bytes += this.#held[count]?.length ?? 0
+      count += 1
+    }
+    const taken = count === this.#held.length ? this.#held : this.#held.slice(0, count)
+    this.#held = count === this.#held.length ? [] : this.#held.slice(count)
+    this.#heldBytes -= bytes
+    return taken.length === 1 && taken[0] !== undefined ? taken[0] : Buffer.concat(taken, bytes)
+  }
+
+  /** As undici does with what its own calls throw. */
+  #broken(thrown: unknown): void {
+    this.#controller?.abort(thrown as Error)
+    this.#fail(failure('cut', null, String(thrown)))
   }
 
   get #isBlocked(): boolean {
