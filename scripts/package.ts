@@ -1,24 +1,25 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { isBuilt } from '../bin/program.js'
 
 /**
- * `npm run package`: the tarball of the npm package, in `dist/npm`. It holds both bundles and no dependency, so that an
- * installation is one download. Prints its path.
+ * `npm run package [-- FOLDER]`: the tarball of the npm package, in `dist/npm` unless another folder is given. It holds
+ * both bundles and no dependency, so that an installation is one download. Prints its path.
  */
 const ROOT = join(import.meta.dirname, '..')
-const OUT = join(ROOT, 'dist/npm')
+const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/npm'))
 const STAGE = join(OUT, 'package')
 /** The fields of our manifest that are true of the package too. */
 const MANIFEST_FIELDS = ['name', 'version', 'description', 'keywords', 'license', 'type', 'engines', 'bin']
 
 if (!isBuilt()) throw new Error('dist is older than its sources: npm run build')
-rmSync(OUT, { recursive: true, force: true })
+rmSync(STAGE, { recursive: true, force: true })
 mkdirSync(STAGE, { recursive: true })
 const builtFiles = readFileSync(join(ROOT, 'dist/built'), 'utf8').trim().split('\n')
 for (const name of builtFiles) cpSync(join(ROOT, 'dist', name), join(STAGE, 'dist', name))
-for (const name of ['bin', 'console/dist', 'LICENSE']) cpSync(join(ROOT, name), join(STAGE, name), { recursive: true })
+for (const name of ['bin', 'console/dist', 'LICENSE'])
+  cpSync(join(ROOT, name), join(STAGE, name), { recursive: true, filter: (path) => !path.endsWith('.d.ts') })
 cpSync(join(ROOT, 'deploy/npm/README.md'), join(STAGE, 'README.md'))
 
 // Our own manifest, which npm has read already.

@@ -34,6 +34,8 @@ import { StoreUnavailableError } from './store/store-unavailable-error.ts'
 
 const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
+/** A server that listens on every address is reached at this one; browsers refuse the others. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 const DEFAULT_CATALOGUE = './tollgate.yaml'
 const EXIT_BAD_INPUT = 2
 /** The exit code that shells report after Ctrl-C. */
@@ -299,9 +301,11 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const newcomer = others ? false : await prepare(app, path, config)
   if (others) void app.rateFeed.start()
   const { address, port, family } = await app.edge.listen(config.host, config.port)
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const urlOf = (host: string): string => `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
+  const url = urlOf(address)
   // Only now: if the server could not listen, the account would exist and its key would be lost.
-  if (!others) await greet(app, config.publicUrl ?? url, newcomer ? await createDemo(app) : null)
+  if (!others)
+    await greet(app, config.publicUrl ?? urlOf(LOOPBACK[address] ?? address), newcomer ? await createDemo(app) : null)
   // A debugger also stops the loop.
   if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect')))
     watchLoop(LOOP_STILL_MS, log.notice)

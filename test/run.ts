@@ -55,7 +55,10 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/nodes/sharing.test.ts',
   'test/nodes/standing-loop.test.ts',
   'test/providers/ai-sdk.test.ts',
+  'test/shipped/files.test.ts',
+  'test/shipped/image.test.ts',
   'test/shipped/package.test.ts',
+  'test/shipped/proxies.test.ts',
   'test/soak/soak.test.ts',
   'test/stalls-upstreams.test.ts',
 ])

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { patient } from '../harness/patience.ts'
 import { startTollgate } from '../harness/server.ts'
+import { packTarball } from '../harness/tarball.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const INSTALLED_BYTES_MAX = 40 * 1_048_576
@@ -21,9 +22,9 @@ const ENV = {
 }
 
 before(() => {
-  const tarball = execFileSync(process.execPath, [join(ROOT, 'scripts/package.ts')], { cwd: ROOT, encoding: 'utf8' })
+  const tarball = packTarball(join(folder, 'packed'))
   mkdirSync(ENV.HOME)
-  const words = ['install', '--offline', '--no-audit', '--no-fund', tarball.trim()]
+  const words = ['install', '--offline', '--no-audit', '--no-fund', tarball]
   execFileSync('npm', words, { cwd: folder, env: ENV, stdio: 'pipe' })
 })
 after(() => rmSync(folder, { recursive: true, force: true }))

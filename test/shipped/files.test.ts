@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { hasProgram } from '../harness/program.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
+const HADOLINT = [join(ROOT, 'node_modules/.cache/python/bin/hadolint'), 'hadolint'].find(
+  (path) => existsSync(path) || hasProgram(path),
+)
+
+/** What `program` has to say of a file; nothing where it is right. */
+function complaints(program: string, ...words: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, words, { cwd: ROOT, encoding: 'utf8' })
+  return status === 0 ? stderr.trim() : `${stdout}${stderr}`
+}
+
+test('the Dockerfile has no finding of hadolint', { skip: HADOLINT === undefined && 'no hadolint' }, () => {
+  assert.equal(complaints(HADOLINT ?? '', 'Dockerfile'), '')
+})
+
+test('the systemd unit is right, and shut in', { skip: !hasProgram('systemd-analyze') && 'no systemd' }, () => {
+  const unit = 'deploy/systemd/tollgate.service'
+  assert.equal(complaints('systemd-analyze', 'verify', unit), '')
+  assert.equal(complaints('systemd-analyze', 'security', '--offline=true', '--threshold=20', unit), '')
+})
+
+test('each setting that a shipped file names is one', () => {
+  const known = new Set(
+    text('docs/settings.md')
+      .match(/`[A-Z][A-Z0-9_]+`/g)
+      ?.map((name) => name.slice(1, -1)),
+  )
+  assert.ok(known.has('TOLLGATE_KEK') && known.has('DATABASE_URL'))
+  const files = ['Dockerfile', 'compose.yaml', ...globSync('deploy/**/*.{yaml,service,md}', { cwd: ROOT })]
+  const named = files.flatMap((file) =>
+    [...text(file).matchAll(/\b(?:TOLLGATE_[A-Z_]+|DATABASE_URL|VALKEY_URL|TRUSTED_PROXIES)\b/g)].map(([name]) => [
+      file,
+      name,
+    ]),
+  )
+  assert.ok(named.length > 8)
+  assert.deepEqual(
+    named.filter(([, name = '']) => !known.has(name)),
+    [],
+  )
+})
+
+test('compose: each node is shut in and has the time to end its answers; nothing is open to other machines', () => {
+  for (const file of ['compose.yaml', 'deploy/compose/cluster.yaml']) {
+    const { services } = parse(text(file), { merge: true })
+    const nodes = Object.values<Record<string, unknown>>(services).filter(({ image }) => image === 'tollgate')
+    assert.ok(nodes.length > 0)
+    for (const node of nodes) {
+      assert.deepEqual(
+        [node['read_only'], node['cap_drop'], node['security_opt'], node['stop_grace_period']],
+        [true, ['ALL'], ['no-new-privileges:true'], '130s'],
+      )
+      assert.ok(existsSync(join(ROOT, file, '..', String(node['build']), 'Dockerfile')))
+    }
+    for (const { ports = [] } of Object.values<{ ports?: string[] }>(services))
+      for (const port of ports) assert.match(port, /^127\.0\.0\.1:/)
+  }
+})
