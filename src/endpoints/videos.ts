@@ -8,7 +8,7 @@ import { publicUrlOf } from '../http/public-url.ts'
 import { sendBytes } from '../http/sent-bytes.ts'
 import { parseVideoForm } from '../kinds/video/form.ts'
 import { parseVideo } from '../kinds/video/parse.ts'
-import type { VideoRequest } from '../kinds/video/request.ts'
+import type { VideoCall, VideoRequest } from '../kinds/video/request.ts'
 import type { StoredFile } from '../store/files/file-rows.ts'
 import type { JobPage } from '../store/jobs/job.ts'
 import type { Page } from '../store/page.ts'
@@ -23,18 +23,7 @@ const LIST_MAX = 100
 
 /** The videos of an account, with the facts that this folder needs. */
 interface Videos {
-  create(
-    call: {
-      readonly id?: string
-      readonly principal: Principal
-      readonly request: VideoRequest
-      readonly requestId: string
-      readonly arrivedAtMs: number
-      readonly appUrl: string | null
-      readonly appTitle: string | null
-    },
-    publicUrl: string,
-  ): Promise<Record<string, unknown>>
+  create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>>
   show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
   list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]>
   history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
@@ -99,14 +88,8 @@ function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call
     accepted(
       call,
       await videos.create(
-        {
-          ...(id === null ? {} : { id }),
-          principal,
-          request,
-          requestId,
-          arrivedAtMs,
-          ...appIdentity(call.request.headers),
-        },
+        principal,
+        { ...(id === null ? {} : { id }), request, requestId, arrivedAtMs, ...appIdentity(call.request.headers) },
         address,
       ),
     )

@@ -14,8 +14,8 @@ import type { Adapter, AdapterPorts, AdapterTable } from './ports/adapter.ts'
 import { createReplicate } from './replicate/replicate.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import { FileFetch } from './wire/file-fetch.ts'
-import { createJobHttp } from './wire/job-http.ts'
-import { createTransport } from './wire/transport.ts'
+import { JobHttp } from './wire/job-http.ts'
+import { Transport } from './wire/transport.ts'
 
 export interface Adapters {
   readonly adapters: AdapterTable
@@ -41,9 +41,9 @@ const CREATE: Readonly<Record<AdapterName, (ports: AdapterPorts) => Adapter>> = 
 
 export function createAdapters({ clock }: { readonly clock: Clock }): Adapters {
   const answers = new AnswerBudget()
-  const transport = createTransport({ clock, answers })
+  const transport = new Transport(clock, answers)
   const files = new FileFetch({ answers })
-  const jobs = createJobHttp({ clock, answers })
+  const jobs = new JobHttp(clock, answers)
   const ports = { transport, files, jobs, clock, now: () => clock.now() }
   return {
     adapters: new Map(Object.entries(CREATE).map(([name, create]) => [name, create(ports)])),

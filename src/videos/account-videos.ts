@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import type { Endpoint } from '../catalog/catalog.ts'
 import { variantOf } from '../catalog/resolution.ts'
 import { ApiError, overloaded } from '../errors.ts'
-import type { VideoRequest } from '../kinds/video/request.ts'
+import type { VideoCall } from '../kinds/video/request.ts'
 import { chargeMicro } from '../meters.ts'
 import type { Candidate, Plan } from '../plan/plan.ts'
 import { planVideo, videoUsage, type VideoPlan } from '../plan/video-plan.ts'
@@ -29,18 +29,6 @@ export interface AccountVideosPorts extends Pick<
   readonly created: () => void
 }
 
-/** A request for a video with what the HTTP server knows of it. */
-export interface VideoCall {
-  /** Absent = it gets a new one. */
-  readonly id?: string
-  readonly principal: Principal
-  readonly request: VideoRequest
-  readonly requestId: string
-  readonly arrivedAtMs: number
-  readonly appUrl: string | null
-  readonly appTitle: string | null
-}
-
 /** What an account may do with its videos; a job of another account is not found. */
 export class AccountVideos {
   readonly #ports: AccountVideosPorts
@@ -50,13 +38,13 @@ export class AccountVideos {
   }
 
   /** Holds the exact price and writes the job down, in one commit; nothing has been sent when it resolves. */
-  async create(call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
+  async create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
     const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
     const able = (endpoint: Endpoint): boolean =>
       this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
     await this.#ports.relay.admitJob({
       ...(call.id === undefined ? {} : { id: call.id }),
-      principal: call.principal,
+      principal,
       requestId: call.requestId,
       arrivedAtMs: call.arrivedAtMs,
       operation: {
@@ -68,7 +56,7 @@ export class AccountVideos {
       },
       job: (id, plan) => {
         if (slot.plan === null) throw new Error('A job is made from its plan.')
-        return (slot.job = this.#jobOf(call, id, plan, slot.plan))
+        return (slot.job = this.#jobOf(principal, call, id, plan, slot.plan))
       },
     })
     if (slot.job === null) throw new Error('A job that was admitted has been made.')
@@ -179,15 +167,16 @@ export class AccountVideos {
   }
 
   #jobOf(
-    { principal, request, requestId, arrivedAtMs, appUrl, appTitle }: VideoCall,
+    { accountId, keyId }: Principal,
+    { request, requestId, arrivedAtMs, appUrl, appTitle }: VideoCall,
     id: string,
     { candidates, holdMicro, snapshot }: Plan,
     { operation }: VideoPlan,
   ): NewJob {
     return {
       id,
-      accountId: principal.accountId,
-      keyId: principal.keyId,
+      accountId,
+      keyId,
       requestId,
       model: candidates[0]?.model.id ?? '',
       request: encryptOperation(this.#ports.cipher, id, operation),

@@ -9,8 +9,8 @@ import { randomIds } from '../../src/lib/ids.ts'
 import { AnswerBudget } from '../../src/providers/answer-budget.ts'
 import { type AttemptFailure, failure } from '../../src/providers/ports/attempt-failure.ts'
 import { FileFetch } from '../../src/providers/wire/file-fetch.ts'
-import { createTransport, type HttpRequest, type Transport } from '../../src/providers/wire/transport.ts'
-import { createJobHttp } from '../../src/providers/wire/job-http.ts'
+import { Transport, type HttpRequest } from '../../src/providers/wire/transport.ts'
+import { JobHttp } from '../../src/providers/wire/job-http.ts'
 import { UpstreamResponse } from '../../src/providers/upstream/response.ts'
 import { movingClock, type MovingClock } from '../harness/moving-clock.ts'
 import { until } from '../harness/patience.ts'
@@ -29,7 +29,7 @@ let transport: Transport
 before(async () => {
   upstream = await startScriptedUpstream()
   answers = new AnswerBudget(BUDGET)
-  transport = createTransport({ clock: systemClock, answers })
+  transport = new Transport(systemClock, answers)
 })
 
 after(async () => {
@@ -146,7 +146,7 @@ test('files that answers name are held by the same budget', async () => {
 
 test('answers to jobs are held by the same budget, and what waits for room in it does not run out of time', async () => {
   const clock = movingClock()
-  const jobs = createJobHttp({ clock, answers })
+  const jobs = new JobHttp(clock, answers)
   upstream.answer((response) => void response.writeHead(200).end(TEXT))
   const before = answers.hold()
   assert.ok(before.reach(BUDGET, () => undefined))

@@ -36,5 +36,16 @@ export interface VideoRequest extends RoutedRequest {
   readonly wish: VideoWish
 }
 
+/** A request for a video with what the HTTP server knows of it. */
+export interface VideoCall {
+  /** Absent = it gets a new one. */
+  readonly id?: string
+  readonly request: VideoRequest
+  readonly requestId: string
+  readonly arrivedAtMs: number
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+}
+
 /** A provider's own name for a job is stored with every move of it; the longest in use have some 150 characters. */
 export const REFERENCE_CHARS_MAX = 400

@@ -13,7 +13,7 @@ import { FileFetch } from '../wire/file-fetch.ts'
 import { SdkAnswer, type SdkPart } from './sdk-answer.ts'
 import { factoryOf } from './sdk-packages.ts'
 import { sdkUsage } from './sdk-usage.ts'
-import { createTransport } from '../wire/transport.ts'
+import { Transport } from '../wire/transport.ts'
 import { untilStill } from '../../../test/harness/patience.ts'
 
 const NO_USAGE = {
@@ -261,7 +261,7 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // A TCP server's address is an object.
   const { port } = server.address() as AddressInfo
-  const transport = createTransport({ clock: systemClock })
+  const transport = new Transport(systemClock)
   const base = endpoint('long')
   const provider = {
     ...base.provider,

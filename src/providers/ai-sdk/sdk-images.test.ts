@@ -9,7 +9,7 @@ import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { sdkImages } from './sdk-images.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { FileFetch } from '../wire/file-fetch.ts'
-import { createTransport, type Transport } from '../wire/transport.ts'
+import { Transport } from '../wire/transport.ts'
 import { sendJson, startImageUpstream, type ImageUpstream } from '../../../test/harness/image-upstream.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
@@ -20,7 +20,7 @@ const files = new FileFetch()
 
 before(async () => {
   upstream = await startImageUpstream()
-  transport = createTransport({ clock: systemClock })
+  transport = new Transport(systemClock)
 })
 
 after(async () => {

@@ -10,15 +10,16 @@ import type { ResponsesRequest } from '../../kinds/responses/request.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 
 /**
- * Receives an answer, streamed or not: from an adapter as events, from an attempt as bytes for the client. Calls come
- * in order and never before the function that takes the sink has returned; nothing follows `end` or `fail`.
+ * Receives an answer, streamed or not: from the transport as bytes behind a head, from an adapter as events, from an
+ * attempt as bytes for the client. Calls come in order and never before the function that takes the sink has returned;
+ * nothing follows `end` or `fail`.
  */
-export interface AnswerSink<Part = readonly AnswerEvent[]> {
-  /** The upstream answered 200 with headers: from here a cancel may be billed. */
-  headers(): void
-  /** The content of one network read, at least one event. false asks for a pause until `resume` is called. */
+export interface AnswerSink<Part = readonly AnswerEvent[], Head extends readonly unknown[] = []> {
+  /** The upstream answered, beyond the transport with 200: from here a cancel may be billed. */
+  headers(...head: Head): void
+  /** The content of one network read. false asks for a pause until `resume` is called. */
   push(part: Part): boolean
-  /** The answer ended with its terminal marker. */
+  /** The answer ended: its body as its framing announced, and beyond the transport with its terminal marker. */
   end(): void
   fail(failure: AttemptFailure): void
 }

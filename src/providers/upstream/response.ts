@@ -76,9 +76,9 @@ export class UpstreamResponse implements RunningCall {
     this.#room = transport.answers.hold()
     this.#sent = transport.send(request, {
       headers: (status, headers) => this.#answered(status, headers),
-      data: (bytes) => (this.#inflated === null ? this.#received(bytes) : this.#inflated.push(bytes)),
-      ended: () => (this.#inflated === null ? this.#ended() : this.#inflated.end()),
-      failed: (found) => this.#fail(found),
+      push: (bytes) => (this.#inflated === null ? this.#received(bytes) : this.#inflated.push(bytes)),
+      end: () => (this.#inflated === null ? this.#ended() : this.#inflated.end()),
+      fail: (found) => this.#fail(found),
     })
   }
 

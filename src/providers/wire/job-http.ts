@@ -51,44 +51,22 @@ export interface OpenedFile {
 }
 
 /** HTTP for jobs: few, long exchanges that tell bytes that were sent from bytes that may have been. */
-export interface JobHttp {
+export class JobHttp {
   /** The node's budget for whole answers. */
-  readonly answers: AnswerBudget
-  /**
-   * `lifts`: the answer may contain files in base64, which the caller then holds and releases from the budget. Any
-   * other answer frees its room when it is complete.
-   */
-  post(
-    wish: JobRequest,
-    body: Buffer,
-    options: { readonly bytesMax: number; readonly lifts?: AnswerHold },
-  ): Promise<JobAnswer>
-  get(wish: JobRequest, options: { readonly bytesMax: number }): Promise<JobAnswer>
-  /**
-   * Opens a file of the provider: by a path of its own, or by any public address that it names (guarantees.md 4 row
-   * 13). Throws if it cannot.
-   */
-  open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile>
-  close(): Promise<void>
-}
-
-export function createJobHttp(ports: { readonly clock: Clock; readonly answers: AnswerBudget }): JobHttp {
-  return new UndiciJobHttp(ports)
-}
-
-class UndiciJobHttp implements JobHttp {
   readonly answers: AnswerBudget
   readonly #clock: Clock
   readonly #plain = patientAgent({ timeout: CONNECT_MS, lookup: upstreamLookup })
   readonly #guarded = patientAgent(publicConnector(CONNECT_MS))
 
-  constructor({ clock, answers }: { readonly clock: Clock; readonly answers: AnswerBudget }) {
+  constructor(clock: Clock, answers: AnswerBudget) {
     this.#clock = clock
     this.answers = answers
   }
 
   /**
    * Uses a new connection: a kept one may close just as the request leaves, and nobody could tell whether it arrived.
+   * `lifts`: the answer may contain files in base64, which the caller then holds and releases from the budget. Any
+   * other answer frees its room when it is complete.
    */
   async post(
     wish: JobRequest,
@@ -110,6 +88,10 @@ class UndiciJobHttp implements JobHttp {
     return this.#exchange(this.#plain, wish, { body: null, bytesMax, timeoutMs: POLL_MS, lifts: null })
   }
 
+  /**
+   * Opens a file of the provider: by a path of its own, or by any public address that it names (guarantees.md 4 row
+   * 13). Throws if it cannot.
+   */
   async open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile> {
     const base = new URL(wish.provider.baseUrl)
     let url = wish.url === null ? new URL(wish.provider.baseUrl + wish.path) : new URL(wish.url, base)

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Provider } from '../../catalog/catalog.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
-import { createTransport, type SentRequest, type Transport } from './transport.ts'
+import { Transport, type SentRequest } from './transport.ts'
 
 /** As much as one read of a socket gives, so that the last byte comes with the pause. */
 const SMALL = Buffer.alloc(60_000, 'a')
@@ -16,7 +16,7 @@ const PAUSE_TURNS = 100
 let transport: Transport
 
 before(() => {
-  transport = createTransport({ clock: systemClock })
+  transport = new Transport(systemClock)
 })
 
 after(() => transport.close())
@@ -52,7 +52,7 @@ async function asked(
       { provider, path: '/x', body: Buffer.from('{}'), headers: {}, streaming },
       {
         headers: () => undefined,
-        data: (part) => {
+        push: (part) => {
           assert.ok(!waiting, 'nothing is told while somebody waits')
           bytes += part.length
           told()
@@ -65,8 +65,8 @@ async function asked(
           })
           return false
         },
-        ended: () => resolve(waiting ? 'whole, while somebody waits' : 'whole'),
-        failed: ({ reason }) => resolve(reason),
+        end: () => resolve(waiting ? 'whole, while somebody waits' : 'whole'),
+        fail: ({ reason }) => resolve(reason),
       },
     )
   })

@@ -3,6 +3,7 @@ import type { Provider } from '../../catalog/catalog.ts'
 import { Bag, type BagItem } from '../../lib/bag.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { AnswerSink, RunningCall } from '../ports/call.ts'
 import { AnswerBudget } from '../answer-budget.ts'
 import { patientAgent } from './connections.ts'
 import { upstreamLookup } from './guarded-lookup.ts'
@@ -15,16 +16,6 @@ const TURN_BYTES = 32_768
 
 /** Header names are in lower case. */
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
-
-/** Receives the response to a request, never before `send` has returned. Nothing follows `ended` or `failed`. */
-export interface ResponseEvents {
-  headers(status: number, headers: UpstreamHeaders): void
-  /** false pauses the socket until `resume`. */
-  data(bytes: Buffer): boolean
-  /** The body ended as its framing announced. */
-  ended(): void
-  failed(failure: AttemptFailure): void
-}
 
 /** A request to be sent. */
 export interface HttpRequest {
@@ -41,56 +32,31 @@ interface Address {
   readonly path: string
 }
 
-/** A request that was sent. */
-export interface SentRequest {
-  cancel(): void
-  resume(): void
-  /**
-   * The answer is complete: no more events follow, and the rest of the body has a moment to end before the connection
-   * is closed.
-   */
-  release(): void
-  /** A parsed event arrived: bytes alone are no progress, or a slow drip would never end (guarantees.md F23). */
-  progressed(): void
-}
-
-export interface Transport {
-  /** The budget for answers that are read whole. */
-  readonly answers: AnswerBudget
-  send(request: HttpRequest, events: ResponseEvents): SentRequest
-  close(): Promise<void>
-}
+/** Gets the response to a request. */
+export type ResponseSink = AnswerSink<Buffer, [status: number, headers: UpstreamHeaders]>
 
 /** How long the rest of a complete answer's body may take, so that its connection can be used again. */
 const RELEASE_MS = 1_000
 /** The first byte of a plain answer may take as long as the answer (guarantees.md 5). */
 const FIRST_BYTE_PLAIN_SECONDS = 300
 
-export function createTransport({
-  clock,
-  answers = new AnswerBudget(),
-}: {
-  readonly clock: Clock
-  readonly answers?: AnswerBudget
-}): Transport {
-  return new HttpTransport(clock, answers)
-}
-
-class HttpTransport implements Transport {
+/** Sends requests to providers. */
+export class Transport {
+  /** The budget for answers that are read whole. */
   readonly answers: AnswerBudget
   readonly #clock: Clock
   readonly #agents = new Map<number, Agent>()
-  readonly #running = new Bag<UndiciRequest>()
+  readonly #running = new Bag<SentRequest>()
   readonly #addresses = new Map<string, Address>()
   #ticking = false
 
-  constructor(clock: Clock, answers: AnswerBudget) {
+  constructor(clock: Clock, answers = new AnswerBudget()) {
     this.#clock = clock
     this.answers = answers
   }
 
-  send(request: HttpRequest, events: ResponseEvents): SentRequest {
-    const sent = new UndiciRequest(request, events, this.#clock, (ended) => this.#running.delete(ended))
+  send(request: HttpRequest, sink: ResponseSink): SentRequest {
+    const sent = new SentRequest(request, sink, this.#clock, (ended) => this.#running.delete(ended))
     this.#running.add(sent)
     if (!this.#ticking) this.#tick()
     const { origin, path } = this.#address(request.provider.baseUrl)
@@ -152,12 +118,13 @@ class HttpTransport implements Transport {
   }
 }
 
-class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem {
+/** A request that was sent. */
+export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, BagItem {
   bagPlace = 0
   readonly #request: HttpRequest
-  readonly #events: ResponseEvents
+  readonly #sink: ResponseSink
   readonly #clock: Clock
-  readonly #forget: (sent: UndiciRequest) => void
+  readonly #forget: (sent: SentRequest) => void
   readonly #startedMs: number
   /**
    * Bytes that are not told yet: pieces of a stream that came with one read, and what came while nobody could take it,
@@ -177,9 +144,9 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   #ended: 'whole' | AttemptFailure | null = null
   #progressMs: number
 
-  constructor(request: HttpRequest, events: ResponseEvents, clock: Clock, forget: (sent: UndiciRequest) => void) {
+  constructor(request: HttpRequest, sink: ResponseSink, clock: Clock, forget: (sent: SentRequest) => void) {
     this.#request = request
-    this.#events = events
+    this.#sink = sink
     this.#clock = clock
     this.#forget = forget
     this.#startedMs = clock.monotonic()
@@ -201,6 +168,10 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     this.#controller?.abort(new Error('cancelled'))
   }
 
+  /**
+   * The answer is complete: the sink gets nothing more, and the rest of the body has a moment to end before the
+   * connection is closed.
+   */
   release(): void {
     if (this.#over) return
     this.#releasedMs = this.#clock.monotonic()
@@ -214,6 +185,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     this.#goOn()
   }
 
+  /** A parsed event arrived: bytes alone are no progress, or a slow drip would never end (guarantees.md F23). */
   progressed(): void {
     this.#progressMs = this.#clock.monotonic()
   }
@@ -246,7 +218,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
     if (this.#over || status < 200) return
     this.#answered = true
     this.#progressMs = this.#clock.monotonic()
-    this.#events.headers(status, headers)
+    this.#sink.headers(status, headers)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -279,7 +251,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
       return
     }
     this.#finish()
-    if (this.#releasedMs === null) this.#events.ended()
+    if (this.#releasedMs === null) this.#sink.end()
   }
 
   onResponseError(_controller: unknown, error: Error): void {
@@ -294,7 +266,7 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   /** Many small events at once would keep all others waiting: after TURN_BYTES others have their turn. */
   #tell(chunk: Buffer): void {
     this.#turnBytes += chunk.length
-    const flows = this.#events.data(chunk)
+    const flows = this.#sink.push(chunk)
     if (!this.#isAwaited) return
     this.#paused = !flows
     if (this.#turnBytes >= TURN_BYTES) {
@@ -358,13 +330,13 @@ class UndiciRequest implements SentRequest, Dispatcher.DispatchHandler, BagItem 
   #fail(found: AttemptFailure): void {
     if (this.#over) return
     this.#finish()
-    if (this.#releasedMs === null) this.#events.failed(found)
+    if (this.#releasedMs === null) this.#sink.fail(found)
   }
 
   #break(reason: 'timeout' | 'stall', detail: string): void {
     this.#finish()
     this.#controller?.abort(new Error(detail))
-    this.#events.failed(failure(reason, null, detail))
+    this.#sink.fail(failure(reason, null, detail))
   }
 
   #finish(): void {
