@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { request } from 'undici'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
+import { folded } from '../harness/cohere-fold.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
-import { eventsOf } from '../harness/response-fold.ts'
 import { PROMPT } from '../harness/long-prompt.ts'
 import { serve } from '../harness/served.ts'
 
@@ -18,6 +18,8 @@ const ADAPTERS: Readonly<Record<string, string>> = {
   'anthropic-messages': 'anthropic',
   'openai-chat': 'openai',
   'gemini-generate': 'gemini',
+  'bedrock-converse': 'bedrock',
+  'ollama-chat': 'ollama',
 }
 const FINISHES: Readonly<Record<string, readonly (string | null)[]>> = {
   COMPLETE: ['stop', null],
@@ -92,33 +94,6 @@ async function checkCase(recorded: RecordedCase, adapter: string): Promise<void>
   const got = stream ? folded(raw) : JSON.parse(raw)
   if (wanted.error === null) checkAnswer(wanted, got, raw)
   else assert.deepEqual([got.finish_reason, got.error], ['ERROR', wanted.error.message])
-}
-
-/** The message of a stream, as its client puts it together. */
-function folded(raw: string): Json {
-  assert.ok(raw.endsWith('data: [DONE]\n\n'), raw)
-  const events = eventsOf(raw.slice(0, -'data: [DONE]\n\n'.length))
-  assert.equal(events[0].type, 'message-start')
-  const content: Json[] = []
-  const calls: Json[] = []
-  let open: string | null = null
-  for (const { type, index, delta } of events.slice(1, -1)) {
-    const { content: item, tool_calls: call } = delta?.message ?? {}
-    const [what = '', step = ''] = [type.slice(0, type.lastIndexOf('-')), type.slice(type.lastIndexOf('-') + 1)]
-    if (step === 'start') {
-      assert.equal(open, null, raw)
-      open = `${what} ${index}`
-      if (what === 'content') assert.equal(content.push({ ...item }) - 1, index)
-      else assert.equal(calls.push(structuredClone(call)) - 1, index)
-    } else assert.equal(open, `${what} ${index}`, raw)
-    if (type === 'content-delta') for (const [name, text] of Object.entries(item)) content[index][name] += text
-    if (type === 'tool-call-delta') calls[index].function.arguments += call.function.arguments
-    if (step === 'end') open = null
-  }
-  assert.equal(open, null, raw)
-  const last = events.at(-1)
-  assert.equal(last.type, 'message-end')
-  return { ...last.delta, message: { content, tool_calls: calls } }
 }
 
 /** An id that we have made, because the provider made none, names its generation. */

@@ -135,6 +135,7 @@ function argsOf(text: string): unknown {
   if (text.trim() === '') return {}
   try {
     const args: unknown = JSON.parse(text)
+    if (args === null) return {}
     return typeof args === 'object' && args !== null && !Array.isArray(args) ? args : null
   } catch {
     return null

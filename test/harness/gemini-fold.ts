@@ -67,7 +67,7 @@ export async function generate(
   }
 }
 
-function chunksOf(raw: string, framing: Framing): readonly Json[] {
+export function chunksOf(raw: string, framing: Framing): readonly Json[] {
   if (framing === 'sse') {
     const blocks = raw.split('\n\n').filter((block) => block.trim() !== '')
     for (const block of blocks) assert.match(block, /^\s*data: \{/)

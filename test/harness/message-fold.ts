@@ -54,7 +54,7 @@ export async function say(
 }
 
 /** The message of a stream, as Anthropic's SDK puts it together. */
-function put(events: readonly Json[]): { readonly message: Json; readonly unclosed: number } {
+export function put(events: readonly Json[]): { readonly message: Json; readonly unclosed: number } {
   const last = events.at(-1)
   if (last?.type === 'error') return { message: last, unclosed: 0 }
   assert.equal(events[0]?.type, 'message_start')

@@ -148,11 +148,12 @@ export class CandidateParts {
   }
 }
 
-/** null = no JSON object. A function without parameters may be called without arguments. */
+/** null = no JSON object. A function without parameters may be called without arguments, for which some models say null. */
 function argsOf(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {}
   try {
     const args: unknown = JSON.parse(text)
+    if (args === null) return {}
     return isObject(args) ? args : null
   } catch {
     return null

@@ -48,6 +48,8 @@ export class ResponseOutput {
   }
 
   add(event: AnswerEvent): void {
+    // A Response is one answer: others that a provider gives unasked are not mixed into it.
+    if ('choice' in event && event.choice !== 0) return
     switch (event.type) {
       case 'text':
         return event.text === '' ? this.#emptyText() : this.#say('output_text', event.text)

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { eventsOf } from './response-fold.ts'
+
+/** A parsed answer; a test that reads a field which is not there fails by itself. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any
+
+/** The message of a stream, as its client puts it together. */
+export function folded(raw: string): Json {
+  assert.ok(raw.endsWith('data: [DONE]\n\n'), raw)
+  const events = eventsOf(raw.slice(0, -'data: [DONE]\n\n'.length))
+  assert.equal(events[0].type, 'message-start')
+  const content: Json[] = []
+  const calls: Json[] = []
+  let open: string | null = null
+  for (const { type, index, delta } of events.slice(1, -1)) {
+    const { content: item, tool_calls: call } = delta?.message ?? {}
+    const [what = '', step = ''] = [type.slice(0, type.lastIndexOf('-')), type.slice(type.lastIndexOf('-') + 1)]
+    if (step === 'start') {
+      assert.equal(open, null, raw)
+      open = `${what} ${index}`
+      if (what === 'content') assert.equal(content.push({ ...item }) - 1, index)
+      else assert.equal(calls.push(structuredClone(call)) - 1, index)
+    } else assert.equal(open, `${what} ${index}`, raw)
+    if (type === 'content-delta') for (const [name, text] of Object.entries(item)) content[index][name] += text
+    if (type === 'tool-call-delta') calls[index].function.arguments += call.function.arguments
+    if (step === 'end') open = null
+  }
+  assert.equal(open, null, raw)
+  const last = events.at(-1)
+  assert.equal(last.type, 'message-end')
+  return { ...last.delta, message: { content, tool_calls: calls } }
+}
