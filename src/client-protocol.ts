@@ -60,6 +60,7 @@ const RESPONSES_CODES: Readonly<Partial<Record<ErrorName, string>>> = {
   insufficient_balance: 'insufficient_quota',
   limit_exceeded: 'insufficient_quota',
   rate_limit_exceeded: 'rate_limit_exceeded',
+  previous_response_not_found: 'previous_response_not_found',
 }
 
 /** The word of Responses for an error; null = it has none, and the status says all. */
@@ -69,7 +70,8 @@ export function responsesCode(name: ErrorName): string | null {
 
 function responsesBody(error: ApiError): Record<string, unknown> {
   const { error: body } = error.body()
-  return { error: { ...body, code: responsesCode(error.errorName) ?? body['code'] } }
+  const param = error.errorName === 'previous_response_not_found' ? { param: 'previous_response_id' } : {}
+  return { error: { ...body, code: responsesCode(error.errorName) ?? body['code'], ...param } }
 }
 
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {

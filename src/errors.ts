@@ -52,6 +52,10 @@ const REQUEST = {
   streaming_not_supported: { status: 400, when: '`stream: true` on an endpoint that has no streams' },
   file_upload_error: { status: 400, when: 'the file part of an upload is absent, empty, unreadable or no sound' },
   job_not_completed: { status: 400, when: 'the content of a job is asked for before the job is done; ask again later' },
+  previous_response_not_found: {
+    status: 400,
+    when: "the Response of `previous_response_id`, or one that it continues, was not kept (`store: true`), was removed, is past its time, has not ended, or is another account's",
+  },
   content_filtered: { status: 400, when: "the provider's moderation refused the input" },
   request_timeout: { status: 408, when: 'the request did not arrive in time' },
   request_too_large: {
@@ -96,7 +100,10 @@ const ACCOUNT = {
 
 const ABSENCE = {
   endpoint_not_found: { status: 404, when: 'no route has this path' },
-  stream_not_found: { status: 404, when: "the stream to resume is unknown, over, or another account's" },
+  stream_not_found: {
+    status: 404,
+    when: "the stream to resume, or the Response, is unknown, over, not kept, or another account's",
+  },
   job_not_found: { status: 404, when: "the job is unknown, expired, or another account's" },
   generation_not_found: { status: 404, when: 'the usage log has no such generation of this account' },
   file_not_found: { status: 404, when: 'the stored file is unknown or expired' },

@@ -98,6 +98,27 @@ export const SETTINGS = {
       },
     },
   },
+  kept_responses: {
+    as: 'keptResponses',
+    kind: 'numbers',
+    fields: {
+      days: {
+        least: 0,
+        most: 30,
+        fallback: 30,
+        label: {
+          en: 'Keep Responses that ask for it, days (0: never)',
+          ru: 'Хранить ответы Responses по просьбе, дней (0: никогда)',
+        },
+      },
+      megabytes: {
+        least: 1,
+        most: 102_400,
+        fallback: 1_024,
+        label: { en: 'Kept Responses of an account, MB', ru: 'Хранимые ответы одного счёта, МБ' },
+      },
+    },
+  },
   fetch_urls: {
     as: 'fetchUrls',
     kind: 'flag',

@@ -3,7 +3,7 @@ import { readBundledRelease, type BundledRelease } from '../catalog/bundled-rele
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
 import { rewrapSeeds } from '../access/totp-seeds.ts'
-import { rewrapAnswers, rewrapJobs } from '../ledger/rewrap.ts'
+import { rewrapAnswers, rewrapJobs, rewrapResponses } from '../ledger/rewrap.ts'
 import { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Meter } from '../meter-table.ts'
@@ -69,6 +69,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
       await store.books.rewrap()
       await rewrapJobs(store.jobs, keyWrap)
       await rewrapAnswers(store.idempotency, keyWrap)
+      await rewrapResponses(store.responses, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
     },
     close: async () => {

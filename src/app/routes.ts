@@ -39,13 +39,14 @@ export function allRoutes(
     pictures,
     sse,
     idempotency,
+    responses,
     tokens,
   } = services
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters, { pictures })
-  const paid = { relay, sse, idempotency, publicUrl }
+  const paid = { relay, sse, idempotency, responses, publicUrl }
   const calls = [
     ...paidRoutes(paid, kinds),
     ...videoRoutes({ videos: videos.ofAccounts, idempotency, publicUrl }),

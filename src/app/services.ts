@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
 import { createIsSecure } from '../http/public-url.ts'
 import { SseStreams } from '../http/sse.ts'
+import { KeptResponses } from '../paid/kept-responses.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
@@ -64,6 +65,7 @@ export interface Services {
   readonly videos: ReturnType<typeof createVideos>
   readonly pictures: StoredPictures
   readonly idempotency: IdempotentCalls
+  readonly responses: KeptResponses
   readonly rateFeed: RateFeed
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
@@ -107,7 +109,7 @@ export async function createServices(
   if (singleProcess) await store.idempotency.releaseLost()
   const paid = paidServices(base, { ledger, adapters, answers })
   const { relay, videos } = paid
-  const { rateFeed, sweep, logKeeper } = upkeepOf(base)
+  const { rateFeed, sweep, logKeeper } = upkeepOf(base, paid.responses)
   const callers = callerServices(base)
   const { access } = callers
   return {
@@ -177,7 +179,17 @@ function paidServices(
   { ledger, adapters, answers }: Pick<Services, 'ledger' | 'adapters' | 'answers'>,
 ): Pick<
   Services,
-  'health' | 'tokens' | 'relay' | 'drains' | 'watch' | 'slots' | 'videos' | 'pictures' | 'idempotency' | 'sse'
+  | 'health'
+  | 'tokens'
+  | 'relay'
+  | 'drains'
+  | 'watch'
+  | 'slots'
+  | 'videos'
+  | 'pictures'
+  | 'idempotency'
+  | 'responses'
+  | 'sse'
 > {
   const { store, catalog, keyWrap } = core
   const health = new EndpointHealthBook(clock)
@@ -224,11 +236,21 @@ function paidServices(
   })
   const pictures = new StoredPictures({ files: store.files, clock, ids })
   const idempotency = new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids })
-  return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, sse: new SseStreams(clock) }
+  const responses = new KeptResponses({
+    store: store.responses,
+    keyWrap,
+    clock,
+    settings: () => catalog.current().settings.keptResponses,
+  })
+  const sse = new SseStreams(clock)
+  return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, responses, sse }
 }
 
 /** The background work: exchange rates, expired rows, the retention of the usage log. */
-function upkeepOf({ core: { store, catalog }, config, clock, nodes, notice }: Base): {
+function upkeepOf(
+  { core: { store, catalog }, config, clock, nodes, notice }: Base,
+  responses: KeptResponses,
+): {
   readonly rateFeed: RateFeed
   readonly sweep: ExpirySweep
   readonly logKeeper: LogKeeper
@@ -242,7 +264,11 @@ function upkeepOf({ core: { store, catalog }, config, clock, nodes, notice }: Ba
       log: notice,
       leads: () => nodes.leads,
     }),
-    sweep: new ExpirySweep({ 'Stored files': store.files, 'Idempotency keys': store.idempotency }, clock, notice),
+    sweep: new ExpirySweep(
+      { 'Stored files': store.files, 'Idempotency keys': store.idempotency, 'Kept responses': responses },
+      clock,
+      notice,
+    ),
     logKeeper: new LogKeeper({
       upkeep: store.logUpkeep,
       books: store.books,

@@ -15,7 +15,12 @@ export function streamAccessRoutes(paid: AnswerPorts, nodes: Nodes, shared: bool
   const elsewhere = shared ? otherNodes(nodes, paid.sse) : null
   return [
     ...streamRoutes({ attach, find: (accountId, id) => paid.relay.streams.find(accountId, id), elsewhere }),
-    ...responseRoutes({ attach, find: (accountId, id) => findResponse(paid, accountId, id), elsewhere }),
+    ...responseRoutes({
+      attach,
+      find: (accountId, id) => findResponse(paid, accountId, id),
+      kept: paid.responses,
+      elsewhere,
+    }),
   ]
 }
 

@@ -302,6 +302,20 @@ export const ResponseQuery = object({
   starting_after: optional(whole('', { minimum: 0 })),
 })
 
+export const ResponseDeleted = object({ id: text(), object: only('response'), deleted: only(true) })
+export const ResponseItemsQuery = object({
+  limit: optional(whole('20 if absent; 100 at most.', { minimum: 1 })),
+  after: optional(text('The id of the item that it goes on from.')),
+  order: optional(oneOf(['asc', 'desc'], '`desc` if absent: the newest first.')),
+})
+export const ResponseItems = object({
+  object: only('list'),
+  data: list(map(anything())),
+  first_id: nullable(text()),
+  last_id: nullable(text()),
+  has_more: flag(),
+})
+
 export const Health = object({
   status: oneOf(['ok', 'maintenance']),
   version: text(),

@@ -1,13 +1,20 @@
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
+import { choiceParameter, wholeParameter } from '../http/query.ts'
 import { principalOf } from './account.ts'
-import { wholeParameter } from '../http/query.ts'
 
-/** A Response whose stream runs or is kept, with the facts that this folder needs. */
+const ITEMS_DEFAULT = 20
+const ITEMS_MAX = 100
+
+type Body = Readonly<Record<string, unknown>>
+
+/** A Response whose request runs or whose stream is kept, with the facts that this folder needs. */
 interface FoundResponse {
   cancel(): Promise<void>
-  body(): Promise<Readonly<Record<string, unknown>>>
+  body(): Promise<Body>
+  /** Forgets the kept events. */
+  forget(): void
 }
 
 export interface ResponseRoutePorts {
@@ -15,74 +22,119 @@ export interface ResponseRoutePorts {
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
   /** By generation id. */
   readonly find: (accountId: string, id: string) => FoundResponse | null
+  /** Answers that are kept for the account, by generation id. */
+  readonly kept: {
+    find(accountId: string, id: string): Promise<Body | null>
+    inputOf(accountId: string, id: string): Promise<readonly Body[] | null>
+    remove(accountId: string, id: string): Promise<boolean>
+  }
   /** Responses of other nodes; null = no other nodes can be reached. */
   readonly elsewhere: {
     readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
     readonly cancel: (accountId: string, id: string) => Promise<unknown>
     /** null = no node has it. */
-    readonly body: (accountId: string, id: string) => Promise<Readonly<Record<string, unknown>> | null>
+    readonly body: (accountId: string, id: string) => Promise<Body | null>
   } | null
 }
 
-/** The other calls that SDKs make for Responses (wire.md D-7.8): retrieve, resume, cancel. */
+/** The other calls that SDKs make for Responses (wire.md D-7.8, clients.md 3). */
 export function responseRoutes(ports: ResponseRoutePorts): readonly Route<Principal>[] {
+  const route = (
+    method: Route<Principal>['method'],
+    rest: string,
+    handle: (ports: ResponseRoutePorts, call: Call<Principal>) => ReturnType<typeof retrieve>,
+  ): Route<Principal> => ({
+    method,
+    path: `/v1/responses/:id${rest}`,
+    plane: 'key',
+    body: 'none',
+    handle: (call) => handle(ports, call),
+  })
   return [
-    { method: 'GET', path: '/v1/responses/:id', plane: 'key', body: 'none', handle: (call) => retrieve(ports, call) },
-    {
-      method: 'POST',
-      path: '/v1/responses/:id/cancel',
-      plane: 'key',
-      body: 'none',
-      handle: (call) => cancel(ports, call),
-    },
+    route('GET', '', retrieve),
+    route('DELETE', '', remove),
+    route('POST', '/cancel', cancel),
+    route('GET', '/input_items', inputItems),
   ]
 }
 
 async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
-  const found = await responseOf(ports, call)
-  if (call.query.get('stream') !== 'true') return { status: 200, body: await found.body() }
+  const { accountId, id } = asked(call)
+  const body = await responseOf(ports, accountId, id)
+  if (body === null) throw notFound(call)
+  if (call.query.get('stream') !== 'true') return { status: 200, body }
   // Events are counted from 1, their sequence numbers from 0.
   const after = (wholeParameter(call.query, 'starting_after', 0, Number.MAX_SAFE_INTEGER) ?? -1) + 1
-  const id = generationId(call)
   if (!ports.attach(call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true) throw notFound(call)
   return HIJACKED
 }
 
+/** What runs is stopped, and what was delivered of it charged. */
 async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const found = await responseOf(ports, call)
-  await found.cancel()
-  return { status: 200, body: await found.body() }
+  const { accountId, id } = asked(call)
+  const found = ports.find(accountId, id)
+  if (found !== null) {
+    await found.cancel()
+    return { status: 200, body: await found.body() }
+  }
+  await ports.elsewhere?.cancel(accountId, id)
+  const body = await responseOf(ports, accountId, id)
+  if (body === null) throw notFound(call)
+  return { status: 200, body }
 }
 
-async function responseOf(ports: ResponseRoutePorts, call: Call<Principal>): Promise<FoundResponse> {
-  const { accountId } = principalOf(call)
-  const found =
-    ports.find(accountId, generationId(call)) ?? (await responseElsewhere(ports, accountId, generationId(call)))
-  if (found === null) throw notFound(call)
-  return found
+/** An answer that still runs is stopped too: nobody could read it. */
+async function remove(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const { accountId, id } = asked(call)
+  if (!(await ports.kept.remove(accountId, id))) throw notFound(call)
+  const found = ports.find(accountId, id)
+  await (found === null ? ports.elsewhere?.cancel(accountId, id) : found.cancel())
+  found?.forget()
+  return { status: 200, body: { id: call.params['id'] ?? '', object: 'response', deleted: true } }
 }
 
-async function responseElsewhere(
-  { elsewhere }: ResponseRoutePorts,
-  accountId: string,
-  id: string,
-): Promise<FoundResponse | null> {
-  const known = (await elsewhere?.body(accountId, id)) ?? null
-  if (elsewhere === null || known === null) return null
-  let body = known
+async function inputItems({ kept }: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const { accountId, id } = asked(call)
+  const limit = wholeParameter(call.query, 'limit', 1, ITEMS_MAX) ?? ITEMS_DEFAULT
+  const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
+  const items = await kept.inputOf(accountId, id)
+  if (items === null) throw notFound(call)
+  const sorted = order === 'asc' ? items : items.toReversed()
+  const rest = sorted.slice(startOf(sorted, call.query.get('after')))
+  const data = rest.slice(0, limit)
   return {
-    cancel: async () => {
-      await elsewhere.cancel(accountId, id)
-      body = (await elsewhere.body(accountId, id)) ?? body
+    status: 200,
+    body: {
+      object: 'list',
+      data,
+      first_id: data[0]?.['id'] ?? null,
+      last_id: data.at(-1)?.['id'] ?? null,
+      has_more: rest.length > data.length,
     },
-    body: async () => body,
   }
 }
 
-function generationId({ params }: Call<Principal>): string {
-  return (params['id'] ?? '').replace(/^resp-/, 'gen-')
+function startOf(items: readonly Body[], after: string | null): number {
+  if (after === null) return 0
+  const place = items.findIndex(({ id }) => id === after)
+  if (place !== -1) return place + 1
+  throw new ApiError('invalid_input', `after: must be the id of an item in this list, got '${after.slice(0, 64)}'`)
+}
+
+/** As it runs here, as it is kept, or as another node has it. */
+async function responseOf(ports: ResponseRoutePorts, accountId: string, id: string): Promise<Body | null> {
+  const here = await ports.find(accountId, id)?.body()
+  return here ?? (await ports.kept.find(accountId, id)) ?? (await ports.elsewhere?.body(accountId, id)) ?? null
+}
+
+function asked(call: Call<Principal>): { readonly accountId: string; readonly id: string } {
+  return { accountId: principalOf(call).accountId, id: (call.params['id'] ?? '').replace(/^resp-/, 'gen-') }
 }
 
 function notFound({ params }: Call<Principal>): ApiError {
-  return new ApiError('stream_not_found', `Stream '${(params['id'] ?? '').slice(0, 128)}' not found or expired`)
+  const id = (params['id'] ?? '').slice(0, 128)
+  return new ApiError(
+    'stream_not_found',
+    `Response '${id}' not found: its request did not say store: true, or it was removed or is past its time`,
+  )
 }

@@ -56,9 +56,14 @@ interface Payload {
   readonly record: GenerationRecord | null
   /** The answer under its Idempotency-Key, encrypted, in base64: the charge that it tells is the cost. */
   readonly claim?: { readonly id: string; readonly answer: string | null }
+  /** The answer that is kept, encrypted, in base64, told like that of a claim. */
+  readonly kept?: string
   readonly atMs: number
   readonly day?: string | undefined
 }
+
+/** A record has room for it beside the answer of a claim. A larger one is charged and not kept. */
+const KEPT_BYTES_MAX = 393_216
 
 function payloadOf(operation: HoldEnd): Buffer {
   const { op, generationId, insuredMicro, record, atMs, day } = operation
@@ -75,6 +80,7 @@ function payloadOf(operation: HoldEnd): Buffer {
           },
         }
       : {}
+  const answer = op === 'settle' ? (operation.kept?.answer(operation.costMicro) ?? null) : null
   const payload: Payload = {
     op,
     generationId,
@@ -82,6 +88,7 @@ function payloadOf(operation: HoldEnd): Buffer {
     insuredMicro: String(insuredMicro),
     record,
     ...claim,
+    ...(answer === null || answer.length > KEPT_BYTES_MAX ? {} : { kept: answer.toString('base64') }),
     atMs,
     day,
   }
@@ -90,13 +97,13 @@ function payloadOf(operation: HoldEnd): Buffer {
 
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
   // Written by `payloadOf`, and whole by its checksum.
-  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, atMs, day } = JSON.parse(
+  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, kept, atMs, day } = JSON.parse(
     payload.toString('utf8'),
   ) as Payload
   const common = { generationId, insuredMicro: BigInt(insuredMicro), atMs, ...(day === undefined ? {} : { day }) }
   if (op === 'void') return { operation: { op, ...common, record }, ticket }
   if (record === null) throw new Error(`The journal has a settle of ${generationId} without its log row.`)
-  const kept =
+  const ended =
     claim === undefined
       ? {}
       : { claim: { id: claim.id, answer: () => (claim.answer === null ? null : Buffer.from(claim.answer, 'base64')) } }
@@ -107,7 +114,8 @@ function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
       costMicro: BigInt(costMicro),
       providerCostMicro: BigInt(providerCostMicro),
       record,
-      ...kept,
+      ...ended,
+      ...(kept === undefined ? {} : { kept: { answer: () => Buffer.from(kept, 'base64') } }),
     },
     ticket,
   }

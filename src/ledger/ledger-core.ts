@@ -62,6 +62,7 @@ export class LedgerBatch {
   readonly #newJobs: NewJob[] = []
   readonly #movedJobs: JobMove[] = []
   readonly #endedClaims: LedgerChanges['endedClaims'][number][] = []
+  readonly #keptAnswers: LedgerChanges['keptAnswers'][number][] = []
 
   constructor(rows: LedgerRows) {
     this.#rows = rows
@@ -82,6 +83,7 @@ export class LedgerBatch {
       newJobs: this.#newJobs,
       movedJobs: this.#movedJobs,
       endedClaims: this.#endedClaims,
+      keptAnswers: this.#keptAnswers,
     }
   }
 
@@ -157,7 +159,7 @@ export class LedgerBatch {
     hold: HoldRow,
     request: Pick<
       SettleRequest,
-      'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'atMs' | 'day'
+      'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'kept' | 'atMs' | 'day'
     >,
   ): Charged {
     const { account, key } = this.#owners(hold)
@@ -173,6 +175,8 @@ export class LedgerBatch {
     this.#end(hold, late ? 'settled_late' : 'settled', request.atMs, chargedMicro, shortfallMicro)
     hold.bookedDay = bookedDay(hold, account, request.day)
     if (request.claim !== undefined) this.#endClaim(request.claim, chargedMicro)
+    const answer = request.kept?.answer(chargedMicro) ?? null
+    if (answer !== null) this.#keptAnswers.push({ id: hold.id, answer })
     this.#spend(hold, chargedMicro, coveredMicro)
     this.#post(account, {
       kind: 'charge',

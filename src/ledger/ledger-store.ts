@@ -68,6 +68,12 @@ export interface SettledClaim {
   readonly answer: (chargedMicro: Micro) => Buffer | null
 }
 
+/** The answer of a request that keeps it (clients.md 3), written in the commit that charges it. */
+export interface SettledAnswer {
+  /** The answer, encrypted, as it reads with this charge; null = it is too large. May be called more than once. */
+  readonly answer: (chargedMicro: Micro) => Buffer | null
+}
+
 export interface SettleRequest {
   readonly op: 'settle'
   readonly generationId: string
@@ -81,6 +87,7 @@ export interface SettleRequest {
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
   readonly claim?: SettledClaim
+  readonly kept?: SettledAnswer
   readonly atMs: number
   /** Local day of `atMs`; absent in what an older program has left in the journal. */
   readonly day?: string
@@ -270,6 +277,8 @@ export interface LedgerChanges {
   readonly newJobs: readonly NewJob[]
   readonly movedJobs: readonly JobMove[]
   readonly endedClaims: readonly { readonly id: string; readonly answer: Buffer | null }[]
+  /** By generation id. */
+  readonly keptAnswers: readonly { readonly id: string; readonly answer: Buffer }[]
 }
 
 /** The job whose version decides whether the operation may move it. */

@@ -155,7 +155,7 @@ export class Ledger {
   /** Durable when it resolves, in the store or in the journal. */
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim } = request
+    const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim, kept } = request
     const atMs = this.#ports.clock.now()
     const operation: SettleRequest = {
       op: 'settle',
@@ -168,6 +168,7 @@ export class Ledger {
       day: this.periods(atMs).day,
       ...(job === undefined ? {} : { job }),
       ...(claim === undefined ? {} : { claim }),
+      ...(kept === undefined ? {} : { kept }),
     }
     // The core answers each operation with the outcome of its own kind.
     return (await this.#ends.submit(operation)) as SettleOutcome

@@ -1,5 +1,6 @@
 import { answerPurpose, type IdempotencyStore } from '../store/idempotency/idempotency-store.ts'
 import { jobPurpose, type JobStore } from '../store/jobs/job-store.ts'
+import type { ResponseStore } from '../store/responses/response-store.ts'
 import type { KeyWrap } from './key-wrap.ts'
 
 /**
@@ -7,23 +8,23 @@ import type { KeyWrap } from './key-wrap.ts'
  * that no key opens stays as it is.
  */
 export function rewrapJobs(jobs: Pick<JobStore, 'rewrap'>, keyWrap: KeyWrap): Promise<number> {
-  return jobs.rewrap((id, request) => {
-    try {
-      return keyWrap.encrypt(keyWrap.decrypt(request, jobPurpose(id)), jobPurpose(id))
-    } catch {
-      return request
-    }
-  })
+  return jobs.rewrap((id, request) => again(keyWrap, jobPurpose(id), request))
 }
 
 /** Encrypts kept answers with the first key, so that an old one can go. An answer that no key opens stays as it is. */
 export function rewrapAnswers(store: Pick<IdempotencyStore, 'rewrap'>, keyWrap: KeyWrap): Promise<void> {
-  return store.rewrap((id, generationId, answer) => {
-    const purpose = answerPurpose(id, generationId)
-    try {
-      return keyWrap.encrypt(keyWrap.decrypt(answer, purpose), purpose)
-    } catch {
-      return answer
-    }
-  })
+  return store.rewrap((id, generationId, answer) => again(keyWrap, answerPurpose(id, generationId), answer))
+}
+
+/** The same for kept Responses. */
+export function rewrapResponses(store: Pick<ResponseStore, 'rewrap'>, keyWrap: KeyWrap): Promise<void> {
+  return store.rewrap((purpose, encrypted) => again(keyWrap, purpose, encrypted))
+}
+
+function again(keyWrap: KeyWrap, purpose: string, encrypted: Buffer): Buffer {
+  try {
+    return keyWrap.encrypt(keyWrap.decrypt(encrypted, purpose), purpose)
+  } catch {
+    return encrypted
+  }
 }

@@ -2,7 +2,7 @@ import type { ApiError } from '../errors.ts'
 import { AnswerEnd } from '../kinds/answer/end.ts'
 import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../kinds/answer/event.ts'
 import { foldAnswer } from '../kinds/answer/fold.ts'
-import type { AnswerWriter, ChargedUsage } from '../kinds/answer/writer.ts'
+import type { AnswerWriter, ChargedUsage, KeptEnd } from '../kinds/answer/writer.ts'
 import type { FinishReason, StreamEnd, UsageReport } from '../kinds/chat/answer.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
 import { JsonBytes, jsonParts } from '../lib/json-bytes.ts'
@@ -54,6 +54,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   /** No provider reports how many it has made, and each may have a price. */
   #pictures = 0
   #result: StreamEnd | null = null
+  #isWritten = false
 
   constructor(parts: ChatAttemptParts, ask: (sink: AnswerSink) => RunningCall) {
     this.#parts = parts
@@ -154,6 +155,16 @@ export class ChatAttempt implements Attempt, AnswerSink {
     const lifted = answer.choices.flatMap(({ logprobs }) => (logprobs instanceof JsonBytes ? [logprobs] : []))
     const body = writer.whole(answer, usage, visible)
     return lifted.length === 0 ? { body } : { body: jsonParts(body, lifted), contentType: JSON_TYPE }
+  }
+
+  kept(usage: ChargedUsage, how: KeptEnd): Record<string, unknown> | null {
+    const { request, writer } = this.#parts
+    // What is not sent as it comes has not been written yet.
+    if (!request.stream && !this.#isWritten) {
+      this.#isWritten = true
+      writer.write(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
+    }
+    return writer.kept?.(this.#ended(), usage, how) ?? null
   }
 
   tail(usage: ChargedUsage): Buffer {

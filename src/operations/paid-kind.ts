@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ClientProtocol } from '../client-protocol.ts'
 import type { UploadedForm } from '../kinds/fields/uploaded-form.ts'
+import type { ResponsesDoor } from '../kinds/responses/request.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
 import type { Operation } from '../relay/operation.ts'
 
@@ -21,6 +22,8 @@ export interface OperationInput {
   readonly form: UploadedForm | null
   /** Of the `X-Session-Id` header; the body's own wins. */
   readonly sessionId: string | null
+  /** What the route of a Responses request knows beside its body. */
+  readonly door: ResponsesDoor
   /** As in `X-Request-Id`. */
   readonly requestId: string
   /** Where the client reaches this service, for addresses in an answer; without a trailing slash. */
@@ -32,6 +35,8 @@ export interface RequestReader {
   readonly body: 'json' | 'json-or-multipart'
   /** The most files of a form; absent = one. */
   readonly filesMax?: number
+  /** A request may continue the conversation of an answer that is kept. */
+  readonly continues?: true
   /** How its errors are written; absent = as the path says. */
   readonly protocol?: ClientProtocol
   /** Throws an ApiError. */

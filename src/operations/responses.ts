@@ -21,6 +21,8 @@ const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 
 /** An operation whose answer is a Response, which can be asked for again while its stream is kept. */
 export interface ResponsesOperation extends Operation {
   readonly echo: RequestEcho
+  /** What its request adds to its conversation. */
+  readonly added: readonly unknown[]
 }
 
 /** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the chat that the request means. */
@@ -39,6 +41,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
       return offer.hosted === null ? undefined : true
     },
     echo,
+    added: request.added,
     plan: (input) => {
       const planned = planResponses(request, input, adapters)
       offer = planned.offer

@@ -36,8 +36,9 @@ export function textReaders(
     },
     responses: {
       body: 'json',
-      read: ({ json, sessionId, headers }) => {
-        const request = parseResponses(json)
+      continues: true,
+      read: ({ json, door, sessionId, headers }) => {
+        const request = parseResponses(json, door)
         const session = sessionId ?? sessionOf(request.echo.promptCacheKey ?? undefined) ?? codexSession(headers)
         return responsesOperation({ ...request, chat: withSession(request.chat, session) }, adapters)
       },

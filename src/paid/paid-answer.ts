@@ -9,6 +9,10 @@ import type { Generation } from '../relay/generation.ts'
 import type { GenerationResult } from '../relay/generation-input.ts'
 import type { CallClaim, Operation } from '../relay/operation.ts'
 import type { Relay } from '../relay/relay.ts'
+import type { KeptResponses } from './kept-responses.ts'
+import { newResponse } from '../kinds/responses/kept-response.ts'
+import { isResponsesOperation } from '../operations/responses.ts'
+import { identityOf } from './kept-responses.ts'
 import { conversationOf } from './session.ts'
 import { logResult } from './result-log.ts'
 
@@ -21,6 +25,7 @@ const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
 export interface AnswerPorts {
   readonly relay: Relay
   readonly sse: SseStreams
+  readonly responses: KeptResponses
 }
 
 /** One paid call: admitted, started, and answered with what its generation brings. */
@@ -33,7 +38,9 @@ export async function answerPaid(
   const { principal, response } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
+  const keeper = ports.responses.keeperOf(operation)
   const generation = await ports.relay.admit({
+    keeper,
     principal,
     operation,
     requestId: call.requestId,
@@ -45,11 +52,13 @@ export async function answerPaid(
     claim,
     session: conversationOf(call.request.headers, call.json),
   })
+  if (keeper?.background === true && operation.delivery === 'whole') return inBackground(ports, call, generation)
   let stream: ClientStream | null = null
   // Nothing else watches the socket until the stream is opened.
   response.once('close', () => {
     if (stream === null && !response.writableFinished) generation.detached(null)
   })
+  if (keeper !== null) await keep(ports, generation)
   // A client that left before anything was sent pays nothing (guarantees.md rule 2).
   if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
   else generation.start(() => (stream = openStream(ports, call, generation)))
@@ -67,6 +76,28 @@ export async function answerPaid(
     return HIJACKED
   }
   return replyOf(call, generation, result)
+}
+
+/** The answer comes later: its client asks for it. */
+async function inBackground(ports: AnswerPorts, call: Call<Principal>, generation: Generation): Promise<Reply> {
+  await keep(ports, generation)
+  generation.start(() => null)
+  const { generationId, operation } = generation.input
+  if (!isResponsesOperation(operation)) throw new Error('Only a Response is answered in the background.')
+  call.log.set({ generation_id: generationId, status_text: 'queued' })
+  const body = newResponse(identityOf(generation.input), operation.echo)
+  return { status: 200, body, headers: ownHeaders(generation) }
+}
+
+/** Nothing is asked of a provider before there is a place for its answer. */
+async function keep({ responses }: AnswerPorts, generation: Generation): Promise<void> {
+  try {
+    await responses.begin(generation)
+  } catch (thrown) {
+    await generation.cancel()
+    throw thrown
+  }
+  void generation.done.then((result) => responses.end(generation, result))
 }
 
 function replyOf(call: Call<Principal>, generation: Generation, result: GenerationResult): Reply {

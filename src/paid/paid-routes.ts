@@ -6,6 +6,8 @@ import { isLong } from '../http/json-body.ts'
 import { parseMultipart } from '../http/multipart.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import type { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
+import type { ResponsesDoor } from '../kinds/responses/request.ts'
+import { previousIdOf } from '../kinds/responses/keeping.ts'
 import { sessionOf, type PaidKind } from '../operations/paid-kind.ts'
 import type { Operation } from '../relay/operation.ts'
 import { answerPaid, type AnswerPorts } from './paid-answer.ts'
@@ -33,8 +35,20 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
   )
 }
 
-function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
-  const operation = operationOf(ports, kind, call)
+async function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
+  const previousId = kind.continues === true ? previousIdOf(call.json) : null
+  if (previousId === null) return paidOnce(ports, kind, call, [])
+  if (call.principal === null) throw new Error('A paid route has a principal.')
+  return paidOnce(ports, kind, call, await ports.responses.history(call.principal.accountId, previousId))
+}
+
+function paidOnce(
+  ports: PaidRoutePorts,
+  kind: PaidKind,
+  call: Call<Principal>,
+  history: readonly unknown[],
+): Promise<Reply | typeof HIJACKED> {
+  const operation = operationOf(ports, kind, call, { history, socket: false })
   const answer = (): Promise<Reply | typeof HIJACKED> =>
     ports.idempotency.once(call, (claim) => answerPaid(ports, call, operation, claim))
   return isLong(call.rawBody ?? EMPTY) ? nextTurn().then(answer) : answer()
@@ -53,13 +67,19 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
     .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
 }
 
-function operationOf({ publicUrl }: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Operation {
+function operationOf(
+  { publicUrl }: PaidRoutePorts,
+  kind: PaidKind,
+  call: Call<Principal>,
+  door: ResponsesDoor,
+): Operation {
   const { json, rawBody = EMPTY, request, isSecure, params } = call
   const sessionId = sessionOf(request.headers['x-session-id'])
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody, kind.filesMax) : null
   return kind.read({
     json,
+    door,
     rawBody,
     jsonMember: (name) => call.jsonMember(name),
     contentType,

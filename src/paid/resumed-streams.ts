@@ -3,6 +3,7 @@ import type { Call } from '../http/edge.ts'
 import { keptResponse } from '../kinds/responses/kept-response.ts'
 import type { RemoteStreams } from '../nodes/remote-streams.ts'
 import { isResponsesOperation } from '../operations/responses.ts'
+import { identityOf } from './kept-responses.ts'
 import { openStream, type AnswerPorts } from './paid-answer.ts'
 
 /** A Response that can be asked for again. */
@@ -11,6 +12,8 @@ export interface FoundResponse {
   cancel(): Promise<void>
   /** As it stands. */
   body(): Promise<Record<string, unknown>>
+  /** Its events are kept no longer. */
+  forget(): void
 }
 
 /** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
@@ -31,18 +34,14 @@ export function findResponse(
 ): FoundResponse | null {
   const generation = relay.streams.find(accountId, id)
   if (generation === null || !isResponsesOperation(generation.input.operation)) return null
-  const { generationId, arrivedAtMs, plan, operation, buffer } = generation.input
-  const identity = {
-    id: generationId,
-    created: Math.floor(arrivedAtMs / 1_000),
-    model: plan.candidates[0]?.model.id ?? '',
-    provider: '',
-  }
+  const { operation, buffer } = generation.input
+  const identity = identityOf(generation.input)
   const { echo } = operation
   return {
     cancel: async () => {
       await generation.cancel()
     },
+    forget: () => relay.streams.drop(generation),
     body: async () =>
       keptResponse(identity, echo, {
         lastEvent: buffer?.last ?? null,

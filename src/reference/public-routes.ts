@@ -24,7 +24,6 @@ import {
   OneModel,
   Providers,
   Ready,
-  ResponseQuery,
   StreamCancelled,
   StreamQuery,
   VideoContentQuery,
@@ -59,6 +58,7 @@ import { VideoBody } from '../kinds/video/schema.ts'
 import { anything, either, flag, object, only, open, optional, text } from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
 import { COHERE_ROUTES } from './cohere-routes.ts'
+import { RESPONSE_ROUTES } from './response-routes.ts'
 import { GEMINI_ROUTES } from './gemini-routes.ts'
 
 const TEXT: readonly ErrorName[] = [
@@ -147,10 +147,10 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     },
   },
   'POST /v1/responses': {
-    summary: 'The same models, in the form of Responses. Nothing is stored.',
+    summary: 'The same models, in the form of Responses. Nothing is kept unless `store` or `background` says so.',
     body: ResponsesBody,
     answer: ResponsesAnswer,
-    errors: [...CHAT, 'missing_input'],
+    errors: [...CHAT, 'missing_input', 'previous_response_not_found'],
     example: { body: { model: 'sandbox/chat', input: 'Hello' } },
   },
   'POST /v1/messages': {
@@ -320,19 +320,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     errors: ['invalid_input', 'stream_not_found'],
     example: { query: { id: 'my-request-1' } },
   },
-  'GET /v1/responses/:id': {
-    summary: 'A Response whose stream runs, or ended a short while ago.',
-    query: ResponseQuery,
-    answer: ResponsesAnswer,
-    errors: ['invalid_input', 'stream_not_found'],
-    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
-  },
-  'POST /v1/responses/:id/cancel': {
-    summary: 'Stops such a Response and answers it. What was delivered is charged.',
-    answer: ResponsesAnswer,
-    errors: ['stream_not_found', 'invalid_input'],
-    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
-  },
+  ...RESPONSE_ROUTES,
   'GET /v1/models': {
     summary: 'The models that can be asked.',
     query: object({

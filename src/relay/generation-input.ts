@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import type { ApiError } from '../errors.ts'
-import type { AnswerBody, CallClaim, Operation } from './operation.ts'
+import type { AnswerBody, AnswerKeeper, CallClaim, Operation } from './operation.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { FailedAttempt } from './attempt-error.ts'
 import type { AttemptQueuePorts, AttemptSpan } from './attempt-queue.ts'
@@ -42,6 +42,8 @@ export interface PaidCall {
   readonly appTitle: string | null
   /** Ended with the charge; null = the request may be repeated as often as one likes, and is charged each time. */
   readonly claim: CallClaim | null
+  /** Keeps the answer in the commit that charges it; null = it is only sent. */
+  readonly keeper: AnswerKeeper | null
   /** What the client calls the conversation where `session_id` does not say it; null = nothing. */
   readonly session: string | null
 }

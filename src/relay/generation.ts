@@ -17,6 +17,8 @@ import {
   countedOutcome,
   emptyUsage,
   freeOutcome,
+  isUnheard,
+  keptAnswer,
   lostUsage,
   NOTHING_USED,
   recordOf,
@@ -28,9 +30,7 @@ import { ProviderPlace, SATURATED } from './provider-slots.ts'
 const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
-/**
- * Leading chunks without any text (roles, empty deltas) wait for the first real one, so that fallback stays possible.
- */
+/** Leading chunks without text (roles, empty deltas) wait for the first real one: until then there is fallback. */
 const HEAD_BYTES_MAX = 65_536
 
 /**
@@ -121,7 +121,8 @@ export class Generation {
     if (!this.#isLive || this.#leave !== null || !this.#client.isReading(stream)) return
     this.#client.leave()
     askedOf(this.#state)?.attempt.call.resume()
-    const { buffer, plan } = this.input
+    const { buffer, plan, keeper } = this.input
+    if (keeper?.background === true) return
     const graceSeconds = plan.snapshot.settings.streamResume.grace
     if (buffer === null || buffer.overflowed || graceSeconds <= 0) return this.#abandon()
     this.#leave = { as: 'grace', stop: this.#ports.clock.after(graceSeconds * 1_000, () => this.#abandon()) }
@@ -304,7 +305,7 @@ export class Generation {
     const { report, reported, flagged, basis } = attempt.measured()
     const { finish, native } = attempt
     return {
-      status: this.#client.isGone ? 'cancelled' : 'completed',
+      status: isUnheard(this.input, this.#client.isGone, this.#cancelled) ? 'cancelled' : 'completed',
       basis: this.#draining && basis === 'provider_usage' ? 'drained' : basis,
       report,
       reported,
@@ -380,6 +381,7 @@ export class Generation {
         insuredMicro: this.#insuredMicro,
         record,
         ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
+        ...keptAnswer(this.input, this.#asked, outcome, this.#cancelled),
       })
       if (settled.status === 'not_open' && settled.state === 'claim_lost') return await this.#lostClaim(billedMicro)
       if (settled.status === 'not_open')
@@ -392,10 +394,7 @@ export class Generation {
     }
   }
 
-  /**
-   * Without a durable settle the client must not see the end: it gets an error, and the expiring hold gives the money
-   * back.
-   */
+  /** Without a durable settle the client gets an error, not the end; the expiring hold gives the money back. */
   #failedToSettle(record: GenerationRecord, error: ApiError): void {
     this.#showError(error, null)
     this.#finish({

@@ -1,5 +1,5 @@
 import type { ApiError } from '../errors.ts'
-import type { ChargedUsage } from '../kinds/answer/writer.ts'
+import type { ChargedUsage, KeptEnd } from '../kinds/answer/writer.ts'
 import type { ChunkIdentity, UsageReport } from '../kinds/chat/answer.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
 import type { EndReason, GenerationRecord } from '../ledger/generation-record.ts'
@@ -69,6 +69,14 @@ export interface CallClaim {
   encrypt(answer: AnswerBody): Buffer | null
 }
 
+/** Keeps the answer of a request for its account. */
+export interface AnswerKeeper {
+  /** The request lives on without its client, who asks for the answer later. */
+  readonly background: boolean
+  /** An answer as it is kept, encrypted; null = it is too large. */
+  encrypt(generationId: string, answer: Readonly<Record<string, unknown>>): Buffer | null
+}
+
 /** What a complete answer used. */
 export interface MeasuredUsage {
   /** What the customer is asked to pay for. */
@@ -112,6 +120,8 @@ export interface Attempt {
   lost(): Usage
   /** The body of a `whole` answer. */
   body(usage: ChargedUsage): AnswerBody
+  /** The answer as it is kept for its account; absent = its format keeps none. May be called more than once. */
+  kept?(usage: ChargedUsage, how: KeptEnd): Readonly<Record<string, unknown>> | null
   /** The last bytes of a stream. */
   tail(usage: ChargedUsage): Buffer
   /**

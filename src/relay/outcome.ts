@@ -8,6 +8,7 @@ import {
   type GenerationRecord,
   type GenerationStatus,
 } from '../ledger/generation-record.ts'
+import type { SettleRequest } from '../ledger/ledger-store.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
 import { isSameUsage, providerCostMicro, type Usage } from '../meters.ts'
@@ -127,5 +128,30 @@ export function recordOf(input: GenerationInput, outcome: Outcome, upstream: Ups
     appUrl: input.appUrl,
     appTitle: input.appTitle,
     sessionId: input.operation.sessionId,
+  }
+}
+
+/** Nobody is to have the answer: one in the background is only given up by its owner. */
+export function isUnheard({ keeper }: GenerationInput, isGone: boolean, isCancelled: boolean): boolean {
+  return isGone && (isCancelled || keeper?.background !== true)
+}
+
+/** The answer as it is kept with its charge; of one that broke off only what came. */
+export function keptAnswer(
+  { keeper, generationId }: GenerationInput,
+  asked: Asked | null,
+  { report, status, finish }: Outcome,
+  isCancelled: boolean,
+): Pick<SettleRequest, 'kept'> {
+  if (keeper === null || asked?.attempt.kept === undefined) return {}
+  const broke = finish === null && status === 'cancelled' ? 'cancelled' : 'ended'
+  const how = isCancelled ? 'cancelled' : status === 'error' ? 'failed' : broke
+  return {
+    kept: {
+      answer: (chargedMicro) => {
+        const answer = asked.attempt.kept?.({ report, chargedMicro }, how) ?? null
+        return answer === null ? null : keeper.encrypt(generationId, answer)
+      },
+    },
   }
 }

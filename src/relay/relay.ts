@@ -118,7 +118,9 @@ export class Relay {
       const held = { principal, operation, requestId, affinity }
       if (limits !== null) limited = await this.#limited(held)
       const plan = await this.#hold(held, generationId, null, limited?.plan)
-      const isResumable = operation.delivery === 'events' && operation.contentType === null && call.requestIdGiven
+      const outlives = call.keeper?.background === true
+      const isResumable =
+        operation.delivery === 'events' && operation.contentType === null && (call.requestIdGiven || outlives)
       const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
       const generation = new Generation(this.#ports, {
         ...call,
@@ -187,9 +189,10 @@ export class Relay {
   }
 
   #track(generation: Generation): void {
-    const { principal, operation, plan } = generation.input
+    const { principal, operation, plan, keeper } = generation.input
     this.#running.add(generation)
-    if (operation.delivery === 'events') this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
+    if (operation.delivery === 'events' || keeper?.background === true)
+      this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
     if (this.#stopTick === null) this.#scheduleTick()
     void generation.done.then(() => {
       this.#running.delete(generation)

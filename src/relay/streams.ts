@@ -41,6 +41,11 @@ export class Streams {
     })
   }
 
+  /** Its owner wants it gone: it can be found and resumed no more. */
+  drop(generation: Generation): void {
+    this.#forget(generation)
+  }
+
   /** Streams that have ended are no longer kept. */
   stop(): void {
     for (const stop of this.#kept) stop()

@@ -242,6 +242,22 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  {
+    version: 16,
+    name: 'kept answers',
+    least: 8,
+    statements: (dialect) => {
+      const { blob } = words(dialect)
+      return [
+        `CREATE TABLE kept_response (
+          id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), previous_id TEXT, state TEXT NOT NULL CHECK (state IN ('running','ended')),
+          bytes BIGINT NOT NULL, created_at BIGINT NOT NULL, input ${blob} NOT NULL, answer ${blob} NOT NULL)`,
+        // Counting what an account keeps reads this alone.
+        'CREATE INDEX kept_response_account ON kept_response (account_id, created_at, id, bytes)',
+        'CREATE INDEX kept_response_age ON kept_response (created_at)',
+      ]
+    },
+  },
 ]
 
 /** Programs from this version on seal what they write. */

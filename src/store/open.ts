@@ -25,6 +25,7 @@ import { PaymentStore } from './accounts/payment-store.ts'
 import { PostgresDatabase, refuseUnsafeCommits } from './postgres/database.ts'
 import { ChunkBytes } from './postgres/chunk-bytes.ts'
 import { PostgresLedger } from './postgres/ledger.ts'
+import { ResponseStore } from './responses/response-store.ts'
 import { SessionStore } from './people/session-store.ts'
 import { SignInStore } from './people/sign-in-store.ts'
 import { DiskBytes } from './sqlite/disk-bytes.ts'
@@ -134,6 +135,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     books,
     jobs: new JobStore(database, seal),
     idempotency: new IdempotencyStore(database),
+    responses: new ResponseStore(database),
     audit: new AuditStore(database, books),
     nodes: kind === 'postgres' ? new NodeStore(database) : null,
     close: () => database.close(),

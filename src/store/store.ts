@@ -16,6 +16,7 @@ import type { LogStore } from './log/log-store.ts'
 import type { LogUpkeep } from './log/upkeep.ts'
 import type { NodeStore } from './nodes/node-store.ts'
 import type { PaymentStore } from './accounts/payment-store.ts'
+import type { ResponseStore } from './responses/response-store.ts'
 import type { SessionStore } from './people/session-store.ts'
 import type { SignInStore } from './people/sign-in-store.ts'
 import type { StatementStore } from './ledger/statement-store.ts'
@@ -44,6 +45,7 @@ export interface Store {
   readonly books: Books
   readonly jobs: JobStore
   readonly idempotency: IdempotencyStore
+  readonly responses: ResponseStore
   readonly audit: AuditStore
   /** null = the store has one process. */
   readonly nodes: NodeStore | null

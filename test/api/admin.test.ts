@@ -375,6 +375,7 @@ test('settings change where they are given, and maintenance stops /v1 but not he
   assert.deepEqual(Object.keys(shown).toSorted(), [
     'fetch_urls',
     'ip_block',
+    'kept_responses',
     'maintenance',
     'markup',
     'midstream_error',

@@ -178,6 +178,8 @@ const REFUSED: Readonly<Record<string, number>> = {
   'DELETE /v1/streams': 404,
   'GET /v1/responses/:id': 404,
   'POST /v1/responses/:id/cancel': 404,
+  'DELETE /v1/responses/:id': 404,
+  'GET /v1/responses/:id/input_items': 404,
   'GET /v1/images/content': 404,
   'GET /v1/videos/content': 400,
   'GET /v1/videos/:id/content': 400,

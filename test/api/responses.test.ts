@@ -44,7 +44,7 @@ test('instructions, metadata and options are echoed; -1 and nothing compute the 
       response.user,
       response.max_output_tokens,
     ],
-    ['Be kind.', { a: 'b' }, 0.25, false, 'u', -1],
+    ['Be kind.', { a: 'b' }, 0.25, true, 'u', -1],
   )
   assert.match(String(headers['x-max-tokens']), /^\d+$/)
 })
@@ -200,7 +200,7 @@ test('404: an unknown id, another account, a stream without X-Request-Id that ha
     ] as const) {
       const answer = await tollgate.request(method, `/v1/responses/${id}${path}`, { key: asking })
       assert.deepEqual(
-        [answer.status, answer.body.error.metadata.error_type],
+        [answer.status, answer.body?.error.metadata.error_type],
         [404, 'stream_not_found'],
         `${method} ${id}${path}`,
       )

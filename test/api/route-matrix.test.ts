@@ -90,7 +90,7 @@ before(async () => {
   objects.stream = stream.headers['x-generation-id'] ?? ''
   const response = await server.request('POST', '/v1/responses', {
     key,
-    body: { model: 'sandbox/chat', stream: true, input: 'x' },
+    body: { model: 'sandbox/chat', stream: true, store: true, input: 'x' },
     headers: { 'x-request-id': 'response-of-A' },
   })
   objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
@@ -174,6 +174,8 @@ const OWNED: ReadonlySet<string> = new Set([
   'DELETE /v1/streams',
   'GET /v1/responses/:id',
   'POST /v1/responses/:id/cancel',
+  'GET /v1/responses/:id/input_items',
+  'DELETE /v1/responses/:id',
   'GET /v1/keys/:hash',
   'PATCH /v1/keys/:hash',
   'DELETE /v1/keys/:hash',

@@ -75,6 +75,7 @@ export class Client {
         appUrl: null,
         appTitle: null,
         claim: null,
+        keeper: null,
         session: null,
       })
       await this.#serve(generation)

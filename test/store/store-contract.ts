@@ -7,6 +7,7 @@ import { jobsContract } from './jobs-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
 import { logContract } from './log-contract.ts'
 import { recordsContract } from './records-contract.ts'
+import { responsesContract } from './responses-contract.ts'
 
 /** What every store guarantees; each test gets a fresh store from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
@@ -17,4 +18,5 @@ export function storeContract(open: () => Promise<Store>): void {
   describe('files', () => filesContract(open))
   describe('jobs', () => jobsContract(open))
   describe('claims', () => claimsContract(open))
+  describe('responses', () => responsesContract(open))
 }

@@ -9,6 +9,9 @@ export interface ChargedUsage {
   readonly chargedMicro: Micro
 }
 
+/** `cancelled`: stopped by its owner, or it broke off with its client; `failed`: its provider broke off. */
+export type KeptEnd = 'ended' | 'cancelled' | 'failed'
+
 /**
  * Writes one answer in the client's format: chat, completions or responses. Stateful: calls come in the order of the
  * answer, and each attempt has another writer, since it starts a new stream.
@@ -20,6 +23,8 @@ export interface AnswerWriter {
   end(end: StreamEnd, usage: ChargedUsage): Buffer
   /** The last bytes of a stream that failed after its head; null = the charge is not known. */
   fail(error: ApiError, usage: ChargedUsage | null): Buffer
+  /** The answer as it is kept for its account, before its last bytes are written; absent = the format keeps none. */
+  kept?(end: StreamEnd, usage: ChargedUsage, how: KeptEnd): Record<string, unknown>
   /** The body of a plain answer; `events` has all of them, for a format that shows their order. */
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown>
 }

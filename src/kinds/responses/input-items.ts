@@ -18,15 +18,20 @@ const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer
 /** Records of the client's own, which no model reads. */
 const SKIPPED: ReadonlySet<unknown> = new Set(['ghost_snapshot'])
 
-/** Reads `input` of a Responses request (wire.md D-2.4). */
-export function parseInput(body: RawObject): readonly InputItem[] {
+/** The elements of `input` of a Responses request; a text is a message of the user. */
+export function inputElements(body: RawObject): readonly unknown[] {
   const input = field(body, 'input')
   if (input === undefined || input === '' || (Array.isArray(input) && input.length === 0))
     throw new ApiError('missing_input', "Parameter 'input' is required")
-  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input, phase: null }]
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
   if (!Array.isArray(input)) throw invalidInput('input', 'must be a string or an array of input items')
-  return input.flatMap((item: unknown, index) =>
-    isObject(item) && SKIPPED.has(field(item, 'type')) ? [] : [itemOf(item, `input[${index}]`)],
+  return input
+}
+
+/** Reads items of a conversation (wire.md D-2.4). */
+export function parseItems(elements: readonly unknown[], path: string): readonly InputItem[] {
+  return elements.flatMap((item, index) =>
+    isObject(item) && SKIPPED.has(field(item, 'type')) ? [] : [itemOf(item, `${path}[${index}]`)],
   )
 }
 
@@ -58,7 +63,10 @@ function itemOf(raw: unknown, path: string): InputItem {
     case 'reasoning':
       return reasoningOf(raw, path)
     case 'item_reference':
-      throw invalidInput(path, "type 'item_reference' is not supported: responses are not stored, send the item itself")
+      throw invalidInput(
+        path,
+        "type 'item_reference' is not supported: send the item itself, or continue its answer by previous_response_id",
+      )
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')
     default:

@@ -16,12 +16,13 @@ export function keptResponse(
   identity: ChunkIdentity,
   echo: RequestEcho,
   { lastEvent, ended }: KeptStream,
+  live: 'queued' | 'in_progress' = 'in_progress',
 ): Record<string, unknown> {
   const response = ended === null || lastEvent === null ? null : responseIn(lastEvent)
   if (response !== null) return response
   const error = ended?.error ?? null
   const failure = error === null ? null : failureOf(error)
-  const status = ended === null ? 'in_progress' : failure === null ? 'cancelled' : 'failed'
+  const status = ended === null ? live : failure === null ? 'cancelled' : 'failed'
   return responseBody(identity, echo, {
     status,
     output: [],
@@ -30,6 +31,11 @@ export function keptResponse(
     incompleteReason: null,
     failure,
   })
+}
+
+/** A Response before its answer; `queued` = it is asked for in the background. */
+export function newResponse(identity: ChunkIdentity, echo: RequestEcho): Record<string, unknown> {
+  return keptResponse(identity, echo, { lastEvent: null, ended: null }, echo.background ? 'queued' : 'in_progress')
 }
 
 /** Only the last event of a complete stream contains the Response. */

@@ -8,7 +8,6 @@ import {
   booleanField,
   copyObject,
   field,
-  invalidInput,
   isObject,
   numberField,
   objectField,
@@ -17,12 +16,12 @@ import {
   wordOf,
 } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
-import { parseInput } from './input-items.ts'
+import { conversationOf, keepingOf } from './keeping.ts'
 import { inputMessages } from './input-messages.ts'
 import { flatTools } from './flat-tools.ts'
 import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
 import { passedFields } from './passed-fields.ts'
-import type { InputItem, RequestEcho, ResponsesInput, ResponsesRequest } from './request.ts'
+import type { InputItem, Keeping, RequestEcho, ResponsesDoor, ResponsesInput, ResponsesRequest } from './request.ts'
 
 /**
  * Parameters that Responses shares with chat, with the same name and rule. `metadata` is a label that is only sent
@@ -42,11 +41,9 @@ const SHARED = [
   'user',
   'parallel_tool_calls',
 ]
-/** Fields that would need stored data. */
-const STORED = ['previous_response_id', 'conversation', 'prompt']
-const STORED_REFUSAL = 'not supported: responses are not stored; send the full conversation in input'
+const ENCRYPTED = 'reasoning.encrypted_content'
 const INCLUDES: ReadonlySet<string> = new Set([
-  'reasoning.encrypted_content',
+  ENCRYPTED,
   'web_search_call.action.sources',
   'web_search_call.results',
   'code_interpreter_call.outputs',
@@ -56,16 +53,19 @@ const INCLUDES: ReadonlySet<string> = new Set([
 ])
 const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 
-/** Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. */
-export function parseResponses(json: unknown): ResponsesRequest {
+/**
+ * Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. `door`:
+ * null = a route that keeps no answers.
+ */
+export function parseResponses(json: unknown, door: ResponsesDoor | null = null): ResponsesRequest {
   if (!isObject(json))
     throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
-  const items = parseInput(json)
-  refuseStored(json)
+  const { added, items } = conversationOf(json, door)
+  const keeping = keepingOf(json, door)
   const model = stringField(json, 'model')
   const instructions = stringField(json, 'instructions') ?? null
   const text = textOf(json)
-  const stream = booleanField(json, 'stream') ?? false
+  const stream = door?.socket === true || (booleanField(json, 'stream') ?? false)
   const maxTokens =
     numberField(
       json,
@@ -80,6 +80,7 @@ export function parseResponses(json: unknown): ResponsesRequest {
   const flat = flatTools(tools, items, toolChoice)
   const messages = inputMessages(instructions, items, flat.names)
   const echo = echoOf(json, {
+    keeping,
     instructions,
     maxTokens,
     parameters,
@@ -92,7 +93,7 @@ export function parseResponses(json: unknown): ResponsesRequest {
     items,
     tools,
     toolChoice,
-    include: includeOf(json),
+    include: includeOf(json, keeping),
     maxToolCalls: echo.maxToolCalls,
     passed: passedFields(json),
   }
@@ -122,12 +123,8 @@ export function parseResponses(json: unknown): ResponsesRequest {
     dropped: [...flat.dropped.map((type) => `tools.${type}`), ...items.flatMap(droppedItem)],
     ignored: ignoredFields(json),
     demanded: demandedTool(toolChoice, tools),
+    added,
   }
-}
-
-function refuseStored(body: RawObject): void {
-  for (const name of STORED) if (field(body, name) !== undefined) throw invalidInput(name, STORED_REFUSAL)
-  if (field(body, 'background') === true) throw invalidInput('background', STORED_REFUSAL)
 }
 
 function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<Record<string, unknown>> {
@@ -166,6 +163,7 @@ export function flatFormat(format: ChatRequest['responseFormat']): RawObject {
 }
 
 interface EchoParts {
+  readonly keeping: Keeping
   readonly instructions: string | null
   readonly maxTokens: number | null
   readonly parameters: Readonly<Record<string, unknown>>
@@ -176,11 +174,12 @@ interface EchoParts {
 
 function echoOf(
   body: RawObject,
-  { instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
+  { keeping, instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
 ): RequestEcho {
   const reasoning = isObject(parameters['reasoning']) ? parameters['reasoning'] : {}
   const metadata = objectField(body, 'metadata')
   return {
+    ...keeping,
     instructions,
     maxOutputTokens: maxTokens,
     maxToolCalls: ignored(body, 'max_tool_calls', (value): value is number => Number.isSafeInteger(value)),
@@ -197,7 +196,7 @@ function echoOf(
     frequencyPenalty: numberIn(parameters['frequency_penalty'], 0),
     presencePenalty: numberIn(parameters['presence_penalty'], 0),
     user: textIn(parameters['user']),
-    keepsDetails: includeOf(body).includes('reasoning.encrypted_content'),
+    keepsDetails: includeOf(body, keeping).includes(ENCRYPTED),
   }
 }
 
@@ -219,11 +218,13 @@ function numberIn(value: unknown, absent: number): number {
   return typeof value === 'number' ? value : absent
 }
 
-function includeOf(body: RawObject): readonly string[] {
+/** A conversation that is kept goes on with its reasoning, which no provider keeps for us. */
+function includeOf(body: RawObject, { store }: Keeping): readonly string[] {
   const include = field(body, 'include')
-  return Array.isArray(include)
+  const given = Array.isArray(include)
     ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
     : []
+  return store && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
 }
 
 /** A service tier has another price than the catalogue's. */

@@ -40,6 +40,9 @@ const OURS: ReadonlySet<string> = new Set([
   'previous_response_id',
   'conversation',
   'prompt',
+  // Of a message over a WebSocket.
+  'type',
+  'generate',
   'service_tier',
   'context_management',
   'n',

@@ -2,6 +2,24 @@ import type { ChatPart, ChatRequest } from '../chat/request.ts'
 import type { RawObject } from '../fields/json-fields.ts'
 import type { ToolNames, ToolOrigin } from './tool-names.ts'
 
+/** What is kept of an answer, and how it is waited for (clients.md 3). */
+export interface Keeping {
+  /** Its answer is kept for the account. */
+  readonly store: boolean
+  /** It runs on without a client. */
+  readonly background: boolean
+  /** The id of the Response that it continues, as given; null = none. */
+  readonly previousId: string | null
+}
+
+/** What the route of a request knows beside its body. */
+export interface ResponsesDoor {
+  /** Items of the conversation that it continues; empty = it begins one. */
+  readonly history: readonly unknown[]
+  /** It came as a message of a WebSocket: its answer is always events, and never in the background. */
+  readonly socket: boolean
+}
+
 /** A validated Responses request (wire.md D-2.4). */
 export interface ResponsesRequest {
   /** The equivalent chat request. */
@@ -17,6 +35,8 @@ export interface ResponsesRequest {
   readonly ignored: readonly string[]
   /** A tool that must be called and that chat cannot say; null = there is none. */
   readonly demanded: DemandedTool | null
+  /** The elements of its own `input`, as they came: what is kept of it. */
+  readonly added: readonly unknown[]
 }
 
 export interface DemandedTool {
@@ -75,7 +95,7 @@ export interface ResponsesInput {
 }
 
 /** The part of the request that the answer repeats, with the defaults of absent fields, and the form of the answer. */
-export interface RequestEcho {
+export interface RequestEcho extends Keeping {
   readonly instructions: string | null
   readonly maxOutputTokens: number | null
   readonly maxToolCalls: number | null

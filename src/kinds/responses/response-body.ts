@@ -7,7 +7,7 @@ import type { RequestEcho } from './request.ts'
 
 /** The state of an answer for a client. */
 export interface ResponseState {
-  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly output: readonly Record<string, unknown>[]
   readonly usage: ChargedUsage | null
   /** Unix seconds; null while it is not completed. */
@@ -36,7 +36,7 @@ export function responseBody(
     created_at: identity.created,
     completed_at: state.completedAt,
     status: state.status,
-    background: false,
+    background: echo.background,
     error: failure === null ? null : { code: failure.code, message: failure.message },
     ...(failure === null ? {} : { error_type: failure.errorType }),
     incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
@@ -47,12 +47,12 @@ export function responseBody(
     model: identity.model,
     output: state.output,
     parallel_tool_calls: echo.parallelToolCalls,
-    previous_response_id: null,
+    previous_response_id: echo.previousId,
     prompt_cache_key: echo.promptCacheKey,
     reasoning: echo.reasoning,
     safety_identifier: echo.safetyIdentifier,
     service_tier: 'default',
-    store: false,
+    store: echo.store,
     temperature: echo.temperature,
     text: echo.text,
     tool_choice: echo.toolChoice,

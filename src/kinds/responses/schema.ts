@@ -45,7 +45,7 @@ const TOOL_CHOICE = either(
   object({ type: only('function'), name: FILLED }),
   object({ type: OTHER_TYPE }),
 )
-const STORED = optional(narrowed<null>({ type: 'null', description: 'Nothing is stored: refused.' }))
+const NOT_KEPT = optional(narrowed<null>({ type: 'null', description: 'Refused.' }))
 
 /** `POST /v1/responses`. The reader is `parse.ts`, which also reads the items of `input` and of `tools`. */
 export const ResponsesBody = object({
@@ -67,9 +67,11 @@ export const ResponsesBody = object({
   max_tool_calls: optional(anything("Of a provider's own tools.")),
   metadata: maybe(map(anything(), 'Comes back.')),
   parallel_tool_calls: maybe(flag()),
-  previous_response_id: STORED,
-  conversation: STORED,
-  prompt: STORED,
+  store: maybe(flag('Keeps the answer for the account; not given, nothing is kept.')),
+  background: maybe(flag('Answers at once; the answer is kept and asked for later.')),
+  previous_response_id: maybe(text('Continues the conversation of a kept answer.')),
+  conversation: NOT_KEPT,
+  prompt: NOT_KEPT,
   ...SAMPLING,
   user: USER,
   ...ROUTED,
@@ -80,8 +82,8 @@ export const ResponsesAnswer = object({
   object: only('response'),
   created_at: whole('Unix seconds.'),
   completed_at: nullable(whole()),
-  status: oneOf(['completed', 'incomplete', 'failed', 'cancelled', 'in_progress']),
-  background: only(false),
+  status: oneOf(['completed', 'incomplete', 'failed', 'cancelled', 'in_progress', 'queued']),
+  background: flag(),
   error: nullable(object({ code: text(), message: text() })),
   error_type: optional(text()),
   incomplete_details: nullable(object({ reason: oneOf(['max_output_tokens', 'content_filter']) })),
@@ -92,12 +94,12 @@ export const ResponsesAnswer = object({
   model: text(),
   output: list(map(anything()), 'Items: `reasoning`, `message`, `function_call`, `custom_tool_call` …'),
   parallel_tool_calls: flag(),
-  previous_response_id: narrowed<null>({ type: 'null' }),
+  previous_response_id: nullable(text()),
   prompt_cache_key: nullable(text()),
   reasoning: map(anything()),
   safety_identifier: nullable(text()),
   service_tier: text(),
-  store: only(false),
+  store: flag(),
   temperature: anything(),
   text: map(anything()),
   tool_choice: anything(),

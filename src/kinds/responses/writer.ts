@@ -1,6 +1,6 @@
 import type { ApiError } from '../../errors.ts'
 import { isContent, type AnswerEvent } from '../answer/event.ts'
-import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
+import type { AnswerWriter, ChargedUsage, KeptEnd } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../chat/answer.ts'
 import { endOf, failureOf, idTail, responseBody, type ResponseState } from './response-body.ts'
 import type { Emit } from './output-item.ts'
@@ -9,6 +9,7 @@ import type { RequestEcho } from './request.ts'
 import type { ToolNames } from './tool-names.ts'
 
 const NOTHING = Buffer.alloc(0)
+const CANCELLED = { status: 'cancelled', incompleteReason: null, failure: null } as const
 
 /**
  * Writes an answer as a Response, or as the events of its stream (wire.md D-2.4): numbered from 0 without gaps, no
@@ -23,6 +24,7 @@ export class ResponsesWriter implements AnswerWriter {
   /** Some event had content: before that, the stream may start again. */
   #says = false
   #out: string[] = []
+  #completed: number | null = null
 
   readonly #names: ToolNames | null
 
@@ -57,6 +59,15 @@ export class ResponsesWriter implements AnswerWriter {
     }
     this.#last({ status: 'failed', incompleteReason: null, failure: failureOf(error), usage })
     return this.#taken()
+  }
+
+  /** It may be asked for more than once, with another charge. */
+  kept(end: StreamEnd, usage: ChargedUsage, how: KeptEnd): Record<string, unknown> {
+    const finished =
+      how === 'cancelled' ? CANCELLED : endOf(how === 'failed' ? 'error' : (end.finishes[0]?.finish ?? null))
+    if (finished.status === 'completed' || finished.status === 'incomplete') this.#output.close(finished.status)
+    const completedAt = this.#completedAt(finished.status)
+    return this.#body({ ...finished, usage, output: this.#output.bodies(), completedAt })
   }
 
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
@@ -109,7 +120,10 @@ export class ResponsesWriter implements AnswerWriter {
     return bytes
   }
 
+  /** Of the first that asks: what is kept and what is sent say the same. */
   #completedAt(status: ResponseState['status']): number | null {
-    return status === 'completed' ? Math.floor(this.#nowMs() / 1_000) : null
+    if (status !== 'completed') return null
+    this.#completed ??= Math.floor(this.#nowMs() / 1_000)
+    return this.#completed
   }
 }

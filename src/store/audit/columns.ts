@@ -241,6 +241,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   management_key: 'who may make keys, as a session may',
   sign_in: 'people',
   idempotency_key: 'answers, sealed for themselves',
+  kept_response: 'answers, sealed for themselves',
 }
 
 /** Tables whose rows have a seal. */

@@ -15,6 +15,7 @@ import {
 import type { Micro } from '../../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
 import { END_CLAIM } from '../idempotency/idempotency-store.ts'
+import { KEEP_ANSWER } from '../responses/response-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
 import {
   ACCOUNT_SELECT,
@@ -274,6 +275,7 @@ async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<
   for (const move of changes.movedJobs)
     await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
   for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
+  for (const { id, answer } of changes.keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
 }
 
 /** The last statement, with the others before it. */

@@ -12,6 +12,7 @@ import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../../ledger/l
 import type { Micro } from '../../money.ts'
 import { big, integer, text, type SqlValue } from '../database.ts'
 import { END_CLAIM, RUNNING_CLAIM } from '../idempotency/idempotency-store.ts'
+import { KEEP_ANSWER } from '../responses/response-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
@@ -62,6 +63,7 @@ const NOTHING: LedgerChanges = {
   newJobs: [],
   movedJobs: [],
   endedClaims: [],
+  keptAnswers: [],
 }
 
 /** What holds have changed in memory and no write has followed yet. */
@@ -301,6 +303,7 @@ export class SqliteLedger implements LedgerStore {
     for (const move of changes.movedJobs)
       this.#run(MOVE_JOB, ...jobMoveValues(move, this.#database.prepare(SEALED_JOB).get(move.id), this.#seal))
     for (const { id, answer } of changes.endedClaims) this.#run(END_CLAIM, answer, id)
+    for (const { id, answer } of changes.keptAnswers) this.#run(KEEP_ANSWER, answer, BigInt(answer.length), id)
     this.#rollup.added(changes.log.length)
     if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
   }

@@ -1,0 +1,45 @@
+import { booleanField, field, invalidInput, isObject, stringField, type RawObject } from '../fields/json-fields.ts'
+import { inputElements, parseItems } from './input-items.ts'
+import type { InputItem, Keeping, ResponsesDoor } from './request.ts'
+
+const PREVIOUS = 'previous_response_id'
+/** Other things that OpenAI keeps for a client. */
+const NOT_KEPT = ['conversation', 'prompt']
+const NOT_KEPT_REFUSAL =
+  'not supported: send the whole conversation in input, or continue an answer by previous_response_id'
+
+/** The Response that a body continues, which is read before the rest; null = none. */
+export function previousIdOf(body: unknown): string | null {
+  return isObject(body) ? (stringField(body, PREVIOUS) ?? null) : null
+}
+
+/** What its answer is kept for. An answer in the background is kept to be asked for; another only where it is said. */
+export function keepingOf(body: RawObject, door: ResponsesDoor | null): Keeping {
+  for (const name of NOT_KEPT) if (field(body, name) !== undefined) throw invalidInput(name, NOT_KEPT_REFUSAL)
+  const store = booleanField(body, 'store')
+  const background = booleanField(body, 'background') ?? false
+  const previousId = stringField(body, PREVIOUS) ?? null
+  if (background && store === false) throw invalidInput('background', "needs 'store': its answer is asked for later")
+  if (door?.socket === true && background) throw invalidInput('background', 'is not offered over a WebSocket')
+  if (door === null && (background || previousId !== null))
+    throw invalidInput(background ? 'background' : PREVIOUS, 'only POST /v1/responses has it')
+  return { store: door !== null && (store ?? background), background, previousId }
+}
+
+/** What a request adds to its conversation, and all items of that. */
+export function conversationOf(
+  body: RawObject,
+  door: ResponsesDoor | null,
+): { readonly added: readonly unknown[]; readonly items: readonly InputItem[] } {
+  const history = door?.history ?? []
+  const added = addedItems(body, history.length > 0)
+  return { added, items: [...parseItems(history, PREVIOUS), ...parseItems(added, 'input')] }
+}
+
+/** The elements of `input`; a conversation may be continued without any. */
+function addedItems(body: RawObject, continues: boolean): readonly unknown[] {
+  const input = field(body, 'input')
+  if (continues && (input === undefined || input === '')) return []
+  if (continues && Array.isArray(input) && input.length === 0) return []
+  return inputElements(body)
+}

@@ -1,0 +1,273 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Settings } from '../catalog/catalog.ts'
+import { ApiError, overloaded } from '../errors.ts'
+import { parseInTurns } from '../http/json-body.ts'
+import type { ChunkIdentity } from '../kinds/chat/answer.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
+import { keptResponse, newResponse } from '../kinds/responses/kept-response.ts'
+import type { KeyWrap } from '../ledger/key-wrap.ts'
+import type { Clock } from '../lib/clock.ts'
+import { BODY_LIMITS, JsonScan } from '../lib/json-scan.ts'
+import { isResponsesOperation } from '../operations/responses.ts'
+import type { Generation } from '../relay/generation.ts'
+import type { GenerationInput, GenerationResult } from '../relay/generation-input.ts'
+import type { AnswerKeeper, Operation } from '../relay/operation.ts'
+import { CHAIN_MAX, responsePurpose, type KeptTurn, type ResponseStore } from '../store/responses/response-store.ts'
+
+/** A longer answer is charged and not kept. */
+const ANSWER_BYTES_MAX = 8 * 1_048_576
+/** As large as a request may be. */
+const CONVERSATION_BYTES_MAX = 10 * 1_048_576
+/** What is read for it: the answers also repeat their requests' tools. */
+const CHAIN_BYTES_MAX = 64 * 1_048_576
+const DAY_MS = 24 * 3_600_000
+const MEGABYTE = 1_048_576
+const LINE_END = 0x0a
+const COMMA = Buffer.from(',')
+
+type Body = Readonly<Record<string, unknown>>
+
+export interface KeptResponsePorts {
+  readonly store: ResponseStore
+  readonly keyWrap: KeyWrap
+  readonly clock: Clock
+  readonly settings: () => Settings['keptResponses']
+}
+
+/** Answers that are kept for their account, encrypted, for as long as the operator says (clients.md 3). */
+export class KeptResponses {
+  readonly #ports: KeptResponsePorts
+
+  constructor(ports: KeptResponsePorts) {
+    this.#ports = ports
+  }
+
+  /** null = the answer is only sent. Throws an ApiError where nothing is kept here. */
+  keeperOf(operation: Operation): AnswerKeeper | null {
+    if (!isResponsesOperation(operation) || !operation.echo.store) return null
+    const { background } = operation.echo
+    this.#refuseOff(background ? 'background' : 'store')
+    return {
+      background,
+      encrypt: (generationId, answer) => {
+        const written = writeAnswer(answer)
+        return written.length > ANSWER_BYTES_MAX ? null : this.#encrypt('answer', generationId, written)
+      },
+    }
+  }
+
+  /** Its request has been admitted. Nothing is asked of a provider before the row is there. */
+  async begin({ input }: Generation): Promise<void> {
+    const { generationId, principal, operation, arrivedAtMs } = input
+    if (!isResponsesOperation(operation)) throw new Error('Only Responses are kept.')
+    const { echo, added } = operation
+    try {
+      await this.#ports.store.add(
+        {
+          id: generationId,
+          accountId: principal.accountId,
+          previousId: echo.previousId === null ? null : generationIdOf(echo.previousId),
+          input: this.#encrypt('input', generationId, Buffer.from(JSON.stringify(added))),
+          answer: this.#encrypt('answer', generationId, writeAnswer(newResponse(identityOf(input), echo))),
+          createdAtMs: arrivedAtMs,
+        },
+        this.#ports.settings().megabytes * MEGABYTE,
+      )
+    } catch (cause) {
+      throw overloaded(0, 'store', cause)
+    }
+  }
+
+  /** What no charge has ended: one in the background is kept as it failed, another is forgotten. */
+  async end({ input, cancelled }: Generation, { error, record }: GenerationResult): Promise<void> {
+    if (error === null && record.status !== 'cancelled') return
+    const { generationId, operation, keeper } = input
+    if (keeper === null || !isResponsesOperation(operation)) return
+    const body = keptResponse(identityOf(input), operation.echo, {
+      lastEvent: null,
+      ended: { error: cancelled ? null : error },
+    })
+    // A store that does not answer leaves a row without an open hold, which reads as failed.
+    await (
+      keeper.background
+        ? this.#ports.store.end(generationId, this.#encrypt('answer', generationId, writeAnswer(body)))
+        : this.#ports.store.drop(generationId)
+    ).catch(() => undefined)
+  }
+
+  /** null = the account keeps no such answer. */
+  async find(accountId: string, generationId: string): Promise<Body | null> {
+    const found = await this.#ports.store.find(accountId, generationId, this.#sinceMs)
+    if (found === null) return null
+    const body = readAnswer(this.#decrypt('answer', found.id, found.answer))
+    if (found.state === 'ended') return body
+    return found.state === 'running' ? { ...body, status: 'in_progress' } : { ...body, ...LOST }
+  }
+
+  /** false = the account keeps no such answer. */
+  remove(accountId: string, generationId: string): Promise<boolean> {
+    return this.#ports.store.remove(accountId, generationId, this.#sinceMs)
+  }
+
+  /** The items that a kept answer answers, the first one first; null = the account keeps no such answer. */
+  async inputOf(accountId: string, generationId: string): Promise<readonly Body[] | null> {
+    const turns = await this.#ports.store.turns(accountId, generationId, this.#sinceMs)
+    const last = turns.at(-1)
+    if (last === undefined) return null
+    checkSize(turns)
+    const items: Body[] = []
+    for (const { id, input, output } of await this.#read(accountId, generationId)) {
+      for (const [index, item] of itemsIn(input).entries()) items.push(listed(item, `msg-${id.slice(4)}-in${index}`))
+      if (id !== last.id) for (const item of itemsIn(output)) items.push(item)
+    }
+    return items
+  }
+
+  /** The conversation that a Response ends, for the request that continues it. Throws an ApiError. */
+  async history(accountId: string, previousId: string): Promise<readonly unknown[]> {
+    this.#refuseOff('previous_response_id')
+    const asked = generationIdOf(previousId)
+    const turns = await this.#ports.store.turns(accountId, asked, this.#sinceMs)
+    checkTurns(turns, asked, previousId)
+    const parts = await this.#read(accountId, asked)
+    if (parts.length !== turns.length) throw previousNotFound(previousId)
+    return conversation(parts.flatMap(({ input, output }) => [input, output]))
+  }
+
+  /** What was made before is past its time. */
+  get #sinceMs(): number {
+    return this.#ports.clock.now() - this.#ports.settings().days * DAY_MS
+  }
+
+  removeExpired(nowMs: number): Promise<void> {
+    return this.#ports.store.removeOlder(this.#sinceMs, nowMs)
+  }
+
+  #refuseOff(field: string): void {
+    if (this.#ports.settings().days > 0) return
+    throw new ApiError(
+      'invalid_input',
+      `${field}: answers are not kept on this service. Send the whole conversation in input, without ${field}`,
+    )
+  }
+
+  async #read(
+    accountId: string,
+    generationId: string,
+  ): Promise<readonly { readonly id: string; readonly input: Buffer; readonly output: Buffer }[]> {
+    const read = []
+    for (const { id, input, answer } of await this.#ports.store.contents(accountId, generationId, this.#sinceMs)) {
+      const plain = this.#decrypt('answer', id, answer)
+      read.push({ id, input: this.#decrypt('input', id, input), output: plain.subarray(plain.indexOf(LINE_END) + 1) })
+      await nextTurn()
+    }
+    return read
+  }
+
+  #encrypt(part: 'input' | 'answer', id: string, plain: Buffer): Buffer {
+    return this.#ports.keyWrap.encrypt(plain, responsePurpose(part, id))
+  }
+
+  #decrypt(part: 'input' | 'answer', id: string, encrypted: Buffer): Buffer {
+    return this.#ports.keyWrap.decrypt(encrypted, responsePurpose(part, id))
+  }
+}
+
+/** The facts of a Response that is not complete. */
+export function identityOf({ generationId, arrivedAtMs, plan }: GenerationInput): ChunkIdentity {
+  return {
+    id: generationId,
+    created: Math.floor(arrivedAtMs / 1_000),
+    model: plan.candidates[0]?.model.id ?? '',
+    provider: '',
+  }
+}
+
+/** Of a Response, in the form in which clients know it or not. */
+export function generationIdOf(id: string): string {
+  return id.replace(/^resp-/, 'gen-')
+}
+
+/** A conversation from its parts, each a JSON array, within the limits of a request. Throws an ApiError. */
+export async function conversation(parts: readonly Buffer[]): Promise<readonly unknown[]> {
+  const inner = parts.map((part) => part.subarray(1, -1)).filter((part) => part.length > 0)
+  const bytes = Buffer.concat([
+    Buffer.from('{"input":['),
+    ...inner.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part])),
+    Buffer.from(']}'),
+  ])
+  if (bytes.length > CONVERSATION_BYTES_MAX || new JsonScan(BODY_LIMITS).whole(bytes) !== null)
+    throw new ApiError(
+      'request_too_large',
+      'The conversation of previous_response_id is larger than a request may be: 10 MB. Begin another one',
+    )
+  return itemsOf(await parseInTurns(bytes))
+}
+
+export function previousNotFound(previousId: string): ApiError {
+  return new ApiError(
+    'previous_response_not_found',
+    `Previous response with id '${previousId.slice(0, 128)}' not found. An answer is kept only if its request says store: true`,
+  )
+}
+
+/** Its request ended without an answer: its process died, or its store did not answer. */
+const LOST = {
+  status: 'failed',
+  error: { code: 'server_error', message: 'The request ended without an answer. It was not charged' },
+} as const
+
+function checkTurns(turns: readonly KeptTurn[], asked: string, previousId: string): void {
+  checkSize(turns)
+  const [first] = turns
+  // One that an earlier turn continues may be gone.
+  const isWhole = first?.previousId === null && turns.at(-1)?.id === asked
+  if (!isWhole || turns.some(({ ended }) => !ended)) throw previousNotFound(previousId)
+}
+
+function checkSize(turns: readonly KeptTurn[]): void {
+  if (turns.length > CHAIN_MAX)
+    throw new ApiError(
+      'invalid_input',
+      `previous_response_id: the conversation has more than ${CHAIN_MAX} turns. Begin another one`,
+    )
+  if (turns.reduce((sum, { bytes }) => sum + bytes, 0) > CHAIN_BYTES_MAX)
+    throw new ApiError(
+      'request_too_large',
+      'The conversation of previous_response_id has become too large. Begin another one',
+    )
+}
+
+/** The Response without its output in a line of JSON, then the output, so that a conversation need not read the rest. */
+function writeAnswer({ output, ...head }: Body): Buffer {
+  return Buffer.from(`${JSON.stringify(head)}\n${JSON.stringify(output)}`)
+}
+
+function readAnswer(written: Buffer): Body {
+  const end = written.indexOf(LINE_END)
+  // Written by `writeAnswer`, and encrypted since.
+  const head = JSON.parse(written.subarray(0, end).toString('utf8')) as Body
+  return { ...head, output: itemsIn(written.subarray(end + 1)) }
+}
+
+function itemsIn(json: Buffer): readonly Body[] {
+  const items: unknown = JSON.parse(json.toString('utf8'))
+  return Array.isArray(items) ? items.filter(isObject) : []
+}
+
+function itemsOf({ input }: Body): readonly unknown[] {
+  return Array.isArray(input) ? input : []
+}
+
+/** An item as OpenAI lists it: with an id, and its content in parts. */
+function listed(item: Body, id: string): Body {
+  const { role, content } = item
+  const own = typeof item['id'] === 'string' && item['id'] !== '' ? {} : { id }
+  if (typeof role !== 'string') return { ...own, ...item }
+  const type = role === 'assistant' ? 'output_text' : 'input_text'
+  const parts =
+    typeof content === 'string'
+      ? [{ type, text: content, ...(type === 'output_text' ? { annotations: [] } : {}) }]
+      : content
+  return { ...own, type: 'message', status: 'completed', ...item, content: parts }
+}

@@ -1,0 +1,206 @@
+import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+
+/** Turns of one conversation. */
+export const CHAIN_MAX = 1_000
+/** Answers of one account: at more, its oldest go. */
+const ACCOUNT_ROWS_MAX = 10_000n
+/** What an account keeps when room has to be made, so that not every answer has to make some. */
+const ROOM_LEFT_PERCENT = 90n
+const PAGE = 100n
+const DAY_MS = 24 * 3_600_000
+
+/** A conversation from its newest turn on: of one account, and not past its time. */
+const TURNS = `WITH RECURSIVE turn (id, previous_id, state, bytes, place) AS (
+  SELECT id, previous_id, state, bytes, 1 FROM kept_response WHERE id = ? AND account_id = ? AND created_at > ?
+  UNION ALL SELECT r.id, r.previous_id, r.state, r.bytes, turn.place + 1 FROM turn JOIN kept_response r ON r.id = turn.previous_id
+    WHERE r.account_id = ? AND r.created_at > ? AND turn.place <= ${CHAIN_MAX})`
+
+/** Part of the commit that charges it. */
+export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes + ? WHERE id = ? AND state = 'running'`
+
+export interface NewKeptResponse {
+  /** Its generation. */
+  readonly id: string
+  readonly accountId: string
+  /** The generation of the Response that it continues; null = it begins a conversation. */
+  readonly previousId: string | null
+  /** The items that its request added, encrypted. */
+  readonly input: Buffer
+  /** What can be said of it so far, encrypted. */
+  readonly answer: Buffer
+  readonly createdAtMs: number
+}
+
+/** `running`: its request lives; `lost`: its request ended without an answer, as when its process died. */
+export type KeptState = 'running' | 'lost' | 'ended'
+
+export interface KeptResponse {
+  readonly id: string
+  readonly state: KeptState
+  readonly input: Buffer
+  readonly answer: Buffer
+}
+
+/** One turn of a conversation, without its contents. */
+export interface KeptTurn {
+  readonly id: string
+  readonly previousId: string | null
+  readonly ended: boolean
+  readonly bytes: number
+}
+
+/** What an answer, or the items that it answers, is encrypted for. */
+export function responsePurpose(part: 'input' | 'answer', id: string): string {
+  return `response ${part}:${id}`
+}
+
+/**
+ * Answers that are kept for their account (clients.md 3). The row is made before a provider is asked; its answer comes
+ * in the commit that charges it, so that none is charged and lost, or kept and free.
+ */
+export class ResponseStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Makes room by removing the oldest of the account where they are too many, or more than `bytesMax` together. */
+  async add(row: NewKeptResponse, bytesMax: number): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      const size = BigInt(row.input.length + row.answer.length)
+      await makeRoom(sql, row.accountId, size, BigInt(bytesMax))
+      await sql.run(
+        `INSERT INTO kept_response (id, account_id, previous_id, state, bytes, created_at, input, answer) VALUES (?,?,?,'running',?,?,?,?)`,
+        [row.id, row.accountId, row.previousId, size, BigInt(row.createdAtMs), row.input, row.answer],
+      )
+    })
+  }
+
+  /** null = it is not there, or older than `sinceMs`, or another account's. */
+  async find(accountId: string, id: string, sinceMs: number): Promise<KeptResponse | null> {
+    const [row] = await this.#database.all(
+      `SELECT r.id AS id, r.state AS state, r.input AS input, r.answer AS answer, h.state AS hold_state
+        FROM kept_response r LEFT JOIN hold h ON h.id = r.id WHERE r.id = ? AND r.account_id = ? AND r.created_at > ?`,
+      [id, accountId, BigInt(sinceMs)],
+    )
+    return row === undefined ? null : { ...contentsOf(row), state: stateOf(row) }
+  }
+
+  /** The conversation that ends with `id`, its first turn first; at most one turn more than may be continued. */
+  async turns(accountId: string, id: string, sinceMs: number): Promise<readonly KeptTurn[]> {
+    const rows = await this.#conversation(
+      `${TURNS} SELECT id, previous_id, state, bytes FROM turn ORDER BY place DESC`,
+      [accountId, id],
+      sinceMs,
+    )
+    return rows.map((row) => ({
+      id: text(row, 'id'),
+      previousId: textOrNull(row, 'previous_id'),
+      ended: text(row, 'state') === 'ended',
+      bytes: integer(row, 'bytes'),
+    }))
+  }
+
+  /** The same with what its turns say. */
+  async contents(accountId: string, id: string, sinceMs: number): Promise<readonly Omit<KeptResponse, 'state'>[]> {
+    const rows = await this.#conversation(
+      `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn JOIN kept_response r ON r.id = turn.id ORDER BY turn.place DESC`,
+      [accountId, id],
+      sinceMs,
+    )
+    return rows.map(contentsOf)
+  }
+
+  /** Ends one that is not charged. */
+  async end(id: string, answer: Buffer): Promise<void> {
+    await this.#database.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+  }
+
+  /** Forgets one whose request failed. */
+  async drop(id: string): Promise<void> {
+    await this.#database.run(`DELETE FROM kept_response WHERE id = ? AND state = 'running'`, [id])
+  }
+
+  /** false = the account has none with this id. */
+  async remove(accountId: string, id: string, sinceMs: number): Promise<boolean> {
+    return (
+      (await this.#database.run('DELETE FROM kept_response WHERE id = ? AND account_id = ? AND created_at > ?', [
+        id,
+        accountId,
+        BigInt(sinceMs),
+      ])) > 0
+    )
+  }
+
+  /** Removes those made by `untilMs`; one that runs stays for a day at least. */
+  async removeOlder(untilMs: number, nowMs: number): Promise<void> {
+    for (let removed = PAGE; removed === PAGE;)
+      removed = BigInt(
+        await this.#database.run(
+          `DELETE FROM kept_response WHERE id IN (SELECT id FROM kept_response WHERE created_at <= ? AND (state = 'ended' OR created_at <= ?) ORDER BY created_at LIMIT ?)`,
+          [BigInt(untilMs), BigInt(nowMs - DAY_MS), PAGE],
+        ),
+      )
+  }
+
+  #conversation(
+    statement: string,
+    [accountId, id]: readonly [string, string],
+    sinceMs: number,
+  ): ReturnType<Database['all']> {
+    const since = BigInt(sinceMs)
+    return this.#database.all(statement, [id, accountId, since, accountId, since], { withoutAmounts: true })
+  }
+
+  /** Encrypts everything that is kept again. */
+  async rewrap(encrypt: (purpose: string, encrypted: Buffer) => Buffer): Promise<void> {
+    for (let after = '', more = true; more;) {
+      const ids = await this.#database.transaction(async (sql) => {
+        const rows = await sql.all('SELECT id, input, answer FROM kept_response WHERE id > ? ORDER BY id LIMIT ?', [
+          after,
+          PAGE,
+        ])
+        for (const { id, input, answer } of rows.map(contentsOf)) {
+          await sql.run('UPDATE kept_response SET input = ? WHERE id = ?', [
+            encrypt(responsePurpose('input', id), input),
+            id,
+          ])
+          // Its charge may have brought another answer since.
+          await sql.run('UPDATE kept_response SET answer = ? WHERE id = ? AND answer = ?', [
+            encrypt(responsePurpose('answer', id), answer),
+            id,
+            answer,
+          ])
+        }
+        return rows.map((row) => text(row, 'id'))
+      })
+      after = ids.at(-1) ?? after
+      more = ids.length === Number(PAGE)
+    }
+  }
+}
+
+async function makeRoom(sql: Sql, accountId: string, size: bigint, bytesMax: bigint): Promise<void> {
+  const [row] = await sql.all(
+    'SELECT COUNT(*) AS kept, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM kept_response WHERE account_id = ?',
+    [accountId],
+  )
+  if (row === undefined || (big(row, 'kept') < ACCOUNT_ROWS_MAX && big(row, 'bytes') + size <= bytesMax)) return
+  const roomy = (bytesMax * ROOM_LEFT_PERCENT) / 100n - size
+  await sql.run(
+    `DELETE FROM kept_response WHERE state = 'ended' AND id IN (SELECT id FROM (
+        SELECT id, ROW_NUMBER() OVER (ORDER BY created_at DESC, id DESC) AS place, SUM(bytes) OVER (ORDER BY created_at DESC, id DESC) AS total
+        FROM kept_response WHERE account_id = ?) AS kept WHERE place > ? OR total > ?)`,
+    [accountId, (ACCOUNT_ROWS_MAX * ROOM_LEFT_PERCENT) / 100n, roomy > 0n ? roomy : 0n],
+  )
+}
+
+function contentsOf(row: Row): Omit<KeptResponse, 'state'> {
+  return { id: text(row, 'id'), input: bytes(row, 'input'), answer: bytes(row, 'answer') }
+}
+
+function stateOf(row: Row): KeptState {
+  if (text(row, 'state') === 'ended') return 'ended'
+  return textOrNull(row, 'hold_state') === 'open' ? 'running' : 'lost'
+}

@@ -1,0 +1,1 @@
+import './responses-kill9.test.ts'
