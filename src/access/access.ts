@@ -19,7 +19,7 @@ import type { RateDecision } from './sliding-window.ts'
 import { foreignOrigin, isSafeMethod, isSameOrigin } from './same-origin.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
-/** How often a success refreshes the guard's memory of (address, key): far below the day it lasts. */
+/** How often a success renews the guard's memory of (address, key): far below the day that it lasts. */
 const PROVE_EVERY_MS = 60_000
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({
@@ -36,38 +36,38 @@ export interface AccessOptions {
   /** Keys that manage keys; absent = there are none. */
   readonly managementKeys?: Pick<KeyStore, 'findByDigest' | 'touch' | 'changes'>
   readonly clock: Clock
-  /** Live: both limits may change between two requests. */
+  /** Live settings: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
-  /** null = scripts have no way into the admin API. */
+  /** null = programs cannot use the admin API. */
   readonly adminToken: string | null
   /** The request's console session, or null without a valid one. */
   readonly session: (request: IncomingMessage) => Promise<ConsoleSession | null>
-  /** Administrators need two-step sign-in before the admin plane opens. */
+  /** Administrators must turn on two-step sign-in before they may use the admin API. */
   readonly adminTotpRequired: boolean
-  /** The state that is shared with other nodes; absent = there are none. */
+  /** State shared with other nodes; absent = there are none. */
   readonly shared?: NodeShare & {
     readonly guard: SharedGuard | null
-    /** Tells the nodes of a block that this one began. */
+    /** Tells other nodes about a block that began on this one. */
     readonly blocked: (ip: string, leftMs: number, blocks: number) => void
-    /** Ends a block on the other nodes; rejects when the store does not answer. */
+    /** Ends a block on other nodes; rejects when the store does not answer. */
     readonly unblocked: (ip: string) => Promise<void>
   }
 }
 
-/** Who calls, from where and how often: what a request must pass before its body is read. */
+/** Checks each request before its body is read: who calls, from which address, and how often. */
 export interface Access extends EdgeAccess<Principal> {
   /**
-   * The actor of a change on the admin plane, for the audit log: `token` or the administrator's name; null before
+   * The actor of a change through the admin API, for the audit log: `token` or the administrator's name; null before
    * `admit`.
    */
   actorOf(request: IncomingMessage): string | null
-  /** Whose console session a request of the `session` and `playground` planes has; throws before `admit`. */
+  /** The console session of a request of the `session` or `playground` plane; throws before `admit`. */
   sessionOf(request: IncomingMessage): ConsoleSession
-  /** Takes an administrator's change of a key or account into effect at once on this node. */
+  /** Makes this node apply an administrator's change of a key or account at once. */
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
-  /** Takes over a block of another node, or its end when `blocks` is 0; the address is as `ipKey` writes it. */
+  /** Takes over a block from another node, or its end when `blocks` is 0; the address is in the form of `ipKey`. */
   block(ip: string, leftMs: number, blocks: number): void
-  /** Tells the shared rate windows what this node has accepted, after they could not be asked. */
+  /** Reports this node's accepted requests to the shared rate windows, after those could not be reached. */
   tellWindows(): Promise<void>
   /** Addresses that are blocked now; `until` in Unix ms. */
   blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[]
@@ -141,7 +141,7 @@ class AccessStage implements Access {
 
   async unblock(ip: string): Promise<boolean> {
     const key = this.#guard.keyOf(ip)
-    // The store first: a block that could not be lifted everywhere is not lifted anywhere.
+    // The store comes first: a block that cannot be lifted everywhere is not lifted here either.
     await this.#shared.unblocked(key)
     await this.#shared.guard?.unblock(key)
     return this.#guard.unblock(key)
@@ -175,8 +175,7 @@ class AccessStage implements Access {
   }
 
   /**
-   * IP block → key → rate (wire.md 7.3). While an address is blocked only keys that worked from it before are looked
-   * at.
+   * IP block → key → rate (wire.md 7.3). For a blocked address only keys that have worked from it before are checked.
    */
   #admitKey(
     request: IncomingMessage,
@@ -193,12 +192,12 @@ class AccessStage implements Access {
     if (token === null) return this.#unauthenticated(ip, missingKey())
     if (token === DIFFERENT_KEYS) return this.#unauthenticated(ip, differentKeys())
     if (digest === null || cache === null) return this.#unauthenticated(ip, invalidKey())
-    // Told by its first letters alone, so that no key is looked up for a route that it does not open.
+    // The prefix decides, so that no key is looked up for a route that it cannot use.
     if (plane !== 'any_key' && manages !== (plane === 'management')) return this.#refused(ip, wrongKind(manages))
     return this.#look(cache, digest, ip)
   }
 
-  /** Of a blocked address: a key may have proved itself there on another node. */
+  /** For a blocked address: the key may have worked from it on another node. */
   #stopped(
     ip: string,
     cache: KeyCache | null,
@@ -227,7 +226,7 @@ class AccessStage implements Access {
     return this.#prove(known, ip)
   }
 
-  /** The first use from an address on this node: it may be blocked, or the key be known there, on another. */
+  /** The first use from an address on this node: another node may have blocked it, or know the key from there. */
   async #proveShared(guard: SharedGuard, known: KnownKey, ip: string): Promise<AccessResult<Principal>> {
     const key = ipKey(ip)
     const block = await guard.blocked(key)
@@ -237,8 +236,8 @@ class AccessStage implements Access {
   }
 
   /**
-   * A block that this node has not known goes to the store: where the answer that began it came too late, no node has
-   * told the others, and no operator would see it.
+   * A block that is new to this node also goes to the store: if the node that began it got the answer too late, nobody
+   * else was told, and no operator would see it.
    */
   #adoptShared(key: string, leftMs: number, blocks: number): void {
     if (this.#guard.adopt(key, leftMs, blocks)) this.#shared.blocked(key, leftMs, blocks)
@@ -274,7 +273,7 @@ class AccessStage implements Access {
     return this.#refused(ip, error)
   }
 
-  /** All nodes together answer no more 401 than the rule allows: the shared count decides about this attempt. */
+  /** All nodes together answer no more 401s than the rule allows: the shared count decides about this attempt. */
   async #failShared(guard: SharedGuard, ip: string, error: ApiError): Promise<AccessResult<Principal>> {
     const { failures, window, duration } = this.#options.settings().ipBlock
     const key = ipKey(ip)
@@ -297,14 +296,17 @@ class AccessStage implements Access {
     return { error, headers: this.#guard.headers(ip) }
   }
 
-  /** Two planes: an API key never opens this one, whatever its account may do (guarantees.md requirement 7). */
+  /**
+   * The planes are separate: an API key never opens the admin API, whatever its account may do (guarantees.md
+   * requirement 7).
+   */
   #admitAdmin(request: IncomingMessage): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const { authorization } = request.headers
     const token = bearer(authorization)
     if (token?.startsWith(KEY_PREFIX) === true || token?.startsWith(MANAGEMENT_PREFIX) === true) {
       return { error: new ApiError('access_denied', 'This key has no access to the admin API'), headers: NO_HEADERS }
     }
-    // Digests have one length, which the constant-time comparison needs, and hide that of the token.
+    // Digests have one length, as the constant-time comparison requires, and hide the token's length.
     if (token !== null && this.#adminDigest !== null && timingSafeEqual(digestOf(token), this.#adminDigest)) {
       this.#actors.set(request, 'token')
       return ADMITTED
@@ -329,7 +331,7 @@ class AccessStage implements Access {
     return ADMITTED
   }
 
-  /** Two planes here as well: keys and tokens open nothing of the cabinet. */
+  /** The planes are separate: keys and tokens never open the cabinet. */
   async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
     if (request.headers.authorization !== undefined)
       return refusal(
@@ -370,7 +372,7 @@ function refusal(error: ApiError): AccessResult<Principal> {
   return { error, headers: NO_HEADERS }
 }
 
-/** A header, which another site cannot send; where the browser itself loads a file, the query. */
+/** A header, which another site cannot send; for a file that the browser itself loads, the query. */
 function playgroundKey(request: IncomingMessage): string | null {
   const header = request.headers['x-tollgate-key-id']
   if (typeof header === 'string') return header

@@ -4,7 +4,7 @@ import { randomIds } from '../lib/ids.ts'
 import { digestBytes, digestOf, digestText, generateKey, isWellFormed, labelOf } from './api-key.ts'
 
 test('a key is prefix, 32 random letters and its CRC32 in base62', () => {
-  // Both checksums come from Python's zlib, so that the format is not only what this code says it is.
+  // Both checksums come from Python's zlib, so that the format does not depend on this code alone.
   assert.equal(generateKey({ letters: (length) => '0'.repeat(length) }), 'sk-tg-0000000000000000000000000000000023Xxen')
   assert.ok(isWellFormed('sk-tg-abcdefghijklmnopqrstuvwxyzABCDEF3G25F9'))
   const ids = randomIds()
@@ -35,7 +35,7 @@ test('letters of random keys are equally likely (chi-square)', () => {
     for (const letter of generateKey(ids).slice(6, 38)) counts.set(letter, (counts.get(letter) ?? 0) + 1)
   const expected = (keys * 32) / 62
   const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
-  // 61 degrees of freedom: 130 is beyond one in a million.
+  // 61 degrees of freedom: a value of 130 is rarer than one in a million.
   assert.equal(counts.size, 62)
   assert.ok(chiSquare < 130, String(chiSquare))
 })

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { IdSource } from '../lib/ids.ts'
 
 export const KEY_PREFIX = 'sk-tg-'
-/** Of a key that opens no model and only the routes that manage keys. */
+/** The prefix of a key that opens no model, only the routes that manage keys. */
 export const MANAGEMENT_PREFIX = 'sk-tgm-'
 const SECRET_LETTERS = 32
 const CHECKSUM_LETTERS = 6
@@ -17,7 +17,8 @@ export function generateKey(ids: IdSource, prefix = KEY_PREFIX): string {
 }
 
 /**
- * Whether text can be a key of ours at all, told without a look-up: guesses and typing errors cost the store nothing.
+ * Whether a text can be one of our keys, decided without a look-up, so that guesses and typing errors cost the store
+ * nothing.
  */
 export function isWellFormed(key: string): boolean {
   return SHAPE.test(key) && key.slice(-CHECKSUM_LETTERS) === checksum(key.slice(0, -CHECKSUM_LETTERS))
@@ -41,12 +42,12 @@ export function digestBytes(text: string): Buffer {
   return Buffer.from(text, 'base64url')
 }
 
-/** What people may see of a key: enough to tell theirs apart, nothing to guess by. */
+/** The part of a key that people may see: enough to recognise it, nothing to guess it by. */
 export function labelOf(key: string): string {
   return `${key.slice(0, 9)}…${key.slice(-3)}`
 }
 
-/** CRC32 in base62, zero-padded: six letters hold 2^32. */
+/** CRC32 in base62, zero-padded: six letters hold 2^32 values. */
 function checksum(text: string): string {
   let rest = crc32(text)
   let letters = ''

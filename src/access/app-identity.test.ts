@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { appIdentity } from './app-identity.ts'
 
-/** As Node hands over UTF-8 bytes of a header. */
+/** A header's UTF-8 bytes in the form in which Node passes them on. */
 function raw(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 const URL_LENGTH_MAX = 200
 const TITLE_LENGTH_MAX = 64
-/** C0, C1, line and paragraph separators, and the marks that turn the direction of text. */
+/** C0, C1, line and paragraph separators, and marks that change the direction of text. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
@@ -34,7 +34,7 @@ function origin(text: string): string | null {
   return url.origin.length > URL_LENGTH_MAX ? null : url.origin
 }
 
-/** Node reads header bytes as latin-1; browsers and Python can send Cyrillic only percent-encoded. */
+/** Node reads header bytes as Latin-1; browsers and Python can send Cyrillic only percent-encoded. */
 function readable(header: string): string | null {
   const bytes = Buffer.from(header, 'latin1')
   const text = isUtf8(bytes) ? bytes.toString('utf8') : header

@@ -6,16 +6,16 @@ import { cookieOf } from './cookies.ts'
 import { KnownDevices, type KnownDevicePorts } from './known-devices.ts'
 
 const HOUR_MS = 3_600_000
-/** Idle and absolute, guarantees.md requirement 8. */
+/** Idle and absolute limits of guarantees.md requirement 8. */
 const LIMITS = {
   user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS },
   admin: { idleMs: HOUR_MS / 2, absoluteMs: 12 * HOUR_MS },
 } as const
-/** A use is written once in this time: far below the shortest idle limit. */
+/** A session's last use is written at most this often: far below the shortest idle limit. */
 const TOUCH_MS = 60_000
 const TOKEN_BYTES = 32
 const DEVICE_COOKIE = 'tg_device'
-/** Signing in lies below it, however it is done. */
+/** Every way of signing in is below this path. */
 const DEVICE_PATH = '/cabinet/v1/'
 const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 const USER_AGENT_MAX = 300
@@ -28,7 +28,7 @@ export interface ConsoleSession {
 
 export interface ConsoleSessionPorts extends KnownDevicePorts {
   readonly store: SessionStore
-  /** The console is reached over https. */
+  /** Whether the console is reached over https. */
   readonly isSecure: (request: IncomingMessage) => boolean
 }
 
@@ -46,8 +46,8 @@ export class ConsoleSessions {
   }
 
   /**
-   * A new session with a new id; answers its `Set-Cookie`, and one by which the browser is known to have been signed in
-   * to. The session that the request came with ends: an id given before signing in is never kept.
+   * Opens a session with a new id; answers its `Set-Cookie`, and one that marks the browser as known. The request's
+   * previous session ends: an id from before the sign-in is never kept.
    */
   async open(
     user: UserRecord,
@@ -88,19 +88,19 @@ export class ConsoleSessions {
     return { user: found.user, session: { ...found.session, lastSeenAtMs: nowMs } }
   }
 
-  /** The browser's own id where this user has signed in from it before; null for any other. */
+  /** The browser's id if this user has signed in from it before; else null. */
   deviceOf(user: UserRecord, request: IncomingMessage): string | null {
     return this.#devices.idFor(request, DEVICE_COOKIE, user.id)
   }
 
-  /** The `Set-Cookie` that makes the browser forget. */
+  /** The `Set-Cookie` that deletes the session's cookie. */
   forget(request: IncomingMessage): string {
     return this.#cookie(request, '', 0)
   }
 
   /**
-   * `__Host-` needs https, and a browser refuses a Secure cookie on plain http. Only the name in force is read: the
-   * other one could be planted.
+   * `__Host-` requires https, and a browser refuses a Secure cookie on plain http. Only the name in force is read: a
+   * cookie with the other name could be planted.
    */
   #name(request: IncomingMessage): string {
     return this.#ports.isSecure(request) ? '__Host-tg_sid' : 'tg_sid'
@@ -121,7 +121,7 @@ export class ConsoleSessions {
   }
 }
 
-/** Printable and short, as the list of sessions shows it. */
+/** Short printable text for the list of sessions. */
 export function userAgentOf(request: IncomingMessage): string {
   return (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_MAX)
 }

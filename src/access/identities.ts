@@ -2,7 +2,7 @@ import { reasonError } from '../refusals.ts'
 import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 import { identityId } from '../store/people/identity.ts'
 
-/** As both parts of the console show it. */
+/** An identity in the form that both parts of the console show. */
 export interface ShownIdentity {
   readonly id: string
   readonly issuer: string
@@ -32,7 +32,7 @@ export function identityNamed(user: UserRecord, id: string): ShownIdentity {
   return found
 }
 
-/** Takes an identity away, unless it is the only way in: that would lock the user out. */
+/** Removes an identity, unless it is the user's only way to sign in. */
 export async function takeIdentity(
   users: Pick<UserStore, 'unlinkIdentity'>,
   user: UserRecord,

@@ -8,13 +8,13 @@ import { SlidingWindow } from './sliding-window.ts'
 const IPS_MAX = 100_000
 const PROVEN_MAX = 100_000
 const DAY_MS = 86_400_000
-/** What responses without an account say of their address; informative, nothing is refused by it (wire.md D-7.2). */
+/** The limit in responses without an account; informative only, nothing is refused by it (wire.md D-7.2). */
 const ANONYMOUS_REQUESTS = 60
 const ANONYMOUS_WINDOW_MS = 60_000
 
 interface Block {
   readonly untilMs: number
-  /** Blocks in a row, each within a day of the one before. */
+  /** Consecutive blocks, each within a day of the one before. */
   readonly count: number
 }
 
@@ -24,10 +24,10 @@ export class IpGuard {
   readonly #settings: () => Settings['ipBlock']
   readonly #failures: RecentMap<SlidingWindow>
   readonly #blocks: RecentMap<Block>
-  /** `ip digest` → when that key last worked from there. */
+  /** `ip digest` → when that key last worked from this address. */
   readonly #proven = new RecentMap<number>(PROVEN_MAX)
   readonly #anonymous: RecentMap<SlidingWindow>
-  /** Whether any address has been blocked since the start: most nodes never have one. */
+  /** Whether any address has been blocked since the start: on most nodes none ever is. */
   #everBlocked = false
 
   constructor(options: {
@@ -51,7 +51,7 @@ export class IpGuard {
     return Math.max(0, Math.ceil((block.untilMs - this.#clock.monotonic()) / 1_000))
   }
 
-  /** Counts one 401; the one that reaches the threshold starts a block, which is answered. */
+  /** Counts one 401. The one that reaches the threshold starts a block; answers the block. */
   fail(ip: string): { readonly leftMs: number; readonly blocks: number } | null {
     const { failures, window, duration } = this.#settings()
     const key = ipKey(ip)
@@ -67,8 +67,8 @@ export class IpGuard {
   }
 
   /**
-   * Takes over a block, of another node or of this one. `key` is the address as `ipKey` writes it. Answers whether it
-   * was not blocked here yet.
+   * Takes over a block from another node or this one. `key` is the address in the form of `ipKey`. Answers whether it
+   * is new here.
    */
   adopt(key: string, leftMs: number, count: number): boolean {
     const before = this.#blocks.get(key)
@@ -83,7 +83,7 @@ export class IpGuard {
     return (before?.untilMs ?? 0) <= nowMs
   }
 
-  /** Addresses that are blocked now, IPv6 by their /64. */
+  /** Addresses that are blocked now; IPv6 by /64. */
   blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[] {
     const nowMs = this.#clock.monotonic()
     return [...this.#blocks]
@@ -91,12 +91,12 @@ export class IpGuard {
       .map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
   }
 
-  /** The name that an address has here; one that is listed as blocked is a name already. */
+  /** The guard's key of an address. The list of blocked addresses shows such keys; one of them maps to itself. */
   keyOf(ip: string): string {
     return this.#blocks.has(ip) ? ip : ipKey(ip)
   }
 
-  /** false = the address was not blocked. `key` is the address as `ipKey` writes it. */
+  /** false = the address was not blocked. `key` is the address in the form of `ipKey`. */
   unblock(key: string): boolean {
     this.#failures.delete(key)
     return this.#blocks.delete(key)
@@ -112,7 +112,7 @@ export class IpGuard {
     return provenAtMs !== undefined && this.#clock.monotonic() - provenAtMs < DAY_MS
   }
 
-  /** The X-RateLimit-* headers of one more response without an account. */
+  /** The X-RateLimit-* headers of the next response without an account. */
   headers(ip: string): Readonly<Record<string, string>> {
     const log = windowOf(this.#anonymous, ipKey(ip))
     return rateHeaders(log.take(ANONYMOUS_REQUESTS, ANONYMOUS_WINDOW_MS, this.#clock.monotonic(), this.#clock.now()))

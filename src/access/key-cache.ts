@@ -8,15 +8,15 @@ import { ipList, type IpList } from '../http/ip-list.ts'
 import { countedLimits } from '../store/accounts/key-limits.ts'
 import type { Principal } from './principal.ts'
 
-/** A revoked key stops within this on every node, however the news of it travels (guarantees.md requirement 2). */
+/** A revoked key stops within this time on every node, even if no news of it arrives (guarantees.md requirement 2). */
 const FRESH_MS = 5_000
-/** From this age a hit also starts a look-up in the background, so that a busy key never waits for one. */
+/** From this age on a use also starts a look-up in the background, so that a busy key never waits for one. */
 const REFRESH_MS = 2_500
 const ABSENT_MS = 30_000
-/** Half of them are kept at least. */
+/** At least half of them are kept. */
 const ENTRIES_MAX = 20_000
 const TOUCH_FLUSH_MS = 5_000
-/** A stuck database must turn into a 503 in a second (guarantees.md F2). */
+/** A stuck database must give a 503 within a second (guarantees.md F2). */
 const LOOKUP_MS = 900
 
 /** The cached row of a key. Each request checks its expiry again, since keys expire between look-ups. */
@@ -26,13 +26,13 @@ export interface KnownKey {
   readonly accountStatus: AccountStatus
   readonly disabled: boolean
   readonly expiresAtMs: number | null
-  /** null = it works from everywhere. */
+  /** null = it works from every address. */
   readonly allowedIps: IpList | null
   /** Monotonic ms of the look-up's start. */
   readonly readAtMs: number
   /** `changes` of the keys at that time. */
   readonly readAtChange: number | null
-  /** Address and time of the latest success noted with the IP guard. */
+  /** Address and time of the latest success that the IP guard was told about. */
   provenIp: string
   provenAtMs: number
 }
@@ -43,17 +43,19 @@ export interface KeyCacheOptions {
   readonly entriesMax?: number
 }
 
-/** Keys by their full digest: present ones for seconds, absent ones longer, one look-up under way per key. */
+/**
+ * Keys by their full digest: existing keys for seconds, absent ones longer. Each key has at most one look-up under way.
+ */
 export class KeyCache {
   readonly #keys: KeyCacheOptions['keys']
   readonly #clock: Clock
   readonly #known: RecentMap<KnownKey>
-  /** Digest → monotonic ms until which the key is taken for absent. */
+  /** Digest → monotonic ms until which the key counts as absent. */
   readonly #absent: RecentMap<number>
   readonly #lookups = new Map<string, Promise<KnownKey | null>>()
   readonly #touched = new Set<string>()
   #cancelFlush: (() => void) | null = null
-  /** Grows with each invalidation, so that a look-up which started before one is not kept. */
+  /** Incremented by each invalidation, so that a look-up that started before one is not kept. */
   #generation = 0
 
   constructor(options: KeyCacheOptions) {
@@ -69,13 +71,13 @@ export class KeyCache {
     const nowMs = this.#clock.monotonic()
     const known = this.#known.get(digest)
     if (known !== undefined) {
-      // Where one process writes, it knows that nothing was changed since.
+      // A process that is the only writer knows that nothing has changed since.
       if (known.readAtChange !== null && known.readAtChange === this.#keys.changes) return known
       const ageMs = nowMs - known.readAtMs
       if (ageMs < REFRESH_MS) return known
       const lookup = this.#lookup(digest)
       if (ageMs >= FRESH_MS) return lookup
-      // The entry is still good: if the store cannot be asked now, a later request will try and say so.
+      // The entry is still good: if the store cannot be reached now, a later request will report it.
       lookup.catch(() => undefined)
       return known
     }
@@ -100,7 +102,7 @@ export class KeyCache {
     this.#cancelFlush ??= this.#clock.after(TOUCH_FLUSH_MS, () => void this.flush())
   }
 
-  /** Writes the noted uses. A failure loses only their times, so it is not worth a request. */
+  /** Writes the noted uses. A failure loses only times of use, and fails no request. */
   async flush(): Promise<void> {
     this.#cancelFlush?.()
     this.#cancelFlush = null
@@ -154,7 +156,7 @@ export class KeyCache {
   }
 }
 
-/** Why a known key may not be used now from such an address, or null. */
+/** The reason why a known key may not be used now from this address, or null. */
 export function refusalOf(known: KnownKey, nowMs: number, ip: string): ApiError | null {
   if (known.expiresAtMs !== null && known.expiresAtMs <= nowMs) {
     return new ApiError(
@@ -171,7 +173,7 @@ export function refusalOf(known: KnownKey, nowMs: number, ip: string): ApiError 
     : new ApiError('account_deactivated', 'Account is deactivated')
 }
 
-/** What authentication judges a key by. */
+/** The facts of a key that authentication checks. */
 export function knownKey(
   digest: string,
   owner: KeyOwner,

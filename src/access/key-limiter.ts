@@ -7,26 +7,26 @@ import type { SharedKeyLimits } from './shared-access.ts'
 const SWEEP_START = 1_024
 /** A third of the shared lease. */
 const RENEW_MS = 20_000
-/** A request that runs may end at any moment. */
+/** A running request may end at any moment. */
 const RUNNING_RETRY_SECONDS = 1
-/** The window of the key itself; no model has an empty id. */
+/** The name of the key's own window; no model has an empty id. */
 const WHOLE_KEY = ''
 
 type Headers = Readonly<Record<string, string>>
 
-/** A paid request that its key's limits let through. */
+/** A paid request that passed its key's limits. */
 export interface LimitGrant {
   readonly headers: Headers
-  /** Gives back its place among the running ones, and counts the tokens that were used in place of those reserved. */
+  /** Frees its place among the running requests, and replaces the reserved tokens by the used ones. */
   end(used: { readonly model: string; readonly tokens: number } | null): void
 }
 
 export interface LimitedRequest {
   readonly keyId: string
   readonly limits: KeyLimits
-  /** Every model that may answer it, the first wish first. */
+  /** Every model that may answer it, the first choice first. */
   readonly models: readonly string[]
-  /** The most that it may use, as far as that is known. */
+  /** The most tokens that it may use, as far as known. */
   readonly tokens: number
 }
 
@@ -39,19 +39,19 @@ interface Taken {
   readonly windows: readonly Window[]
   readonly second: number
   readonly member: string
-  /** null = the other nodes have not counted it. */
+  /** null = other nodes have not counted it. */
   readonly sharedSecond: number | null
 }
 
-/** Live processes that take requests, this one included, and what they share; null = nothing. */
+/** The number of live processes that take requests, this one included, and their shared limits; null = not shared. */
 export interface LimitShare {
   nodes(): number
   readonly shared: SharedKeyLimits | null
 }
 
 /**
- * The limits of keys: requests and tokens in any minute, of the whole key and of its models, and running requests.
- * With Valkey they hold over all nodes; while it cannot be asked each node keeps to its share, rounded up.
+ * The limits of keys: requests and tokens in any minute, for the whole key and for its models, and running requests.
+ * With Valkey they hold over all nodes; while Valkey cannot be reached each node keeps to its share, rounded up.
  */
 export class KeyLimiter {
   readonly #clock: Clock
@@ -68,11 +68,11 @@ export class KeyLimiter {
     this.#share = share
   }
 
-  /** Counts the request in every window of its key, or throws the refusal of one and counts it in none. */
+  /** Counts the request in every window of its key, or throws the refusal of one window and counts it in none. */
   async take(request: LimitedRequest): Promise<LimitGrant> {
     const { shared } = this.#share
     const windows = windowsOf(request)
-    // What this node has let through by itself is never above the limit either.
+    // The requests that this node accepted alone stay below the limit too.
     if (shared?.available !== true) return this.#grant(request, this.#takeHere(request, windows, this.#share.nodes()))
     const here = this.#takeHere(request, windows, 1)
     const { keyId, limits } = request
@@ -99,7 +99,7 @@ export class KeyLimiter {
     )
   }
 
-  /** Counts it by what this node knows, within one of so many shares of the limits. */
+  /** Counts the request by this node's knowledge, within one of the given number of shares. */
   #takeHere(
     request: LimitedRequest,
     windows: readonly Window[],
@@ -154,7 +154,7 @@ export class KeyLimiter {
     if (sharedSecond !== null) void this.#share.shared?.correct(keyId, name, sharedSecond, change)
   }
 
-  /** As if it had never come. */
+  /** Removes every trace of the request. */
   #undo(request: LimitedRequest, taken: Taken): void {
     this.#leave(request, taken)
     for (const { name, tokens } of taken.windows)
@@ -196,7 +196,7 @@ export class KeyLimiter {
     return made
   }
 
-  /** Amortised over the inserts. */
+  /** Its cost is spread over the inserts. */
   #sweep(): void {
     const second = Math.floor(this.#clock.monotonic() / 1_000)
     for (const [name, log] of this.#logs) if (log.isEmpty(second)) this.#logs.delete(name)
@@ -204,7 +204,7 @@ export class KeyLimiter {
   }
 }
 
-/** The key's own window, and one for each model that has limits. */
+/** The key's own window, and one for each model with limits. */
 function windowsOf({ limits, models, tokens }: LimitedRequest): readonly Window[] {
   const limited = [...new Set(models)].map((name) => ({ name, limits: limitsOfModel(limits, name) }))
   return [{ name: WHOLE_KEY, limits }, ...limited].flatMap(({ name, limits: own }): readonly Window[] => {
@@ -221,7 +221,7 @@ function shareOf({ requestsMost, tokensMost, tokens }: Window, shares: number): 
   return { requestsMost: part(requestsMost), tokensMost: tokensPart, tokens: Math.min(tokens, tokensPart ?? tokens) }
 }
 
-/** The first limit that has no room, or null. */
+/** The first limit without room, or null. */
 function refusalOf(
   { limits: { runningRequests } }: LimitedRequest,
   windows: readonly Window[],
@@ -249,7 +249,7 @@ function refusalOf(
   return runningRequests !== null && running >= runningRequests ? tooManyRunning(runningRequests) : null
 }
 
-/** The three headers of the account's window (wire.md D-7.1) speak of the window that refused. */
+/** The account's three headers (wire.md D-7.1), with the figures of the window that refused. */
 function ownHeaders(most: number, resetMs: number): Headers {
   return {
     'x-ratelimit-limit': String(most),
@@ -266,7 +266,7 @@ function tooManyRunning(most: number): ApiError {
   )
 }
 
-/** In OpenAI's names, of the window with the least room; `isTaken`: the request is counted, but not in the states. */
+/** OpenAI's headers, for the window with the least room; `isTaken`: the request is counted, but not in the states. */
 function headersOf(windows: readonly Window[], states: readonly MinuteState[], isTaken: boolean): Headers {
   const headers: Record<string, string> = {}
   for (const unit of ['requests', 'tokens'] as const) {
@@ -282,7 +282,7 @@ function headersOf(windows: readonly Window[], states: readonly MinuteState[], i
     if (least === undefined) continue
     headers[`x-ratelimit-limit-${unit}`] = String(least.most)
     headers[`x-ratelimit-remaining-${unit}`] = String(least.left)
-    // Of a window that was empty the request itself is the oldest.
+    // In a window that was empty this request is the oldest.
     headers[`x-ratelimit-reset-${unit}`] = `${least.reset === 0 ? MINUTE_SECONDS : least.reset}s`
   }
   return headers

@@ -8,10 +8,10 @@ import { limitsOf, type LimitTerms } from './limit-terms.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
 
 const ID_LETTERS = 16
-/** More are made only by mistake. */
+/** Nobody needs more, except by mistake. */
 const KEYS_MAX = 500
 
-/** What a body says of a key, for an operator and for its owner alike; absent = not said. */
+/** The terms of a key in a body from an operator or its owner; absent = not given. */
 export interface KeyTerms extends LimitTerms {
   readonly name?: string | null
   readonly disabled?: boolean
@@ -23,7 +23,7 @@ export interface KeyTerms extends LimitTerms {
   readonly allowed_models?: readonly string[] | null
 }
 
-/** The key that a body asks for, and the text of it that is shown once. */
+/** The new key by a body, and its text, which is shown once. */
 export function newKey(
   terms: KeyTerms & { readonly name: string },
   accountId: string,
@@ -48,14 +48,14 @@ export function newKey(
   return { key, record }
 }
 
-/** Why an account with so many keys gets no further one by its own hand, or null. */
+/** The refusal for an account that has reached the limit on its own keys, or null. */
 export function tooManyKeys(count: number): ApiError | null {
   if (count < KEYS_MAX) return null
   const message = `An account has at most ${KEYS_MAX} keys: delete some first`
   return reasonError('conflict', 'keys_most', { most: KEYS_MAX }, message)
 }
 
-/** What a body changes of a key with such a limit. */
+/** The changes that a body makes to a key with this limit. */
 export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch {
   const { name, disabled, limit_reset: limitReset, allowed_models: allowedModels } = terms
   const limitMicro = limitOf(terms)
@@ -71,7 +71,7 @@ export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(allowedModels === undefined ? {} : { allowedModels }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
-    // A key without a limit has no period that could start again.
+    // A key without a limit has no period.
     ...(limitAfter === null ? { limitReset: null } : {}),
   }
 }

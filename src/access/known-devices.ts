@@ -7,12 +7,12 @@ import { cookieOf } from './cookies.ts'
 const PURPOSE = 'console/known-device/v1'
 const KEEP_SECONDS = 180 * 86_400
 const ID_LETTERS = 22
-/** People who share a browser; the one who was here longest ago is forgotten. */
+/** The most people who share a browser; the one seen longest ago is dropped. */
 const USERS_MAX = 8
 
 interface Device {
   readonly id: string
-  /** The users who signed in from it, the last one first. */
+  /** Users who signed in from it, the latest first. */
   readonly userIds: readonly string[]
   readonly untilMs: number
 }
@@ -24,8 +24,8 @@ export interface KnownDevicePorts {
 }
 
 /**
- * Browsers from which somebody has signed in before, known by an encrypted cookie: it opens nothing, and only keeps
- * strangers who try passwords elsewhere from shutting its user out.
+ * Browsers that somebody has signed in from, recognised by an encrypted cookie. It opens nothing; it only prevents
+ * strangers who guess passwords elsewhere from locking the user out.
  */
 export class KnownDevices {
   readonly #ports: KnownDevicePorts
@@ -34,13 +34,13 @@ export class KnownDevices {
     this.#ports = ports
   }
 
-  /** The device's id where this user has signed in from it; null for any other. */
+  /** The device's id if this user has signed in from it; else null. */
   idFor(request: IncomingMessage, cookieName: string, userId: string): string | null {
     const device = this.#read(request, cookieName)
     return device !== null && device.userIds.includes(userId) ? device.id : null
   }
 
-  /** The value of the cookie that makes the browser known for this user too, and how long it is kept. */
+  /** The cookie's value that makes the browser known for this user too, and its lifetime. */
   remember(
     request: IncomingMessage,
     cookieName: string,
@@ -64,13 +64,13 @@ export class KnownDevices {
     const text = cookieOf(request, cookieName)
     if (text === null) return null
     try {
-      // What opens was encrypted by `remember`.
+      // Only `remember` encrypts with this cipher.
       const device = JSON.parse(
         this.#ports.cipher.decrypt(Buffer.from(text, 'base64url'), PURPOSE).toString('utf8'),
       ) as Device
       return device.untilMs > this.#ports.clock.now() ? device : null
     } catch {
-      // A cookie that is forged, cut or encrypted by a removed key counts as none.
+      // A forged, cut or undecryptable cookie counts as none.
       return null
     }
   }

@@ -9,14 +9,14 @@ interface MinuteTerms {
   readonly tokens_per_minute?: number | null
 }
 
-/** What a body says of a key's limits; absent = not said. */
+/** The limits of a key in a body; absent = not given. */
 export interface LimitTerms extends MinuteTerms {
   readonly running_requests?: number | null
   readonly model_limits?: Readonly<Record<string, MinuteTerms>> | null
   readonly allowed_ips?: readonly string[] | null
 }
 
-/** The limits that a body names; an empty list or map is none. */
+/** The limits in a body; an empty list or map is null. */
 export function limitsOf(terms: LimitTerms): Partial<KeyLimits> {
   const { requests_per_minute: requests, tokens_per_minute: tokens, running_requests: running } = terms
   const { model_limits: models, allowed_ips: ips } = terms
@@ -40,7 +40,7 @@ function modelLimitsOf(models: NonNullable<LimitTerms['model_limits']> | null): 
 function ipsOf(ips: readonly string[] | null): KeyLimits['allowedIps'] {
   if (ips === null || ips.length === 0) return null
   const entries = ips.map((entry) => entry.trim())
-  // A zone may be of any length, and says nothing about a client.
+  // A zone may be of any length and says nothing about a client.
   const wrong = entries.find((entry) => entry.includes('%') || !isIpRange(entry))
   if (wrong === undefined) return entries
   const given = wrong.slice(0, SHOWN_CHARS)

@@ -1,4 +1,6 @@
-/** Seconds that a request counts: the running one and sixty before it, so never more than the limit in any minute. */
+/**
+ * The seconds for which a request counts: the current one and the sixty before, so that no minute exceeds the limit.
+ */
 export const MINUTE_SECONDS = 61
 
 interface Second {
@@ -7,14 +9,14 @@ interface Second {
   tokens: number
 }
 
-/** What stands in the way of one more request. */
+/** Waiting times for one more request. */
 export interface MinuteState {
   readonly requests: number
   readonly tokens: number
-  /** Seconds until there is room; 0 = there is. */
+  /** Seconds until there is room; 0 = there is room now. */
   readonly requestsWait: number
   readonly tokensWait: number
-  /** Until the oldest second leaves; 0 = nothing is counted. */
+  /** Seconds until the oldest second leaves; 0 = nothing is counted. */
   readonly resetSeconds: number
 }
 
@@ -26,9 +28,9 @@ export interface MinuteWish {
   readonly tokens: number
 }
 
-/** Requests and tokens of the last minute by the second, so that its size does not depend on the traffic. */
+/** Requests and tokens of the last minute, summed by second, so that its size does not depend on the traffic. */
 export class MinuteLog {
-  /** The oldest first. */
+  /** Oldest first. */
   #seconds: Second[] = []
   #requests = 0
   #tokens = 0
@@ -50,7 +52,7 @@ export class MinuteLog {
     }
   }
 
-  /** `second` is the one of the latest look. */
+  /** `second` is the second of the latest read. */
   add(second: number, requests: number, tokens: number): void {
     let newest = this.#seconds.at(-1)
     if (newest?.second !== second) {
@@ -60,7 +62,7 @@ export class MinuteLog {
     this.#change(newest, requests, tokens)
   }
 
-  /** Adds tokens to those of a second, or takes them back; one that has left the minute counts no more. */
+  /** Adds tokens to a second, or takes them back; a second that has left the minute is ignored. */
   correct(second: number, tokens: number): void {
     this.#change(this.#find(second), 0, tokens)
   }

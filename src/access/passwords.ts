@@ -14,13 +14,13 @@ const STORED = /^argon2id\$([A-Za-z0-9+/=]{20,64})\$([A-Za-z0-9+/=]{40,64})$/
 const COMMON_FILE = new URL('common-passwords.txt', import.meta.url)
 
 /**
- * Hashes and checks passwords, two at a time: each takes 19 MiB and a core for a while, so that signing in could fill
- * the memory.
+ * Hashes and checks passwords, two at a time: each takes 19 MiB and a core for a while, so that sign-ins could
+ * otherwise fill the memory.
  */
 export class Passwords {
   readonly #waiting: (() => void)[] = []
   readonly #common: ReadonlySet<string>
-  /** What a password of an unknown user is compared with, so that both take as long. */
+  /** Compared with the password of an unknown user, so that both cases take equally long. */
   readonly #dummy: { readonly salt: Buffer; readonly tag: Buffer }
   #running = 0
 
@@ -34,8 +34,8 @@ export class Passwords {
   }
 
   /**
-   * Refuses a password that is too short, too long or commonly used, naming `field`; `owner` = the user's own words,
-   * which attackers guess first.
+   * Refuses a password that is too short, too long or common, naming `field`; `owner` = the user's own data, which
+   * attackers try first.
    */
   check(field: string, password: string, owner: readonly string[]): void {
     const { least, most } = PASSWORD_LENGTH
@@ -67,7 +67,7 @@ export class Passwords {
     return `argon2id$${salt.toString('base64')}$${(await this.#derive(password, salt)).toString('base64')}`
   }
 
-  /** `stored` null = an unknown user, or one without a password: never right, and as slow. */
+  /** `stored` null = an unknown user, or one without a password: never right, and equally slow. */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const [, salt, tag] = STORED.exec(stored ?? '') ?? []
     const known = salt !== undefined && tag !== undefined

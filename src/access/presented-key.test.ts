@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 
 function keyOf(headers: Record<string, string>, url = '/v1/messages'): ReturnType<typeof presentedKey> {
-  // All that is read of a request.
+  // Only these fields of a request are read.
   return presentedKey({ headers, url } as unknown as IncomingMessage)
 }
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Two places of the request name a key, and not the same. */
+/** Two places of the request hold different keys. */
 export const DIFFERENT_KEYS: unique symbol = Symbol('different keys')
 
-/** The clients of one protocol alone put a key into the query. */
+/** Only one protocol's clients put the key into the query. */
 const QUERY_PATH = '/v1beta/'
 
-/** The API key of a request, wherever its protocol puts it (clients.md D-14.4); null = there is none. */
+/** The API key of a request, wherever its protocol has it (clients.md D-14.4); null = none. */
 export function presentedKey({ headers, url = '' }: IncomingMessage): string | typeof DIFFERENT_KEYS | null {
   const { 'x-api-key': anthropic, 'x-goog-api-key': google } = headers
   const token = bearer(headers.authorization)

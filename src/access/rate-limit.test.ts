@@ -6,7 +6,7 @@ import { movingClock } from '../../test/harness/moving-clock.ts'
 import { rateHeaders, RateLimiter } from './rate-limit.ts'
 import { SlidingWindow, type RateDecision } from './sliding-window.ts'
 
-/** Without shared windows a decision is made at once. */
+/** Without shared windows a decision needs no promise. */
 function take(limiter: RateLimiter, accountId: string, limit: RateLimit): RateDecision {
   const decision = limiter.take(accountId, limit)
   assert.ok(!(decision instanceof Promise))
@@ -14,7 +14,7 @@ function take(limiter: RateLimiter, accountId: string, limit: RateLimit): RateDe
 }
 
 test('D-7.1: never more than L accepted in any N seconds, every refusal is needed, and waiting Retry-After frees a slot', () => {
-  // Sixteenths of a millisecond add up exactly, so that the test's own sums round no other way than the window's.
+  // Sixteenths of a millisecond add up exactly, so that the test's sums round like the window's.
   const gaps = fc.array(
     fc.oneof(
       fc.constant(0),

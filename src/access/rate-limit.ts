@@ -5,12 +5,12 @@ import type { SharedTake, SharedWindows } from './shared-access.ts'
 import type { RateDecision } from './sliding-window.ts'
 
 const SWEEP_START = 1_024
-/** Requests told at once. */
+/** Requests in one report. */
 const TELL_MAX = 1_000
 
-/** The count that one process cannot know: the requests of an account that the others have accepted. */
+/** The state that one process lacks: requests of an account that other processes have accepted. */
 export interface NodeShare {
-  /** Live processes that take requests, this one included. */
+  /** The number of live processes that take requests, this one included. */
   nodes(): number
   /** null = nothing is shared. */
   readonly windows: SharedWindows | null
@@ -20,7 +20,7 @@ const ALONE: NodeShare = Object.freeze({ nodes: () => 1, windows: null })
 
 /**
  * The rate limit of every account (wire.md D-7.1): never more than L accepted in any N seconds. With shared windows
- * that holds over all nodes; while they cannot be asked each node accepts its share, which is ≤ L + N - 1 in all
+ * that holds over all nodes; while those cannot be reached each node accepts its share, which is ≤ L + N - 1 in all
  * (guarantees.md 6).
  */
 export class RateLimiter {
@@ -44,12 +44,12 @@ export class RateLimiter {
     return windows?.available === true ? this.#takeShared(windows, own, accountId, limit) : this.#takeOwn(own, limit)
   }
 
-  /** Decided only by the requests that this process has seen. */
+  /** Decides only by requests that this process has seen. */
   takeHere(accountId: string, limit: RateLimit): RateDecision {
     return this.#takeOwn(this.#logOf(accountId), limit)
   }
 
-  /** Tells the shared windows all that this node has accepted: they may have missed it, or lost it. */
+  /** Reports this node's accepted requests to the shared windows, which may have missed or lost them. */
   async tell(): Promise<void> {
     const { windows } = this.#share
     for (const [accountId, { window }] of this.#accounts) {
@@ -80,7 +80,7 @@ export class RateLimiter {
     const ask = (witness: number | null, times: readonly number[]): ReturnType<SharedWindows['take']> =>
       windows.take({ accountId, requests: limit.requests, windowMs, timeMs, witness, earlier: named(times, nowMs) })
     let taken = await ask(own.witness(nowMs - windowMs / 2), unknown)
-    // Flushed or restarted empty: it learns again what this node has accepted.
+    // The shared window was flushed or restarted empty: it is told again what this node has accepted.
     if (taken === 'lost') taken = await ask(null, own.window.liveTimes(windowMs, nowMs))
     if (taken === null || taken === 'lost') {
       own.giveBack(unknown, limit.requests)
@@ -98,7 +98,7 @@ export class RateLimiter {
   }
 
   /**
-   * Decided only by the requests that this node has seen. Its share is rounded up, so that a small limit does not
+   * Decides only by requests that this node has seen. Its share is rounded up, so that a small limit does not
    * close any node.
    */
   #takeOwn(own: OwnLog, limit: RateLimit): RateDecision {
@@ -111,7 +111,7 @@ export class RateLimiter {
   }
 
   /**
-   * Only empty windows are forgotten: forgetting another would give its account a second limit. Amortised over the
+   * Only empty windows are removed: removing another would give its account a second limit. The cost is spread over the
    * inserts.
    */
   #sweep(nowMs: number): void {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ApiError } from '../errors.ts'
 import { reasonError } from '../refusals.ts'
 
-/** OWASP's fetch-metadata check, with Origin for browsers that do not send it (guarantees.md requirement 9). */
+/** OWASP's check of fetch metadata, with Origin for browsers that do not send it (guarantees.md requirement 9). */
 export function isSameOrigin(request: IncomingMessage): boolean {
   const site = request.headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
@@ -18,7 +18,7 @@ export function foreignOrigin(): ApiError {
   return reasonError('access_denied', 'foreign_page', {}, 'A console session may only be used from the console itself')
 }
 
-/** For routes that are open to anybody but only from our own pages. */
+/** For routes that need no session but accept requests only from our own pages. */
 export function originRefusal(request: IncomingMessage): ApiError | null {
   return isSafeMethod(request.method) || isSameOrigin(request) ? null : foreignOrigin()
 }

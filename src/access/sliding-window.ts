@@ -10,21 +10,21 @@ export interface RateDecision {
   readonly retryAfterSeconds: number
 }
 
-/** An exact sliding log: the times of the last accepted requests of one owner, on a clock that only grows. */
+/** An exact sliding log: the times of one owner's last accepted requests, on a monotonic clock. */
 export class SlidingWindow {
   #ring = new Float64Array(RING_START)
-  /** Requests accepted ever; request number `n` is at `n mod ring length`. */
+  /** The number of requests ever accepted; request `n` is at `n mod ring length`. */
   #accepted = 0
   /** The first request still inside the window. */
   #live = 0
   #windowMs = 0
 
-  /** Time of the newest request plus the window: until then this log must not be forgotten. */
+  /** The newest request's time plus the window: until then this log must be kept. */
   get emptyAtMs(): number {
     return this.#accepted === 0 ? 0 : this.#time(this.#accepted - 1) + this.#windowMs
   }
 
-  /** Of the latest decision. */
+  /** The window of the latest decision. */
   get windowMs(): number {
     return this.#windowMs
   }
@@ -39,14 +39,13 @@ export class SlidingWindow {
     const resetSeconds = Math.ceil((wallMs + oldestMs + windowMs - nowMs) / 1_000)
     const remaining = Math.max(0, limit - used)
     if (allowed) return { allowed, limit, remaining, resetSeconds, retryAfterSeconds: 0 }
-    // After the limit was lowered more than `limit` requests may be live: a slot is free once the limit-th last has
-    // left.
+    // After a lowered limit more than `limit` requests may be live: a slot is free when the limit-th last has left.
     const blockerMs = this.#time(this.#accepted - Math.min(limit, used))
     const retryAfterSeconds = Math.max(1, Math.ceil((blockerMs + windowMs - nowMs) / 1_000))
     return { allowed, limit, remaining: 0, resetSeconds, retryAfterSeconds }
   }
 
-  /** Records a request that was accepted elsewhere. `timeMs` is later than all before it. */
+  /** Records a request that was accepted elsewhere. `timeMs` is later than all earlier ones. */
   note(limit: number, windowMs: number, timeMs: number): void {
     this.#advance(windowMs, timeMs)
     this.#push(timeMs, limit)
@@ -64,7 +63,7 @@ export class SlidingWindow {
 
   #advance(windowMs: number, nowMs: number): void {
     if (windowMs !== this.#windowMs) {
-      // A longer window takes back in what the ring still remembers.
+      // A longer window includes older requests that the ring still has.
       this.#windowMs = windowMs
       this.#live = Math.max(0, this.#accepted - this.#ring.length)
     }

@@ -10,7 +10,7 @@ export function limitExceededError(outcome: LimitExceeded, requiredMicro: Micro,
   const resetsAt = resetsAtMs === null ? null : new Date(resetsAtMs).toISOString().replace('.000Z', 'Z')
   const limit = kopeckText(limitMicro, 'down')
   const spent = kopeckText(spentMicro, 'up')
-  // Without it a refusal caused by requests still running would look like an arithmetic error.
+  // Without this a refusal caused by running requests would look like an arithmetic error.
   const held = heldMicro > 0n ? ` (${kopeckText(heldMicro, 'up')} RUB more is reserved by running requests)` : ''
   const reset = resetsAt === null ? '' : ` The limit resets at ${resetsAt}.`
   const message =

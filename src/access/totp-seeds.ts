@@ -1,7 +1,7 @@
 import type { Cipher } from '../lib/cipher.ts'
 import type { UserStore } from '../store/people/user-store.ts'
 
-/** Bound to its user, so that a seed moved to another row does not open. */
+/** Bound to its user: a seed moved to another row cannot be decrypted. */
 export function encryptSeed(cipher: Cipher, userId: string, seed: Buffer): Buffer {
   return cipher.encrypt(seed, purposeOf(userId))
 }
@@ -10,7 +10,7 @@ export function decryptSeed(cipher: Cipher, userId: string, encrypted: Buffer): 
   return cipher.decrypt(encrypted, purposeOf(userId))
 }
 
-/** Encrypts every seed with the first wrapping key; answers how many there are. */
+/** Encrypts every seed with the first wrapping key; answers their number. */
 export async function rewrapSeeds(users: UserStore, cipher: Cipher): Promise<number> {
   const seeds = await users.encryptedSeeds()
   for (const { id, seed } of seeds)

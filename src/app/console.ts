@@ -13,7 +13,7 @@ import type { Services } from './services.ts'
 export interface ConsoleOptions {
   readonly config: Config
   readonly version: string
-  /** Where the built console is; where there is none, a plain page stands at `/`. */
+  /** The directory of the built console; without one, `/` is a plain page. */
   readonly consoleDir?: string
 }
 
@@ -22,7 +22,7 @@ export interface Console extends Pick<ConsoleSite, 'unmatched'> {
   stop(): Promise<void>
 }
 
-/** The people's side: the cabinet, the operator's API and the page behind the set-up link. */
+/** The parts for people: the cabinet, the operator's API and the page behind the set-up link. */
 export function createConsole(
   services: Services,
   { config, version, consoleDir }: ConsoleOptions,

@@ -19,24 +19,24 @@ export interface CoreOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   /**
-   * A server decides by the keys in its environment which bundled providers are on; a command leaves them as they are.
+   * In a server the keys of its environment decide which bundled providers are on; a command leaves them as they are.
    */
   readonly server?: boolean
-  /** The bundled models, where they are not the ones beside the code. */
+  /** The bundled models; absent = those beside the code. */
   readonly release?: BundledRelease
 }
 
-/** What every command needs of the store: the catalogue over it. */
+/** The store and its catalogue, which every command needs. */
 export interface Core {
   readonly store: Store
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
-  /** The charges of the requests that arrived from `fromMs` on and before `toMs`, made again from the log. */
+  /** Recalculates from the log the charges of requests that arrived from `fromMs` on and before `toMs`. */
   replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
   /**
-   * Encrypts with the first wrapping key: credentials, seeds of two-step sign-in, prompts of jobs, kept answers;
-   * answers how many of the first two.
+   * Encrypts credentials, two-step sign-in seeds, job prompts and kept answers with the first wrapping key; answers the
+   * number of credentials and seeds.
    */
   rewrap(): Promise<number>
   close(): Promise<void>
@@ -80,8 +80,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
 }
 
 /**
- * Made again by the code that makes charges, and where that says the same, by a page of arithmetic that shares nothing
- * with it.
+ * Recalculates a charge with the code that makes charges and, where that agrees, with a page of independent arithmetic.
  */
 export function checkedReplay(
   catalog: Pick<CatalogService, 'priceOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> },
@@ -100,7 +99,7 @@ export function checkedReplay(
   }
 }
 
-/** By the price version that the row names, which holds its exchange rates as well. */
+/** Uses the price version that the row names, with its exchange rates. */
 export function replayBy(catalog: Pick<CatalogService, 'priceOf'>): Replay {
   return async (row) => {
     const prices =

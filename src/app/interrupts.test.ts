@@ -28,7 +28,7 @@ test('Ctrl-C: the first stops, the second names the running answers, the third c
   const { interrupts, clock, said, done, stop } = bench(2)
   for (let count = 0; count < 4; count += 1) {
     interrupts.interrupt(stop)
-    // npm passes the same one on.
+    // npm passes the same signal on.
     interrupts.interrupt(stop)
     clock.advance(1_000)
   }

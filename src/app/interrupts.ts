@@ -1,20 +1,20 @@
 import type { App } from '../app.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** npm and a terminal both pass on the same Ctrl-C: a second signal within this time is the same one. */
+/** npm and the terminal both pass on the same Ctrl-C: a second signal within this time is the same one. */
 const ECHO_MS = 300
 
 export interface InterruptPorts {
   readonly app: Pick<App, 'running' | 'cut'>
   readonly clock: Clock
   readonly say: (line: string) => void
-  /** Ends the process as it is; what runs is recovered at the next start. */
+  /** Ends the process at once; running work is recovered at the next start. */
   readonly exit: () => void
 }
 
 /**
- * Ctrl-C by steps: the first lets answers end, the second names the pending ones, the third cuts them, and one more
- * ends the process.
+ * Ctrl-C in steps: the first lets answers end, the second lists the pending ones, the third cuts them, the fourth ends
+ * the process.
  */
 export class Interrupts {
   readonly #ports: InterruptPorts
@@ -25,7 +25,7 @@ export class Interrupts {
     this.#ports = ports
   }
 
-  /** SIGTERM: `stop` begins once, however often it comes. */
+  /** SIGTERM: `stop` is called once, however many signals come. */
   terminate(stop: () => void): void {
     this.#lastMs = this.#ports.clock.monotonic()
     if (this.#count === 0) this.#begin(stop)

@@ -8,24 +8,24 @@ import { uniform } from '../lib/uniform.ts'
 import { Shedding, type LoadReading } from '../relay/shedding.ts'
 import type { Services } from './services.ts'
 
-/** What only the process knows of itself. */
+/** Facts that only the process knows about itself. */
 export interface Machine {
-  /** How it has fared since it was asked last. */
+  /** Its load since the last read. */
   read(): LoadReading
   readonly metrics: readonly Metric[]
   /** The other processes behind the same port; absent = there are none. */
   readonly others?: {
-    /** Gives the numbers of this process to the worker that is asked for metrics. */
+    /** Sets the function that gives this process's metrics to the worker that serves `/metrics`. */
     provide(own: () => readonly MetricReading[]): void
-    /** Those of all, with this one. */
+    /** The metrics of all processes, this one included. */
     all(): Promise<readonly MetricReading[]>
   }
 }
 
-/** A node that does not know how it fares never sheds load. */
+/** A node that cannot measure its load never sheds any. */
 const IDLE: Machine = { read: () => ({ utilisation: 0, delayMs: 0, memory: 0 }), metrics: [] }
 
-/** The load of a node: which requests it accepts, and the numbers that it reports. */
+/** The load of a node: which requests it accepts, and the metrics that it reports. */
 export class Load {
   readonly #services: Services
   readonly #shedding: Shedding
@@ -46,7 +46,7 @@ export class Load {
     this.#shedding.stop()
   }
 
-  /** Caps first, then what the node sheds (guarantees.md 5); both before the body is read. */
+  /** Caps first, then load shedding (guarantees.md 5); both before the body is read. */
   refusal({ priority }: Route<Principal>, { accountId, keyId }: Principal): ApiError | null {
     if (priority === undefined) return null
     const capped = priority === 'paid' ? this.#services.relay.inFlight.refusal(accountId, keyId) : null

@@ -17,7 +17,7 @@ import { parametersOf } from '../providers/ports/adapter.ts'
 import type { Services } from './services.ts'
 import { streamAccessRoutes } from './stream-access.ts'
 
-/** Every route there is; `web` = those of people. `unready` says why requests should go elsewhere. */
+/** Every route; `web` = those for people. `unready` says why requests should go to other nodes. */
 export function allRoutes(
   services: Services,
   web: readonly Route<Principal>[],

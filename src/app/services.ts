@@ -41,8 +41,8 @@ import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
 
 /**
- * Adds at most this to the end of an answer, and only where another ended just before; a tenth of the commits under
- * load.
+ * Adds at most this to the end of an answer, and only when another ended just before; saves a tenth of the commits
+ * under load.
  */
 const COMMIT_SPACING_MS = 5
 
@@ -52,7 +52,7 @@ export interface Services {
   readonly clock: Clock
   readonly ids: IdSource
   readonly adapters: AdapterTable
-  /** What the node holds of whole answers. */
+  /** The node's budget for whole answers. */
   readonly answers: AnswerBudget
   readonly nodes: Nodes
   readonly ledger: Ledger
@@ -73,7 +73,7 @@ export interface Services {
   readonly links: SetupLinks
   readonly access: Access
   readonly sse: SseStreams
-  /** Holds of a dead process that were given back at the start. */
+  /** The number of a dead process's holds that were voided at the start. */
   readonly recovered: number
   /** Starts the background work. */
   start(): Promise<void>
@@ -81,7 +81,7 @@ export interface Services {
   stop(drainMs: number, closed: Promise<void>): Promise<void>
 }
 
-/** Constructs and connects them; nothing listens yet. */
+/** Constructs and connects the services; nothing listens yet. */
 export async function createServices(
   core: Core,
   config: Config,
@@ -151,7 +151,7 @@ export async function createServices(
   }
 }
 
-/** What every group of services is made from. */
+/** The parts that every group of services needs. */
 interface Base extends Pick<Services, 'core' | 'ids' | 'nodes'> {
   readonly config: Config
   readonly clock: SyncedClock
@@ -173,7 +173,7 @@ function ledgerOf({ core, clock, nodes, singleProcess, notice }: Base, journal: 
   })
 }
 
-/** What answers paid requests, and works on video jobs. */
+/** The services that answer paid requests and work on video jobs. */
 function paidServices(
   { core, clock, ids, nodes, singleProcess, notice }: Base,
   { ledger, adapters, answers }: Pick<Services, 'ledger' | 'adapters' | 'answers'>,
@@ -279,7 +279,7 @@ function upkeepOf(
   }
 }
 
-/** Who calls: API keys, console sessions, the operator. */
+/** The services that identify callers: API keys, console sessions, the operator. */
 function callerServices({
   core: { store, catalog, keyWrap },
   config,
@@ -302,7 +302,7 @@ function callerServices({
   return { sessions, isSecure, access, links: new SetupLinks({ users: store.users, clock, ids }) }
 }
 
-/** What the server itself has to tell the operator; a store that is down loses it. */
+/** Events that the server itself writes; they are lost while the store is down. */
 function systemEvents(
   events: Store['events'],
   clock: Clock,
@@ -323,16 +323,15 @@ function systemEvents(
 }
 
 /**
- * A database over the network may go away while answers end; the embedded store is on the disk that the journal would
- * be on.
+ * A network database may go away while answers end. The embedded store needs no journal: it would be on the same disk.
  */
 function journalOf({ databaseUrl, dataDir }: Config): Promise<Journal | null> {
   return databaseUrl === null ? Promise.resolve(null) : openJournal(join(dataDir, 'journal'))
 }
 
 /**
- * Requests read from many sockets in one turn of the event loop are called one after another, with no microtask between
- * them in common.
+ * Requests read from many sockets in one turn of the event loop are called one after another, without a microtask in
+ * common.
  */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StallSign } from './stall-sign.ts'
 
-/** Timers that run late, as those of a loop that stood still do. */
+/** A clock whose timers run late, as in an event loop that stood still. */
 class LateClock {
   #nowMs = 0
   #due: { readonly atMs: number; readonly task: () => void } | null = null
@@ -23,12 +23,12 @@ class LateClock {
     }
   }
 
-  /** Time passes, and no timer runs. */
+  /** Lets time pass without running a timer. */
   stand(ms: number): void {
     this.#nowMs += ms
   }
 
-  /** Runs the timer that is due. */
+  /** Runs a due timer. */
   turn(): void {
     const due = this.#due
     if (due === null || due.atMs > this.#nowMs) return

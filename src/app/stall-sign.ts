@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts'
 
 const TICK_MS = 500
-/** Far above a pause of the collector, and above what a machine with other work does to a timer. */
+/** Far above a pause of the garbage collector, and above delays of timers on a busy machine. */
 const STALL_MS = 5_000
-/** How long a balancer should look elsewhere after one. */
+/** How long a balancer should avoid the node afterwards. */
 const MENDED_MS = 10_000
 
-/** Whether the event loop stood still lately. Such a process is alive, and yet its clients wait. */
+/** Whether the event loop stood still recently. Such a process is alive, but its clients wait. */
 export class StallSign {
   readonly #clock: Clock
   #dueMs: number
@@ -18,7 +18,7 @@ export class StallSign {
     this.#dueMs = clock.monotonic()
   }
 
-  /** Also true before its own timer had its turn: sockets may be read first. */
+  /** True even before its own timer has run: sockets may be read first. */
   get shown(): boolean {
     const nowMs = this.#clock.monotonic()
     return nowMs - this.#dueMs > STALL_MS || nowMs - this.#stalledMs < MENDED_MS

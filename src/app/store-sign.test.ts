@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { movingClock } from '../../test/harness/moving-clock.ts'
 import { StoreSign } from './store-sign.ts'
 
-/** A store that answers, refuses or is silent, and the sign over it; `looks` passes seconds. */
+/** A store that answers, refuses or hangs, and its sign; `looks` lets seconds pass. */
 function world(): {
   readonly store: { state: 'answers' | 'refuses' | 'hangs' }
   readonly sign: StoreSign
@@ -35,7 +35,7 @@ for (const state of ['refuses', 'hangs'] as const) {
     const { store, sign, notices, looks, wake } = world()
     await looks(100)
     store.state = state
-    // What hangs is known for unanswered at the look after.
+    // A hanging check counts as unanswered at the next look.
     await looks(state === 'hangs' ? 3 : 2)
     assert.equal(sign.shown, false, 'over in a moment')
     await looks(1)

@@ -1,21 +1,21 @@
 import type { Clock } from '../lib/clock.ts'
 
 const LOOK_MS = 1_000
-/** Looks in a row without an answer before it counts as lost: a restart that is over in a moment is no outage. */
+/** Unanswered looks in a row before the store counts as lost: a short restart is no outage. */
 const SILENT_LOOKS = 3
-/** Answers in a row before it counts as back: one that comes and goes would make a balancer come and go with it. */
+/** Answers in a row before the store counts as back: otherwise a balancer would flap with an unstable store. */
 const STEADY_ANSWERS = 3
 
 export interface StoreSignPorts {
   readonly clock: Clock
-  /** Resolves when the store answered. It may take long, and is not asked again meanwhile. */
+  /** Resolves when the store answered. Only one check runs at a time. */
   readonly reach: () => Promise<void>
   readonly notice: (message: string) => void
 }
 
 /**
- * Whether this node cannot reach the database that several nodes share. The checks are counted and not the time
- * between them, so that a pause of the event loop does not count as a fault of the store.
+ * Whether this node cannot reach the database that several nodes share. It counts checks rather than time, so that a
+ * pause of the event loop does not count as a fault of the store.
  */
 export class StoreSign {
   readonly #ports: StoreSignPorts

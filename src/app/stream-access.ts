@@ -24,7 +24,7 @@ export function streamAccessRoutes(paid: AnswerPorts, nodes: Nodes, shared: bool
   ]
 }
 
-/** What streams and Responses ask of the other nodes with which this one shares a Valkey. */
+/** Requests for streams and Responses on other nodes that share this node's Valkey. */
 function otherNodes(nodes: Nodes, sse: SseStreams) {
   return {
     attach: (call: Call<Principal>, id: string, after: number) =>

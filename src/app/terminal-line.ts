@@ -1,10 +1,10 @@
 import type { LogFields } from '../http/request-log.ts'
 
-/** What a reader looks for first, without its name. */
+/** The fields that a reader looks for first; they are shown without their names. */
 const HEAD = ['method', 'route', 'status'] as const
 const ID = /_id$/
 
-/** The line of a request for eyes: the time first, what happened, and the ids last. */
+/** A request's line for a terminal: the time, what happened, and the ids at the end. */
 export function terminalLine(fields: LogFields, at: Date): string {
   const { duration_ms: durationMs, ...rest } = fields
   const names = Object.keys(rest).filter((name) => !HEAD.some((head) => head === name))

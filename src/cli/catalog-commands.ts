@@ -2,7 +2,7 @@ import type { Command, CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { changesOf, printDifference, printApplied, recordEvent, withStore } from './store-access.ts'
 
-/** The bundled part of the catalogue. */
+/** Commands for the bundled part of the catalogue. */
 export const CATALOG_COMMANDS: readonly Command[] = [
   {
     words: 'catalog update',

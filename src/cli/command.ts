@@ -7,11 +7,11 @@ export interface Option {
   readonly help: string
 }
 
-/** One command as a plain value: the help, the check of its arguments and the dispatch come from it. */
+/** One command as data: its help, the check of its arguments and its dispatch all use it. */
 export interface Command {
-  /** `check`, or `account create`. */
+  /** Such as `check` or `account create`. */
   readonly words: string
-  /** Names in capitals. One in brackets may be left out; only the last ones may be in brackets. */
+  /** Names in capitals. Optional ones are in brackets and come last. */
   readonly operands: readonly string[]
   readonly summary: string
   readonly options: Readonly<Record<string, Option>>
@@ -20,7 +20,7 @@ export interface Command {
 }
 
 export interface CommandInput {
-  /** Operands in order; those left out are undefined. */
+  /** Operands in order; omitted ones are undefined. */
   readonly operands: readonly (string | undefined)[]
   text(name: string): string | undefined
   flag(name: string): boolean
@@ -68,7 +68,7 @@ function parsed(
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (thrown) {
     if (!(thrown instanceof TypeError)) throw thrown
-    // The first sentence names the mistake; the advice after it is about parseArgs, not about us.
+    // The first sentence names the mistake; the rest is advice about parseArgs.
     const [what = 'wrong arguments'] = thrown.message.split(/\.(?: |\n|$)|\n/)
     const ambiguous = /^Option '(?:-., )?(--[^ ']+)(?: [^']*)?' argument is ambiguous$/.exec(what)?.[1]
     throw new UsageError(

@@ -6,7 +6,7 @@ import type { IdSource } from '../lib/ids.ts'
 import type { AuditCheck } from '../store/audit/audit-store.ts'
 import type { Store } from '../store/store.ts'
 
-/** The store and the catalogue over it, opened for one command. */
+/** The store and its catalogue, opened for one command. */
 export interface OpenStore {
   readonly store: Store
   readonly catalog: CatalogService
@@ -18,21 +18,21 @@ export interface OpenStore {
   close(): Promise<void>
 }
 
-/** Everything that the process gives to its commands. */
+/** Everything that commands get from the process. */
 export interface CliPorts {
   readonly version: string
   /** The process's environment with `.env` filled in. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Each writes one line or text and ends it. */
+  /** Each call writes one line or text with its line end. */
   readonly stdout: (text: string) => void
   readonly stderr: (text: string) => void
   readonly clock: Clock
   readonly ids: IdSource
-  /** Names that a catalogue file may give as a provider's adapter. */
+  /** Adapter names that a catalogue file may use. */
   readonly adapters: ReadonlySet<string>
-  /** Throws StoreBusyError where another process has the embedded store. */
+  /** Throws StoreBusyError when another process has the embedded store open. */
   readonly open: (config: Config) => Promise<OpenStore>
-  /** Resolves to 0 once the server listens; the process then lives as long as the server does. */
+  /** Resolves to 0 when the server listens; the process then lives as long as the server. */
   readonly start: () => Promise<number>
 }
 

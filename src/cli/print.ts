@@ -2,14 +2,14 @@ import { isObject } from '../kinds/fields/json-fields.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A record for people: one line for each field. */
+/** A record as text for people, one line for each field. */
 export function recordText(record: Fields): string {
   const names = Object.keys(record)
   const width = Math.max(0, ...names.map((name) => name.length))
   return names.map((name) => `${name.padEnd(width)}  ${valueText(record[name])}`).join('\n')
 }
 
-/** Records under the names of their columns, for people. */
+/** Records as a table for people, with the columns' names. */
 export function tableText(records: readonly Fields[], names: readonly string[]): string {
   if (records.length === 0) return 'none'
   const rows = [names, ...records.map((record) => names.map((name) => valueText(record[name])))]
@@ -24,13 +24,13 @@ export function tableText(records: readonly Fields[], names: readonly string[]):
     .join('\n')
 }
 
-/** The records of a list's answer. */
+/** The records in a list's answer. */
 export function listed(answer: Fields): readonly Fields[] {
   const { data } = answer
   return Array.isArray(data) ? data.filter(isObject) : []
 }
 
-/** Control characters of a stored name could move the cursor of the operator's terminal. */
+/** Control characters in a stored name could move the cursor of the operator's terminal. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = typeof value === 'string' ? value : JSON.stringify(value)

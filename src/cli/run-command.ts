@@ -46,13 +46,13 @@ export async function runCommand(argv: readonly string[], ports: CliPorts): Prom
   } catch (thrown) {
     // A document that cannot be applied is a wrong value, like a wrong flag.
     if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)
-    // A server fails to start because of its settings or its surroundings.
+    // A server fails to start because of its settings or its environment.
     if (isExpected(thrown)) return failed(ports, thrown.message, command === START ? 2 : 1)
     throw thrown
   }
 }
 
-/** Failures whose sentence tells the operator what to do; anything else is a bug and keeps its stack. */
+/** Failures whose message tells the operator what to do; any other is a bug and keeps its stack. */
 function isExpected(thrown: unknown): thrown is Error {
   return [CommandError, OperatorError, StoreUnavailableError, ApiError].some((kind) => thrown instanceof kind)
 }

@@ -7,7 +7,7 @@ import type { CliContext, OpenStore } from './ports.ts'
 /** The author that the audit log names for a change by the command line. */
 const ACTOR = 'cli'
 
-/** Runs `own` on the store, or `remote` where a running server holds it. */
+/** Runs `own` on the store, or `remote` when a running server has it open. */
 export async function withStore<T>(
   context: CliContext,
   own: (store: OpenStore) => Promise<T>,
@@ -37,7 +37,7 @@ async function opened(context: CliContext): Promise<OpenStore | null> {
 }
 
 /**
- * The operator has to fix it (a database that refuses us, a full disk, a wrong key), so it is one sentence without a
+ * A failure that the operator must fix (a database that refuses us, a full disk, a wrong key): one sentence without a
  * stack.
  */
 export function unopenable(thrown: unknown): Error {

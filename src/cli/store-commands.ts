@@ -27,7 +27,7 @@ import {
 
 const FILE_DEFAULT = './tollgate.yaml'
 
-/** Commands that open the store themselves, or go through the server that holds it. */
+/** Commands that open the store themselves, or use the server that has it open. */
 export const STORE_COMMANDS: readonly Command[] = [
   {
     words: 'check',
@@ -106,7 +106,7 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   return 0
 }
 
-/** The difference that the document would make to a server with this environment and an empty store. */
+/** The difference that the document would make in a server with this environment and an empty store. */
 function stateHere({ adapters, env }: CliContext, own: CatalogDocument): CatalogState {
   return stateAfter(NOTHING, own, {
     adapters,
@@ -142,7 +142,7 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
       return printApplied(context, lines)
     },
     async (client) => {
-      // Variables are filled in here, because the server has another environment.
+      // Variables are filled in here, because the server's environment is another one.
       const body = wireDocument(document)
       const lines = changesOf(await client.call('PUT', '/admin/v1/catalog?dry_run=1', body))
       printDifference(context, lines)

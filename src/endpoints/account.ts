@@ -90,7 +90,7 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
   return { status: 200, body: { data } }
 }
 
-/** A key that manages keys spends nothing. */
+/** A management key spends nothing. */
 async function managementKey(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
   const found = await ports.store.managementKeys.get(principal.keyId)
   if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
@@ -113,7 +113,7 @@ async function managementKey(ports: AccountRoutePorts, principal: Principal): Pr
   return { status: 200, body: { data } }
 }
 
-/** What clients of OpenRouter ask of either kind of key. */
+/** Fields that OpenRouter's clients expect of both kinds of key. */
 function sharedFields({ catalog }: AccountRoutePorts, principal: Principal) {
   const { accountId, rateLimit } = principal
   const isManagement = principal.isManagement === true
@@ -140,7 +140,7 @@ function sharedFields({ catalog }: AccountRoutePorts, principal: Principal) {
   }
 }
 
-/** The form of boundaries: whole seconds, no fraction. */
+/** Boundaries have whole seconds, without a fraction. */
 export function isoSeconds(atMs: number): string {
   return new Date(atMs).toISOString().replace('.000Z', 'Z')
 }

@@ -5,7 +5,7 @@ import { wholeParameter } from '../http/query.ts'
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 1_000
 
-/** A model as clients of Anthropic's protocol read it (clients.md 2). */
+/** A model in the form of Anthropic's protocol (clients.md 2). */
 export function anthropicModel({
   id,
   name,
@@ -23,7 +23,7 @@ export function anthropicModel({
   }
 }
 
-/** A page of a list: after one model, or before one. */
+/** A page of the list: after one model, or before one. */
 export function anthropicModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
   const limit = wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
   const after = placeOf(models, query, 'after_id')

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Catalog, Model, Snapshot } from '../catalog/catalog.ts'
 import { listedModels } from './model-list.ts'
 
-/** What Codex is told of all models. */
+/** The list of all models for Codex. */
 export interface CodexModels {
   readonly models: readonly Record<string, unknown>[]
-  /** Changes with them. */
+  /** Changes with the list. */
   readonly etag: string
 }
 
@@ -16,11 +16,11 @@ const LEVELS = [
 ]
 const OUTPUT_TOKENS_MAX = 10_000
 const CONTEXT_PERCENT = 95
-/** Codex shows its models in this order, the first ones first. */
+/** Codex shows models in ascending order of priority. */
 const PRIORITY_FIRST = 1
-/** Codex reads only pictures besides text. */
+/** Codex accepts only pictures besides text. */
 const MODALITIES: readonly string[] = ['text', 'image']
-/** Codex has none of its own for a model that a server tells of. */
+/** Codex has no instructions of its own for models that a server lists. */
 const INSTRUCTIONS = `You are a coding agent that works in the user's terminal, in a folder of the user's.
 
 - Look before you act: search and read the files that a task concerns, and the instructions that the folder holds.
@@ -30,7 +30,7 @@ const INSTRUCTIONS = `You are a coding agent that works in the user's terminal, 
 - Say in a few words what you are about to do, and at the end what you changed, how you checked it and what is left. Name files by their path.
 - Ask only where the answer cannot be found and a wrong guess would cost the user work.`
 
-/** `models` of `GET /v1/models?client_version=` (clients.md 3), made once for each state of the catalogue. */
+/** `models` of `GET /v1/models?client_version=` (clients.md 3), built once for each state of the catalogue. */
 export function codexModels(catalog: Catalog, parametersOf: (model: Model) => readonly unknown[]): () => CodexModels {
   let made: { readonly of: Snapshot; readonly models: CodexModels } | null = null
   return () => {
@@ -48,7 +48,7 @@ function modelsOf(snapshot: Snapshot, parametersOf: (model: Model) => readonly u
   return { models, etag: `"${digest.slice(0, 32)}"` }
 }
 
-/** Every field for which Codex of any version has no default. */
+/** Every field for which some version of Codex has no default. */
 function modelInfo(model: Model, parameters: readonly unknown[], priority: number): Record<string, unknown> {
   const reasons = parameters.includes('reasoning') || parameters.includes('reasoning_effort')
   const calls = parameters.includes('tools')

@@ -17,11 +17,11 @@ const ENCODINGS = [
   ['gzip', '.gz'],
 ] as const
 
-/** One file of the built console. */
+/** A file of the built console. */
 export interface ConsoleFile {
   readonly contentType: string
   readonly body: Buffer
-  /** The same file, compressed at build time, by content coding. */
+  /** The file compressed at build time, by content coding. */
   readonly encoded: ReadonlyMap<string, Buffer>
   /** Its name contains a hash of its content. */
   readonly immutable: boolean

@@ -33,7 +33,7 @@ const Architecture = object({
   instruct_type: nullable(text()),
 })
 
-/** A model as the API lists it (wire.md D-1.1, D-1.2). */
+/** A model in the API's lists (wire.md D-1.1, D-1.2). */
 export const ModelRecord = object({
   id: text(),
   object: only('model'),
@@ -80,7 +80,7 @@ export const ModelQuery = object({
   limit: optional(whole('', { minimum: 1, maximum: 1_000 })),
   offset: optional(whole('', { minimum: 0 })),
 })
-/** Which models a list has. */
+/** The filter of a model list. */
 export const ModelFilterQuery = object({
   filter: optional(oneOf(MODEL_FILTERS, '`all` if absent (wire.md D-1.5).')),
   output_modalities: optional(text('A comma list, in place of `filter`.')),
@@ -92,7 +92,7 @@ export const ModelList = object({
   total_count: whole(),
   links: object({ next: nullable(text()) }),
 })
-/** The same as clients of Anthropic's protocol read it: those that send `anthropic-version`. */
+/** A model for clients of Anthropic's protocol, which send `anthropic-version`. */
 export const AnthropicModel = object({
   type: only('model'),
   id: text(),
@@ -107,12 +107,12 @@ export const AnthropicModelList = object({
   first_id: nullable(text()),
   last_id: nullable(text()),
 })
-/** Places in such a list. */
+/** The page of such a list. */
 export const AnthropicModelQuery = object({
   after_id: optional(text('With `anthropic-version`: what comes after this model.')),
   before_id: optional(text('With `anthropic-version`: what comes before this model.')),
 })
-/** A model as clients of Gemini's protocol read it: those that send `x-goog-api-key`. */
+/** A model for clients of Gemini's protocol, which send `x-goog-api-key`. */
 export const GeminiModel = object({
   name: text('`models/` and the id.'),
   version: text(),

@@ -16,7 +16,7 @@ export interface CountPorts {
 
 const PLANE = { method: 'POST', plane: 'key', body: 'json', priority: 'low' } as const
 
-/** Our own count of a request's input, which costs nothing (clients.md 2 and 4). */
+/** Our own count of a request's input, free of charge (clients.md 2 and 4). */
 export function countTokensRoutes(ports: CountPorts): readonly Route<Principal>[] {
   return [
     {
@@ -39,7 +39,7 @@ export function countTokensRoutes(ports: CountPorts): readonly Route<Principal>[
   ]
 }
 
-/** Tokens of a request as its model counts them; the model is chosen as for an answer, and refused alike. */
+/** The input tokens of a request; its model is chosen, or refused, as for an answer. */
 export function inputTokens(
   { catalog, tokens }: CountPorts,
   call: Call<Principal>,

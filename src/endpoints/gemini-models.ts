@@ -4,18 +4,18 @@ import { wholeParameter } from '../http/query.ts'
 
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000
-/** Calls of the protocol, by the type of models that answer them. */
+/** Methods of the protocol, by the type of models that serve them. */
 const METHODS: Readonly<Partial<Record<Model['type'], readonly string[]>>> = {
   chat: ['generateContent', 'streamGenerateContent', 'countTokens'],
   embeddings: ['embedContent', 'batchEmbedContents'],
 }
 
-/** Whether Gemini's clients can ask it at all. */
+/** Whether Gemini's clients can call the model at all. */
 export function isGeminiModel({ type }: Model): boolean {
   return METHODS[type] !== undefined
 }
 
-/** A model as clients of Gemini's protocol read it (clients.md 4). */
+/** A model in the form of Gemini's protocol (clients.md 4). */
 export function geminiModel(model: Model): Record<string, unknown> {
   const { id, name, description, contextLength, maxCompletionTokens, type } = model
   const outputMax = maxCompletionTokens ?? contextLength
@@ -30,7 +30,7 @@ export function geminiModel(model: Model): Record<string, unknown> {
   }
 }
 
-/** A page of a list. Its token is the place where the next one begins. */
+/** A page of the list. Its token is the position of the next page. */
 export function geminiModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
   const size = Math.min(wholeParameter(query, 'pageSize', 0, Number.MAX_SAFE_INTEGER) || PAGE_DEFAULT, PAGE_MAX)
   const token = query.get('pageToken') ?? ''

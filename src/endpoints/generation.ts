@@ -21,7 +21,7 @@ export interface GenerationRoutePorts {
   readonly catalog: Pick<CatalogService, 'priceOf'>
 }
 
-/** The usage log (wire.md 6): the list, and OpenRouter's single record where `id` is given. */
+/** The usage log (wire.md 6): the list or, with `id`, OpenRouter's single record. */
 export function generationRoutes(ports: GenerationRoutePorts): readonly Route<Principal>[] {
   return [
     {
@@ -78,14 +78,14 @@ export function logRecord(row: GenerationRow): LogRecord {
 
 async function single({ store, catalog }: GenerationRoutePorts, call: Call<Principal>): Promise<Reply> {
   const id = call.query.get('id') ?? ''
-  // A Responses client knows its answer by `resp-…`; the log has the same tail.
+  // A Responses client has its answer's id as `resp-…`; the log has the same tail with `gen-`.
   const row = await store.generations.get(id.replace(/^resp-/, 'gen-'))
   if (row === null || row.accountId !== principalOf(call).accountId)
     throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
   return { status: 200, body: { data: openRouterRecord(row, await cacheDiscount(row, catalog)) } }
 }
 
-/** What the prompt cache saved; null where it was not used, nothing was charged or the prices are gone. */
+/** The amount that the prompt cache saved; null if it was not used, nothing was charged or the prices are gone. */
 async function cacheDiscount(row: GenerationRow, catalog: GenerationRoutePorts['catalog']): Promise<number | null> {
   if (row.cachedTokens === 0 || row.endpointId === null || row.billingBasis === 'free') return null
   const prices = await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
@@ -93,7 +93,7 @@ async function cacheDiscount(row: GenerationRow, catalog: GenerationRoutePorts['
   return rubles(cacheSavedMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell))
 }
 
-/** OpenRouter's record with every key that its clients' schemas ask for; null where we do not know the value. */
+/** OpenRouter's record with every key that its clients' schemas require; null where we do not know the value. */
 function openRouterRecord(row: GenerationRow, discount: number | null): Record<string, unknown> {
   const cost = rubles(row.costMicro)
   return {

@@ -11,7 +11,9 @@ export interface HealthRoutePorts {
   /** Every existing route: the health record lists them. */
   readonly routes: readonly Route<Principal>[]
   readonly catalog: Catalog
-  /** Why the process should get no requests now, as the beginning of a sentence; null = it takes requests. */
+  /**
+   * The reason why the process should get no requests now, as the beginning of a sentence; null = it accepts requests.
+   */
   readonly unready: () => string | null
 }
 
@@ -31,7 +33,7 @@ export function healthRoutes({ version, routes, catalog, unready }: HealthRouteP
       status: 200,
       body: { status: catalog.current().settings.maintenance === null ? 'ok' : 'maintenance', version, endpoints },
     })),
-    // Claude Code looks whether anybody is there.
+    // Claude Code checks here whether a server answers.
     open('/api/hello', () => ({ status: 200, body: { status: 'ok' } })),
     open('/healthz', () => ({ status: 200, body: { status: 'ok' } })),
     open('/readyz', () => {

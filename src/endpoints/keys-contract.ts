@@ -23,7 +23,7 @@ const MODELS = nullable(list(text('', { minLength: 1 }), 'null = every model.', 
 const NONE = nullable(text('Always null.'))
 const NO_BYOK = optional(flag('Accepted for clients of OpenRouter, without effect.'))
 
-/** A key as the API that manages keys shows it, in the shape that clients of OpenRouter read. */
+/** A key in the key management API, in the shape that OpenRouter's clients read. */
 export const ManagedKey = object({
   hash: text('Names the key in this API, in the log and in the cabinet.'),
   name: text(),

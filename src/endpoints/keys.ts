@@ -34,7 +34,7 @@ interface KeyWithSpend {
 
 type ManagedCall = Call<Principal>
 
-/** The API keys of an account, for a program with a management key. It makes and sees no management keys. */
+/** The API keys of an account, for programs with a management key. Management keys are not among them. */
 export function managedKeyRoutes(ports: ManagedKeyPorts): readonly Route<Principal>[] {
   const plane = 'management'
   return [
@@ -91,7 +91,7 @@ async function deleteKey(ports: ManagedKeyPorts, call: ManagedCall): Promise<Rep
   return { status: 200, body: { deleted: true } }
 }
 
-/** Another account's key is as unknown as one that never was. */
+/** Another account's key gives the same 404 as a key that never existed. */
 async function ownKey(ports: ManagedKeyPorts, call: ManagedCall): Promise<KeyWithSpend> {
   const id = call.params['hash'] ?? ''
   const found = await ports.store.keys.get(id, ports.periods())
@@ -121,7 +121,7 @@ function managedKey(ports: ManagedKeyPorts, { key, spend }: KeyWithSpend): Manag
   }
 }
 
-/** The management key itself is the actor, by its label. */
+/** The actor is the management key, by its label. */
 async function recordEvent(
   { store, clock }: ManagedKeyPorts,
   call: ManagedCall,

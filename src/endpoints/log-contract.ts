@@ -3,7 +3,7 @@ import { object, only, optional, time, type Static } from '../schema.ts'
 
 const { id, model_name, input_tokens, output_tokens, total_cost, timestamp, ...rest } = viewSchemas('api')
 
-/** A row of the log as the API lists it. */
+/** A row of the log in the API's list. */
 export const LogRecord = object({
   id,
   model_name,
@@ -16,7 +16,7 @@ export const LogRecord = object({
 })
 export type LogRecord = Static<typeof LogRecord>
 
-/** Where a search was cut short. */
+/** Notes on a search that was cut short. */
 export const SearchNotes = object({
   total_exact: optional(only(false, 'There are at least `total`.')),
   searched_to: optional(time('Rows that ended before it were not looked at.')),

@@ -4,11 +4,11 @@ import { PROMETHEUS_TYPE, prometheusText, type MetricReading } from '../lib/prom
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 /**
- * The accepted values of Host. A page could point its domain at this machine to make a browser read the metrics; its
- * Host is not in this list.
+ * The accepted values of Host. A page that points its domain at this machine could make a browser read the metrics, but
+ * its Host is not in this list.
  */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
-/** Headers that proxies add: with one of them the connection's address is a proxy's. */
+/** Headers that proxies add: with any of them the connection comes from a proxy. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /** `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with the admin token. */

@@ -28,7 +28,7 @@ const AUDIO_CHATS: ModelKind = {
 const KINDS: readonly ModelKind[] = [
   { filter: 'all', aliases: [], path: null, accepts: () => true },
   ...MODEL_TYPES.flatMap((type): readonly ModelKind[] => [
-    // Where the other lists of sound begin.
+    // The other lists of sound begin here.
     ...(type === 'tts' ? [AUDIO_CHATS] : []),
     { ...MODEL_TYPE_TABLE[type].list, accepts: (model) => servesType(model, type) },
   ]),

@@ -10,9 +10,9 @@ import { videoFields, videoSecond } from './video-fields.ts'
 
 /** The facts of a record that are not in the model itself. */
 export interface RecordFacts {
-  /** Names of the calls that serve a model, without `/v1/`. */
+  /** Names of the calls that the model serves, without `/v1/`. */
   supportedEndpoints(model: Model): readonly string[]
-  /** Parameter names that an adapter carries to models of a type, for endpoints that do not list theirs. */
+  /** Parameters that an adapter carries for a type of model, for endpoints without a list of their own. */
   parametersOf(adapterName: string, type: ModelType): readonly string[]
   /** Formats that a speech model can produce. */
   speechFormatsOf(model: Model): readonly string[]
@@ -35,11 +35,11 @@ interface Percentiles {
   readonly p99: number
 }
 
-/** Prices of a record, in the order that they have there. */
+/** Prices of a record, in the order in which it shows them. */
 const SHOWN = PRICED_METERS.flatMap((row) =>
   row.wire === null ? [] : [{ row, name: row.wire.name, place: row.wire.place }],
 ).toSorted((left, right) => left.place - right.place)
-/** Clients read these for every model. */
+/** Clients read these fields for every model. */
 const ALWAYS: readonly string[] = ['prompt', 'completion']
 /** OpenRouter's name for a tokenizer family, which its SDK lists. */
 const TOKENIZER_FAMILY: Readonly<Record<string, string>> = {
@@ -146,8 +146,8 @@ function endpointRecord(
 }
 
 /**
- * The client's prices, as decimal strings in RUB per unit. A price is left out when it is 0 or equals its parent's:
- * clients read a price for cache reads as a discount. What a type is sold by is never left out.
+ * The client's prices as decimal strings in RUB per unit. A price of 0, or equal to its parent's, is left out: clients
+ * would show an equal cache price as a discount. The price by which a type is sold is always there.
  */
 export function pricingOf(type: ModelType, sheet: PriceSheet): Record<string, string> {
   const { alwaysShown } = MODEL_TYPE_TABLE[type]

@@ -84,13 +84,13 @@ function replyTo(target: string, headers: Readonly<Record<string, string>> = {})
   const [path = '', search = ''] = target.split('?')
   const match = router.match('GET', path)
   assert.ok(match.status === 'found', `${path} is a route`)
-  // Handlers of this file read nothing else of a call.
+  // The handlers of this file read nothing else of a call.
   const call = { params: match.params, query: new URLSearchParams(search), request: { headers } } as unknown
-  // They answer at once.
+  // They answer without a promise.
   return match.route.handle(call as Call<Principal>) as Reply
 }
 
-// A test reads whatever the handler answered; its assertions are the type check.
+// The test's assertions check the type.
 // oxlint-disable-next-line typescript/no-explicit-any
 function get(target: string): any {
   const reply = replyTo(target)

@@ -10,15 +10,15 @@ import { codexModels, type CodexModels } from './codex-models.ts'
 import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
 
-/** Where Gemini's clients look for models, beside the path that all share. */
+/** Paths at which Gemini's clients look for models, beside the path that all share. */
 const GEMINI_LISTS = ['/v1beta/models', '/v1alpha/models'] as const
 
 export interface ModelRoutePorts {
   readonly catalog: Catalog
   readonly health: { report(endpointId: string): EndpointState }
-  /** Existing calls, with the type of the models that serve them. */
+  /** Existing calls, with the type of models that serve them. */
   readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: ModelType }[]
-  /** Parameter names that an adapter carries to models of a type; without it an endpoint that lists none shows none. */
+  /** Parameters that an adapter carries for a type of model; without it, an endpoint without a list shows none. */
   readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
   /** Formats that a speech model can produce; without it, the formats that the model declares. */
   readonly speechFormatsOf?: (model: Model) => readonly string[]
@@ -87,7 +87,7 @@ function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Prin
   return { method: 'GET', path, plane: 'key', body: 'none', priority: 'low', handle }
 }
 
-/** A path of several protocols. */
+/** A path that several protocols share. */
 function shared(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
   return { ...get(path, handle), protocol: protocolOfHeaders }
 }
@@ -96,7 +96,7 @@ function ok(body: unknown): Reply {
   return { status: 200, body }
 }
 
-/** Codex reads `models`, and keeps them by their tag (clients.md 3). */
+/** Codex reads `models` and caches them by ETag (clients.md 3). */
 function forCodex(
   { request }: Call<Principal>,
   body: Readonly<Record<string, unknown>>,
@@ -123,7 +123,7 @@ function factsOf(ports: ModelRoutePorts): RecordFacts {
   }
 }
 
-/** Records change only with the catalogue, and some clients ask for the whole list before every call. */
+/** Records change only with the catalogue, and some clients read the whole list before every call. */
 function recordCache(catalog: Catalog, facts: RecordFacts): (model: Model) => Record<string, unknown> {
   let records = new Map<string, { readonly model: Model; readonly record: Record<string, unknown> }>()
   let version: Snapshot | null = null
@@ -141,7 +141,7 @@ function recordCache(catalog: Catalog, facts: RecordFacts): (model: Model) => Re
   }
 }
 
-/** Finds a model by canonical id or alias; hidden models are found, because they may be used. */
+/** Finds a model by canonical id or alias, hidden ones included, since they may be used. */
 function modelOf(snapshot: Snapshot, id: string): Model {
   const model = snapshot.models.get(id) ?? snapshot.models.get(snapshot.aliases.get(id) ?? '')
   if (model === undefined)
@@ -149,9 +149,7 @@ function modelOf(snapshot: Snapshot, id: string): Model {
   return model
 }
 
-/**
- * `GET /v1/providers`: the names for `provider.order`, `only` and `ignore`, so the providers that serve a listed model.
- */
+/** `GET /v1/providers`: the values for `provider.order`, `only` and `ignore`, so the providers of listed models. */
 function providersBody(snapshot: Snapshot): { readonly data: readonly Record<string, unknown>[] } {
   const serving = new Set<string>()
   for (const model of snapshot.models.values()) {

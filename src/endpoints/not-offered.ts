@@ -2,7 +2,7 @@ const FILES = 'Files are not kept here: put a file into the request itself, in b
 const ASSISTANTS = 'There are no assistants and threads here: use /v1/responses or /v1/chat/completions, with tools'
 const TRAINING = 'Models are not trained or graded here'
 
-/** Parts of OpenAI's API that its clients try and that are not here, by the first segment behind `/v1/`. */
+/** Parts of OpenAI's API that clients try but we do not offer, by the first segment after `/v1/`. */
 const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['files', FILES],
   ['uploads', FILES],
@@ -19,7 +19,7 @@ const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['evals', TRAINING],
 ])
 
-/** What to use instead of a part of the API that is not offered; null = the path is of none. */
+/** The replacement for a part of the API that is not offered; null = another path. */
 export function offeredInstead(path: string): string | null {
   const [first = '', second = ''] = path.split('/', 3).slice(1)
   return NOT_OFFERED.get(first === 'v1' ? second : first) ?? null

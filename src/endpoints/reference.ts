@@ -7,14 +7,14 @@ const HEADERS = Object.freeze({
   'referrer-policy': 'same-origin',
 })
 
-/** What the reference is made of, and made with when it is first asked for. */
+/** The reference's data, built when it is first requested. */
 export interface Reference {
   readonly document: string
   readonly page: string
   readonly style: string
 }
 
-/** `GET /openapi.json`, and the same to read (operator.md 4). Neither needs a key, and neither knows a setting. */
+/** `GET /openapi.json`, and the same as a page (operator.md 4). Neither needs a key or shows a setting. */
 export function referenceRoutes(make: () => Promise<Reference>): readonly Route<Principal>[] {
   let made: Promise<Reference> | null = null
   const get = (path: string, contentType: string, part: keyof Reference): Route<Principal> => ({

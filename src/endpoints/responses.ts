@@ -20,7 +20,7 @@ interface FoundResponse {
 export interface ResponseRoutePorts {
   /** Sends the events after number `after`, then the live ones; false = the stream cannot be resumed. */
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
-  /** By generation id. */
+  /** Found by generation id. */
   readonly find: (accountId: string, id: string) => FoundResponse | null
   /** Answers that are kept for the account, by generation id. */
   readonly kept: {

@@ -1,4 +1,4 @@
-/** The page at `/` until there is a console. `address` contains no character with a meaning in HTML. */
+/** The page at `/` without a console. `address` contains no character that is special in HTML. */
 export function startPage(address: string): string {
   return page(
     'Tollgate',

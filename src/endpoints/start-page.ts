@@ -24,7 +24,7 @@ export interface StartPagePorts {
     },
     call: Call<Principal>,
   ) => Promise<readonly string[]>
-  /** null = from the request's Host. */
+  /** null = taken from the request's Host. */
   readonly publicUrl: string | null
   /** The console's build has its own pages for these paths. */
   readonly hasConsole: boolean
@@ -57,7 +57,7 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
   ]
 }
 
-/** A set-up by hand, without a browser, sends no Origin. */
+/** A set-up call without a browser sends no Origin. */
 function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: IncomingMessage): ApiError | null {
   const foreign =
     site === undefined

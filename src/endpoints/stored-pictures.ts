@@ -22,7 +22,7 @@ export interface StoredPicturePorts {
   readonly ids: IdSource
 }
 
-/** Pictures kept for clients that asked for addresses. The token in an address opens its picture. */
+/** Pictures kept for clients that asked for addresses. An address contains the token that opens its picture. */
 export class StoredPictures {
   readonly #ports: StoredPicturePorts
 

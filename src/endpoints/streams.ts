@@ -8,7 +8,7 @@ import { wholeParameter } from '../http/query.ts'
 interface FoundStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
-  /** Resolves when the stream is settled, or at once where it is read on only for the bill. */
+  /** Resolves when the stream is settled, or at once if it is read only for its bill. */
   cancel(): Promise<unknown>
 }
 

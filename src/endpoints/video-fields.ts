@@ -24,7 +24,7 @@ export function videoFields(model: Model, top: Endpoint | null): Record<string, 
   }
 }
 
-/** The client's price of a second for a request that names no options. */
+/** The client's price per second for a request without options. */
 export function videoSecond(model: Model, { sell, variants }: Endpoint): PriceSheet {
   const [first] = variants?.keys() ?? []
   const asked = model.supportedSizes?.[0] ?? model.supportedResolutions?.[0] ?? null
@@ -39,7 +39,7 @@ function pricingSkus(model: Model, top: Endpoint): Record<string, string> {
   if (base.request.digits > 0n) skus['per-request'] = rubles(base, 'request')
   for (const [key, { sell }] of top.variants ?? []) {
     const name = `per-video-second-${resolutionOf(key)}`
-    // Two keys of one resolution differ in their sizes.
+    // Two price keys of one resolution have different sizes.
     if (sell !== base) skus[skus[name] === undefined ? name : `per-video-second-${key}`] = rubles(sell, 'video_seconds')
   }
   return skus

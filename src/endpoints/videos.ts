@@ -110,7 +110,7 @@ function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply
   return { status: 202, body: record, headers: { 'x-generation-id': id } }
 }
 
-/** The header gives the session where the body does not. */
+/** The header gives the session when the body has none. */
 function withSession(request: VideoRequest, { request: { headers } }: Call<Principal>): VideoRequest {
   const session = headers['x-session-id']
   return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session)
@@ -131,7 +131,7 @@ function asksForList({ query, request }: Call<Principal>): boolean {
   return LIST_PARAMETERS.some((name) => query.has(name)) || request.headers['x-stainless-lang'] !== undefined
 }
 
-/** Jobs of every status, a page after another, as OpenAI's clients list them. */
+/** Jobs of every status, by page, as OpenAI's clients list them. */
 async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const limit = Math.min(LIST_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIST_DEFAULT)
   const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
@@ -170,7 +170,7 @@ async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<type
     id,
     wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0,
   )
-  // We send no validator, so a conditional range cannot be known to be of the same file.
+  // We send no validator, so a conditional range can never match: the whole file is sent.
   const range = request.headers['if-range'] === undefined ? byteRange(request.headers.range, file.bytes) : null
   if (range === 'unsatisfiable')
     throw new ApiError('invalid_range', 'Range not satisfiable', {

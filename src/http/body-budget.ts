@@ -1,9 +1,9 @@
-/** Body bytes held by one node. */
+/** Bytes of request bodies that one node holds. */
 const BODY_BUDGET_BYTES = 256 * 1_048_576
 /** A refusal below this part of the budget means that the node is full, not that an origin has used up its share. */
 const LARGE_SHARE = 4
 
-/** Why no more bytes are taken: the node has none left, or the origin has its share. */
+/** Why no more bytes are accepted: the node is full, or the origin has used its share. */
 export type BudgetRefusal = 'node' | 'share'
 
 interface Share {

@@ -8,14 +8,14 @@ import { codingOf, CODINGS, DecodedBody, type Coding } from './decoded-body.ts'
 import type { RoutePlane } from './edge.ts'
 import { invalidJson } from './json-body.ts'
 
-/** The longest body, in bytes and in words. */
+/** The longest body, in bytes and as text. */
 interface BodyLimit {
   readonly bytes: number
   readonly words: string
 }
 
 const LARGE: BodyLimit = Object.freeze({ bytes: 10_485_760, words: '10 MB' })
-/** For routes without credentials or with those of a person, or that manage keys: a form is never longer. */
+/** For routes without credentials, of a person, or for managing keys: forms are never longer. */
 const SMALL: BodyLimit = Object.freeze({ bytes: 16_384, words: '16 kB' })
 const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   open: SMALL,
@@ -36,11 +36,11 @@ const GATHER_BYTES = 16_384
 export interface BodyHead {
   readonly type: 'json' | 'multipart'
   readonly limit: BodyLimit
-  /** null = it comes as it is. */
+  /** null = not compressed. */
   readonly coding: Coding | null
 }
 
-/** The client went away before its body was whole: there is nobody to answer. */
+/** The client left before its body was complete: there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
@@ -95,7 +95,7 @@ interface Deadline extends BagItem {
   expire(): void
 }
 
-/** One timer for all bodies under way instead of one for each request. */
+/** One timer for all bodies under way, rather than one for each request. */
 export class BodyDeadlines {
   readonly #clock: Clock
   readonly #open = new Bag<Deadline>()
@@ -134,7 +134,7 @@ export interface BodyPorts {
 /** A whole body. */
 export interface Body {
   readonly bytes: Buffer
-  /** Of a JSON body. */
+  /** Only for a JSON body. */
   readonly scan: JsonScan | null
 }
 
@@ -180,7 +180,7 @@ export function readBody(
       decoded === null
         ? finish
         : (): void => {
-            // What follows needs no client.
+            // From here the client is not needed.
             request.off('close', onGone)
             decoded.end()
           }
@@ -206,7 +206,7 @@ class BodyReading {
   readonly #hold: BodyHold
   readonly #random: () => number
   #bytes = 0
-  /** The buffer for small pieces, and how far it is filled. */
+  /** The buffer for small pieces, and its fill level. */
   #gathered: Buffer | null = null
   #gatheredBytes = 0
 

@@ -4,7 +4,7 @@ export type ByteRange = { readonly start: number; readonly end: number } | null
 const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/
 
 /**
- * Reads one range of a file of this size (RFC 9110, 14.2); `unsatisfiable` = the range names no byte of it. Units other
+ * Reads one range of a file of this size (RFC 9110, 14.2); `unsatisfiable` = it covers no byte of the file. Units other
  * than bytes are ignored.
  */
 export function byteRange(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' {

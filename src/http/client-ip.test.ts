@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ipKey, proxyList, TrustedProxies } from './client-ip.ts'
 
 function ip(proxies: string[], peer: string, forwarded?: string): string {
-  // Only what the function reads of a request.
+  // The function reads only these fields of a request.
   const request = {
     socket: { remoteAddress: peer },
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },

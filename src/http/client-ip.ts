@@ -27,7 +27,7 @@ export class TrustedProxies {
     return found
   }
 
-  /** The address of the socket's other end. */
+  /** The address at the other end of the socket. */
   peerOf(socket: Socket): string {
     return normalised(socket.remoteAddress)
   }
@@ -52,7 +52,7 @@ export class TrustedProxies {
   }
 }
 
-/** The unit of address limits: an IPv4 address, or an IPv6 /64, which belongs to one customer. */
+/** The unit of limits by address: an IPv4 address, or an IPv6 /64, which belongs to one customer. */
 export function ipKey(ip: string): string {
   return ip.includes(':') ? prefix64(ip) : ip
 }

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, z
 import { patient } from '../../test/harness/patience.ts'
 import { bugs, newEdge } from './server-fixture.ts'
 
-/** Bodies of 10 MB take a busy machine longer than the edge of the other tests allows. */
+/** Bodies of 10 MB need more time on a busy machine than the other tests' limits allow. */
 const PATIENT = { timeouts: { headers: 60_000, request: 60_000, upload: 60_000, check: 1_000 } }
 
 const patientEdge = newEdge(PATIENT)
@@ -30,7 +30,7 @@ interface Answered {
   readonly error: { readonly message: string; readonly type: string } | null
 }
 
-/** Sends the body in pieces, as it would come over a slow line. */
+/** Sends the body in pieces, as over a slow line. */
 function send(coding: string, body: Buffer, pieceBytes = body.length, at = port): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
@@ -43,7 +43,7 @@ function send(coding: string, body: Buffer, pieceBytes = body.length, at = port)
       },
       (response) => void answered(response).then(resolve, reject),
     )
-    // A refusal may close the connection while the rest is written.
+    // A refusal may close the connection while the rest is being written.
     sent.on('error', reject)
     for (let from = 0; from < body.length; from += pieceBytes) sent.write(body.subarray(from, from + pieceBytes))
     sent.end()
@@ -62,7 +62,7 @@ async function answered(response: IncomingMessage): Promise<Answered> {
   }
 }
 
-/** A JSON body of a length, of text that hardly repeats. */
+/** A JSON body of this length, with text that hardly repeats. */
 function jsonOf(bytes: number): Buffer {
   let state = 7
   const letters = Buffer.alloc(bytes, 0x61)
@@ -136,7 +136,7 @@ test('a decoded body is bounded by its size, and a bomb by its ratio as well', a
     Buffer.alloc(10_500_000, Buffer.from('000000ffff', 'hex')),
   ])
   assert.equal((await asked('gzip', empty)).status, 413)
-  // A window of 2 GiB, which a decoder would have to keep.
+  // A window of 2 GiB, which a decoder would have to allocate.
   const window = Buffer.concat([Buffer.from('28b52ffd', 'hex'), Buffer.from([0x00, 0xa8]), Buffer.alloc(64)])
   assert.equal((await asked('zstd', window)).status, 400)
   assert.deepEqual(bugs, [])

@@ -8,23 +8,23 @@ import {
 } from 'node:zlib'
 import type { Transform } from 'node:stream'
 
-/** How a body may be coded (wire.md D-7.4). */
+/** Supported content codings of a body (wire.md D-7.4). */
 export const CODINGS = ['gzip', 'deflate', 'br', 'zstd'] as const
 export type Coding = (typeof CODINGS)[number]
 
 /**
- * Text of a person or a program is seldom a fiftieth of its size, and a bomb is less than a hundredth. Short bodies are
- * not judged: the limit of the body holds them.
+ * Text seldom compresses to a fiftieth of its size; a bomb is below a hundredth. Short bodies are not checked: the
+ * body's limit bounds them.
  */
 const RATIO_MAX = 200
 const JUDGED_BYTES = 1_048_576
 const CHUNK_BYTES = 65_536
-/** A frame may demand a window of this size, which is memory: as large as the longest body, rounded up to a power of 2. */
+/** The largest window that a frame may request, which costs memory: the longest body, rounded up to a power of 2. */
 const WINDOW_LOG_MAX = 24
 /** The low half of a zlib header's first byte. */
 const ZLIB_METHOD = 8
 
-/** The coding that a `Content-Encoding` names; null = not coded; undefined = several, or one that nobody decodes. */
+/** The coding in a `Content-Encoding`; null = not coded; undefined = several, or an unsupported one. */
 export function codingOf(header: string | undefined): Coding | null | undefined {
   const name = (header ?? '').trim().toLowerCase()
   if (name === '' || name === 'identity') return null
@@ -32,16 +32,16 @@ export function codingOf(header: string | undefined): Coding | null | undefined 
 }
 
 export interface DecodedEvents {
-  /** Bytes as they are decoded. */
+  /** Decoded bytes. */
   data(bytes: Buffer): void
   end(): void
-  /** The bytes are not of their coding, or far too many for what came. */
+  /** The bytes are not of this coding, or decode to far more than arrived. */
   fail(why: 'broken' | 'bomb'): void
-  /** More may be pushed, after `push` said false. */
+  /** More may be pushed after `push` returned false. */
   drain(): void
 }
 
-/** Decodes a body as it arrives, in linear time and bounded memory. After `end`, `fail` or `destroy` nothing follows. */
+/** Decodes a body as it arrives, in linear time and bounded memory. Nothing follows `end`, `fail` or `destroy`. */
 export class DecodedBody {
   readonly #coding: Coding
   readonly #events: DecodedEvents
@@ -53,7 +53,10 @@ export class DecodedBody {
   #isDecoded = false
   #over = false
 
-  /** `bytesMax`: of what comes, which may decode to nothing for ever. The caller bounds what is decoded. */
+  /**
+   * `bytesMax`: bound on the arriving bytes, which could otherwise decode to nothing for ever. The caller bounds the
+   * decoded bytes.
+   */
   constructor(coding: Coding, bytesMax: number, events: DecodedEvents) {
     this.#coding = coding
     this.#bytesMax = bytesMax
@@ -88,7 +91,7 @@ export class DecodedBody {
     decoder.on('drain', () => {
       if (!this.#over) this.#events.drain()
     })
-    // A coding may end before its body does: what follows belongs to nothing.
+    // The coded data may end before the body: further bytes are an error.
     decoder.on('end', () => {
       this.#isDecoded = true
       if (this.#isWhole) this.#finish(() => this.#events.end())
@@ -113,7 +116,7 @@ export class DecodedBody {
   }
 }
 
-/** What clients call deflate has a header of zlib's or none. */
+/** Clients call data deflate with or without zlib's header. */
 function decoderOf(coding: Coding, first: number): Transform {
   const options = { chunkSize: CHUNK_BYTES }
   switch (coding) {

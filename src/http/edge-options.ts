@@ -40,13 +40,13 @@ export interface EdgeOptions<P> {
   readonly accountOf?: (principal: P) => string
   /** One sentence for the operator. */
   readonly notice?: (message: string) => void
-  /** The answer to a path without a route instead of a 404: the console's files and pages. */
+  /** The answer to a path without a route, instead of a 404: the console's files and pages. */
   readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
-  /** A sentence for the 404 of such a path: what to use instead; null = there is none. */
+  /** A sentence in the 404 of such a path that says what to use instead; null = none. */
   readonly instead?: (path: string) => string | null
   readonly timeouts?: Partial<EdgeTimeouts>
   readonly bodyBudgetBytes?: number
-  /** Where replies count that wait for their clients. */
+  /** Counts replies that wait for their clients. */
   readonly replyRoom?: ReplyRoom
   readonly connectionsMax?: number
 }

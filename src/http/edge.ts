@@ -25,7 +25,7 @@ export interface Route<P> {
    */
   readonly path: string
   readonly plane: RoutePlane
-  /** How its errors are written; absent = as the path says. */
+  /** The format of its errors; absent = decided by the path. */
   readonly protocol?: ClientProtocol | ((request: IncomingMessage) => ClientProtocol)
   /** The kind of body that the route takes; GET and DELETE ignore bodies. */
   readonly body: 'none' | 'json' | 'json-or-multipart'
@@ -48,7 +48,7 @@ export interface Call<P> {
   readonly json: unknown
   /** The bytes `json` was parsed from, or the whole multipart body; absent where body is `none`. */
   readonly rawBody?: Buffer | undefined
-  /** A member of the JSON body as it came; null where it is not there once. */
+  /** A member of the JSON body as the bytes that came; null unless it occurs exactly once. */
   jsonMember(name: string): JsonMember | null
   readonly requestId: string
   readonly clientIp: string
@@ -65,11 +65,11 @@ export interface Call<P> {
   readonly log: RequestLog
 }
 
-/** Header names in lower case, as everywhere on the edge. */
+/** Header names are in lower case, as everywhere in `src/http`. */
 export interface Reply {
   readonly status: number
   readonly body: unknown
-  /** A list is sent as several headers of this name. */
+  /** A list is sent as several headers with this name. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /**
    * The default type is application/json. `body` is a string, a Buffer or a list of Buffers, which are sent one after

@@ -9,7 +9,7 @@ import type { Call, EdgeAccess, Route } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
-/** The headers of ours that a script of a web page may read. */
+/** Our headers that a web page's script may read. */
 const EXPOSED = [
   'X-Request-Id',
   'X-Generation-Id',
@@ -33,7 +33,7 @@ export interface ExchangePorts<P> {
   readonly log: RequestLogSink
   readonly clientIp: (request: IncomingMessage) => string
   readonly isSecure: (request: IncomingMessage) => boolean
-  /** The server is closing: each response says so. */
+  /** Whether the server is closing; each response then says so. */
   draining(): boolean
 }
 
@@ -57,7 +57,7 @@ export class Exchange<P> implements Call<P> {
   principal: P | null = null
   json: unknown = undefined
   body: Body | null = null
-  /** The bytes of its body in the node's budget. */
+  /** Its body's bytes in the node's budget. */
   bodyHold: BodyHold | null = null
   readonly #ports: ExchangePorts<P>
   #query: URLSearchParams | null = null
@@ -96,7 +96,7 @@ export class Exchange<P> implements Call<P> {
     return this.body?.scan?.member(this.body.bytes, name) ?? null
   }
 
-  /** How its errors are written. */
+  /** The format of its errors. */
   get protocol(): ClientProtocol {
     const own = this.route?.protocol ?? protocolOfPath(this.path)
     return typeof own === 'function' ? own(this.request) : own

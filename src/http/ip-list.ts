@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Addresses and CIDR ranges of both kinds. */
+/** Addresses and CIDR ranges, IPv4 and IPv6. */
 export interface IpList {
   has(ip: string): boolean
 }
@@ -10,7 +10,7 @@ export function isIpRange(entry: string): boolean {
   return rangeOf(entry) !== null
 }
 
-/** Entries that are neither are left out. */
+/** Invalid entries are left out. */
 export function ipList(entries: readonly string[]): IpList {
   const list = new BlockList()
   for (const range of entries.map(rangeOf)) if (range !== null) list.addSubnet(range.address, range.bits, range.family)

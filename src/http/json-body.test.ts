@@ -8,7 +8,7 @@ import { parseJsonObject } from './json-body.ts'
 
 const TINY = { depth: 4, containers: 6, keys: 5, commas: 5, words: 9_999, escapes: null }
 
-/** The slow truth: the same counts from the parsed value. */
+/** The reference: the same counts from the parsed value. */
 function shape(value: unknown, depth = 1): { depth: number; containers: number; keys: number; commas: number } {
   if (typeof value !== 'object' || value === null) return { depth: depth - 1, containers: 0, keys: 0, commas: 0 }
   const children = Array.isArray(value) ? value : Object.values(value)
@@ -139,7 +139,7 @@ test('a body is refused for a surrogate exactly if one of its texts is not well 
   )
 })
 
-/** The text `a` of a body of this one field; null = it is not such JSON. */
+/** The text `a` of a body with only this field; null = not such JSON. */
 function parsedText(body: string): string | null {
   try {
     return (JSON.parse(body) as { readonly a: string }).a

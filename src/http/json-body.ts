@@ -15,10 +15,10 @@ const LETTER_U = 0x75
 const LOWER_CASE = 0x20
 /** The length of `\uXXXX`. */
 const ESCAPE_CHARS = 6
-/** How an escape of half a pair begins. One pass of it over a text costs about as much as a native search. */
+/** The beginning of an escaped surrogate. One pass over a text costs about as much as a native search. */
 const SURROGATE = /\\u[dD][89a-fA-F]/g
 const SURROGATE_CHARS = 4
-/** Checked before other requests have their turn: at most ~10 ms, of nothing but pairs. */
+/** Characters checked before other requests have their turn: at most ~10 ms, if they are all surrogates. */
 const PART_CHARS = 1_048_576
 
 /** A body longer than this is read in parts, so that other requests run between them. */
@@ -87,14 +87,14 @@ function syntaxDetail(message: string): string {
 
 /** Finds lone surrogates, which pass the UTF-8 check only as JSON escapes. Makes one pass over the text, in parts. */
 function* surrogateCheck(text: string): Generator<void> {
-  // Most texts have no escape at all, which a native search says in no time.
+  // Most texts have no escape at all, which a native search finds out at almost no cost.
   for (let at = text.indexOf('\\'); at !== -1 && at < text.length;) {
     at = checkedUpTo(text, at)
     yield
   }
 }
 
-/** Answers the index to go on from, or -1 when there are no more escapes of surrogates. */
+/** Answers the index to continue from, or -1 when no escaped surrogate follows. */
 function checkedUpTo(text: string, from: number): number {
   const end = Math.min(text.length, from + PART_CHARS)
   let at = from
@@ -112,7 +112,7 @@ function checkedUpTo(text: string, from: number): number {
   return at
 }
 
-/** The character at `index` follows a backslash that is not itself escaped. */
+/** Whether the character at `index` follows a backslash that is not itself escaped. */
 function isEscaped(text: string, index: number): boolean {
   let before = index - 1
   while (before >= 0 && text.charCodeAt(before) === BACKSLASH) before -= 1
@@ -120,8 +120,8 @@ function isEscaped(text: string, index: number): boolean {
 }
 
 /**
- * Which half of a pair `\uDxxx` at `index` is: D8 to DB begin a pair, DC to DF end it. A broken escape is neither, and
- * is not JSON.
+ * Which half of a surrogate pair `\uDxxx` at `index` is: D8 to DB begin a pair, DC to DF end it. A broken escape is
+ * neither, and is not JSON.
  */
 function surrogateAt(text: string, index: number): 'high' | 'low' | null {
   if (text.charCodeAt(index) !== BACKSLASH || text.charCodeAt(index + 1) !== LETTER_U) return null

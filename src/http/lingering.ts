@@ -18,7 +18,7 @@ export class Lingering {
     this.#clock = clock
   }
 
-  /** `untilMs` is of clock.monotonic(). */
+  /** `untilMs` is a time of clock.monotonic(). */
   discard(request: IncomingMessage, untilMs: number): void {
     const { socket } = request
     let leftBytes = BYTES_MAX

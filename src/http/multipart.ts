@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../errors.ts'
 
-/** The limits of guarantees.md F53; each file beyond the first is one part more. */
+/** The limits of guarantees.md F53; each file beyond the first allows one more part. */
 const PARTS_MAX = 20
 const PART_HEADER_BYTES_MAX = 8_192
 const BOUNDARY_CHARS_MAX = 70
@@ -33,7 +33,7 @@ export interface MultipartFile {
 export interface MultipartForm {
   /** Text fields in their order; a name may occur several times. */
   readonly fields: readonly (readonly [name: string, value: string])[]
-  /** In their order; a name may occur several times. */
+  /** Files in their order; a name may occur several times. */
   readonly files: readonly MultipartFile[]
 }
 
@@ -45,8 +45,8 @@ interface Part {
 }
 
 /**
- * Reads a whole `multipart/form-data` body: strict, with at most so many files, which are never unpacked (guarantees.md
- * F53). Throws ApiError.
+ * Reads a whole `multipart/form-data` body: strict, with at most `filesMax` files, which are never unpacked
+ * (guarantees.md F53). Throws ApiError.
  */
 export function parseMultipart(contentType: string | undefined, body: Buffer, filesMax = 1): MultipartForm {
   const fields: [string, string][] = []

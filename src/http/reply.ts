@@ -7,11 +7,11 @@ import { sendBytes } from './sent-bytes.ts'
 import type { SlowReaders } from './slow-readers.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** Node itself reads a rest of this size from the socket, and the connection stays open. */
+/** Node itself reads a rest of this size, and the connection stays open. */
 const SMALL_REST_BYTES = 65_536
-/** SDKs sleep for the whole `Retry-After`, so a long one must tell them not to retry (wire.md C5). */
+/** SDKs sleep for the whole `Retry-After`, so with a long one they must be told not to retry (wire.md C5). */
 const RETRY_AFTER_SECONDS_MAX = 60
-/** A longer body is sent in pieces of it, so that what its client takes can be seen. */
+/** A longer body is sent in pieces of this size, so that the client's progress can be seen. */
 const PIECE_BYTES = 262_144
 
 /** Sends a handler's answer. */
@@ -57,10 +57,12 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
   return [typeof body === 'string' || Buffer.isBuffer(body) ? body : String(body ?? '')]
 }
 
-/** The fate of the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`. */
+/**
+ * What happens to the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`.
+ */
 export type AfterError = 'linger' | 'close' | 'keep'
 
-/** Sends an error in the shape of its route's protocol. */
+/** Sends an error in the format of its route's protocol. */
 export function sendError(exchange: Exchange<unknown>, error: ApiError, after: AfterError): void {
   const { response, protocol } = exchange
   const body = Buffer.from(JSON.stringify(errorBody(error, protocol, exchange.requestId)))
@@ -87,8 +89,8 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 }
 
 /**
- * Whether more of the body is to come than Node itself reads from an open connection. After `slow` any rest counts,
- * because we no longer wait for its sender.
+ * Whether more of the body is to come than Node reads from an open connection. After `slow` any rest counts, because we
+ * no longer wait for its sender.
  */
 export function leavesRest(request: IncomingMessage, slow: boolean): boolean {
   if (request.complete || request.destroyed) return false

@@ -6,13 +6,13 @@ export type LogFields = Readonly<Record<string, LogValue>>
 /** One attempt at a provider. Times are of clock.monotonic(), ms. */
 export interface AttemptSpan {
   readonly provider: string
-  /** The provider's own name for the model. */
+  /** The provider's name of the model. */
   readonly model: string
   /** Base URL of the provider. */
   readonly address: string
   readonly startedMs: number
   readonly endedMs: number
-  /** The reason of a failure, in one word of ours; null = it answered. */
+  /** Why it failed, in one word of our own; null = it answered. */
   readonly failure: string | null
 }
 
@@ -39,9 +39,9 @@ export interface RequestStory {
 
 /** The destination of the lines; the application gives pino. */
 export interface RequestLogSink {
-  /** One line a request. `failed` is a status of 500 or more. */
+  /** One line for each request. `failed` is a status of 500 or more. */
   line(fields: LogFields, failed: boolean, story: RequestStory): void
-  /** The cause of a failed request that its client was not told. */
+  /** The cause of a failed request, which the client was not told. */
   bug(thrown: unknown, requestId: string): void
 }
 
@@ -98,7 +98,7 @@ export class RequestLine implements RequestLog {
     return this.#finished
   }
 
-  /** The route's pattern: paths may hold ids and tokens. */
+  /** The route's pattern, since paths may hold ids and tokens. */
   route(pattern: string): void {
     this.#fields['route'] = pattern
   }

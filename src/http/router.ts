@@ -14,24 +14,24 @@ export type RouteMatch<R> =
 interface Node<R> {
   readonly statics: Map<string, Node<R>>
   named: { readonly name: string; readonly node: Node<R> } | null
-  /** The longest ending first; the last has none. */
+  /** The longest ending first; the last one is empty. */
   rests: readonly Rest<R>[]
   readonly methods: Map<string, R>
 }
 
 interface Rest<R> {
   readonly name: string
-  /** Words that the path ends with, such as `:generateContent`. */
+  /** Endings of a path, such as `:generateContent`. */
   readonly ending: string
   readonly methods: Map<string, R>
 }
 
 const UNKNOWN: RouteMatch<never> = Object.freeze({ status: 'unknown' })
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
-/** No route is deeper. A longer path can only match a `*rest`, which takes it uncut. */
+/** No route is deeper. A longer path can only match a `*rest`, which takes it whole. */
 const SEGMENTS_MAX = 64
 
-/** A path of the table as documents write it: `/v1/models/{id}`. */
+/** A path of the table in the form of documents: `/v1/models/{id}`. */
 export function pathTemplate(path: string): string {
   return path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')
 }

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /**
- * Sends bytes as the client takes them, and ends the body; resolves too when the client has left, or was cut off since
- * it does not read (`slow-readers.ts`). Throws what the source throws: half a file must not look complete.
+ * Sends bytes at the client's pace and ends the body. Also resolves when the client has left, or was cut off because it
+ * does not read (`slow-readers.ts`). Throws the source's errors: half a file must not look complete.
  */
 export async function sendBytes(
   response: ServerResponse,
@@ -12,7 +12,7 @@ export async function sendBytes(
   for await (const piece of bytes) {
     if (response.destroyed) return
     if (!response.write(piece)) await drained(response)
-    // A client that reads fast, and a source that waits for nothing, would hold up everybody else.
+    // A fast client and a source that never waits would block all others.
     await nextTurn()
   }
   response.end()

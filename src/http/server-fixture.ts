@@ -163,7 +163,7 @@ export async function send(
   )
 }
 
-/** Turns of the event loop until something has come to pass; the runner's own limit ends what never does. */
+/** Turns the event loop until the condition holds; the runner's own limit ends one that never does. */
 export async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -178,12 +178,12 @@ export function errorType(answer: RawAnswer): string {
 export const KEY = { Authorization: 'Bearer good' }
 export const JSON_TYPE = { 'Content-Type': 'application/json' }
 
-/** The maintenance that the edge sees until the next test. */
+/** Sets the maintenance notice that the edge sees until the next test. */
 export function maintain(notice: MaintenanceNotice | null): void {
   maintenance = notice
 }
 
-/** An edge for the tests of the file that calls it. */
+/** Starts an edge for the tests of the calling file. */
 export function serveEdge(): void {
   before(async () => {
     edge = newEdge()

@@ -23,7 +23,7 @@ test('F47: 10 485 760 bytes pass; one more is a 413 that the client sees, with a
       Buffer.concat([Buffer.from('100000\r\n'), chunk, Buffer.from('\r\n')]),
     ],
   ] as const) {
-    // A client that sends all of its body whatever comes back meanwhile, as many do.
+    // A client that sends its whole body whatever comes back, as many do.
     const socket = connect({ port: at, host: '127.0.0.1', allowHalfOpen: true })
     let text = ''
     let failed: unknown = null
@@ -49,7 +49,7 @@ test('F47: the rest of a refused body is read while it comes, and no longer than
     const socket = connect({ port: at, host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => undefined).resume()
     socket.write(`POST /v1/echo HTTP/1.1\r\nHost: x\r\nContent-Length: ${1_000_000_000}\r\n\r\n`)
-    // Our side is closed as soon as the answer is out.
+    // Our side closes as soon as the answer is sent.
     await once(socket, 'end')
     return socket
   }
@@ -97,7 +97,7 @@ test('F55: bodies take the budget as they arrive, an address no more than is lef
       `{"a":"${'x'.repeat(bytes - 8)}"}`,
       at,
     )
-  // What 26 heads declared was once the whole budget, before any of them had sent a byte.
+  // 26 declared lengths add up to the budget: they must reserve nothing before their bytes come.
   const idle = await Promise.all(Array.from({ length: 30 }, () => open('203.0.113.1', 'good', 0)))
   assert.equal((await post('203.0.113.2', 'late', 5_000_000)).status, 200)
   const greedy = [await open('203.0.113.1', 'good', 5_900_000)]
@@ -178,10 +178,10 @@ test('an address has 256 connections: its own idle ones make room, busy ones sta
   assert.match(notices[0] ?? '', /127\.0\.0\.2 has \d+ connections.*TRUSTED_PROXIES/)
   victim.write('GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n')
   assert.match(String((await once(victim, 'data'))[0]), /^HTTP\/1\.1 200/)
-  // A third one fills what is free, and finds less than its 256; a fourth still gets in.
+  // A third address takes the free half, less than 256; a fourth still gets in.
   for (let count = 0; count < 160; count += 1) idle.push(await dial('127.0.0.4'))
   assert.equal((await send('GET /v1/health', {}, '', at)).status, 200)
-  // Busy connections do not make room: the newest is refused.
+  // Busy connections are not replaced: the newest is refused.
   const streams = [busy]
   for (const socket of idle.splice(0)) socket.destroy()
   await until(() => shared.sockets.open <= 2)

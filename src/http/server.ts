@@ -46,7 +46,7 @@ const PREFLIGHT = Object.freeze({
   'access-control-max-age': '86400',
 })
 
-/** For an edge that shares its memory with nobody. */
+/** For an edge with a memory budget of its own. */
 const ROOMY: ReplyRoom = { unsent: () => ignore, isWanted: false }
 
 /** The HTTP edge: one order of checks, one error boundary, one log line for each request. It does not know money. */
@@ -207,7 +207,7 @@ class HttpEdge<P> implements Edge {
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  /** For clients of what is not offered, or whose base address lacks the version: where they should have gone. */
+  /** A hint for clients of a part that is not offered, or with a base address without the version. */
   #hint(path: string): string {
     const instead = this.#options.instead?.(path) ?? null
     if (instead !== null) return `. ${instead}`
@@ -361,7 +361,7 @@ function underMaintenance(notice: MaintenanceNotice): ApiError {
   return new ApiError('maintenance_mode', message, { retryAfterSeconds })
 }
 
-/** Writes to a client that has gone report errors; there is nothing to do about them. */
+/** Errors of writes to a client that has left; nothing can be done about them. */
 function ignore(): void {
   return undefined
 }

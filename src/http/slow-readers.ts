@@ -3,23 +3,23 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../lib/clock.ts'
 import { breakConnection } from './break-connection.ts'
 
-/** A client that takes nothing for this long counts as dead (guarantees.md F41). */
+/** A client that reads nothing for this long counts as dead (guarantees.md F41). */
 export const STALL_MS = 60_000
 export const SWEEP_MS = 5_000
-/** What a client has to take of a reply besides, while others wait for the memory: a slow line has 256 kB/s. */
+/** The pace that a client must also keep while others wait for memory: a slow line has 256 kB/s. */
 const BYTES_PER_MS_MIN = 256
 
-/** Where the bytes of replies count that wait for their clients. */
+/** Counts the bytes of replies that wait for their clients. */
 export interface ReplyRoom {
-  /** Answers what gives the room back. */
+  /** Answers the function that frees the room. */
   unsent(bytes: number): () => void
-  /** Others wait for room. */
+  /** Whether others wait for room. */
   readonly isWanted: boolean
 }
 
 interface Reader {
   takenBytes: number
-  /** Monotonic ms since when it has taken nothing, or has had nothing to take. */
+  /** Monotonic ms since when the client has read nothing, or has had nothing to read. */
   sinceMs: number
 }
 
@@ -34,8 +34,8 @@ export interface SlowReaderPorts {
 }
 
 /**
- * Breaks the connections of clients that do not read, whatever is written to them: a reply, its last bytes, an error, a
- * stream, a file. One timer looks at all of them.
+ * Breaks the connections of clients that do not read what is written to them: a reply, its last bytes, an error, a
+ * stream, a file. One timer checks all of them.
  */
 export class SlowReaders {
   readonly #ports: SlowReaderPorts
@@ -53,7 +53,7 @@ export class SlowReaders {
     if (this.#stopTimer === null) this.#tick()
   }
 
-  /** A reply waits for its client: its bytes are held until it is sent or the client has gone. */
+  /** A reply waits for its client: its bytes are counted until they are sent or the client has left. */
   hold(response: ServerResponse, bytes: number): void {
     const { clock, room } = this.#ports
     const giveBack = room.unsent(bytes)
@@ -80,7 +80,7 @@ export class SlowReaders {
     })
   }
 
-  /** A client that takes one byte a minute must not hold room that others wait for. */
+  /** A client that reads one byte a minute must not keep room that others wait for. */
   #hurry(nowMs: number): void {
     for (const [{ socket }, { bytes, sinceMs }] of this.#replies)
       if (socket !== null && nowMs - sinceMs > STALL_MS + bytes / BYTES_PER_MS_MIN) breakConnection(socket)

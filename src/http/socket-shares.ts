@@ -25,7 +25,7 @@ export class SocketShares {
   readonly #byAddress = new Map<string, Set<Socket>>()
   #noticedMs = Number.NEGATIVE_INFINITY
   open = 0
-  /** Connections refused or closed for the share of their address, since the start. */
+  /** Connections refused or closed because of their address's share, since the start. */
   refused = 0
   replaced = 0
 

@@ -21,7 +21,7 @@ interface Client {
   readonly socket: Socket
 }
 
-/** A client over a real socket; it reads nothing until told. */
+/** A client over a real socket, which reads nothing until told to. */
 async function dial(context: TestContext): Promise<Client> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -133,7 +133,7 @@ test('reset breaks the connection, and the end of the client is reported', async
   first.stream.write('data: 1\n\n')
   await once(first.socket, 'data')
   first.stream.reset()
-  // `once` would reject with the very error that is looked for.
+  // `once` would reject with the error that is expected here.
   const hadError = await new Promise((resolve) => first.socket.on('close', resolve))
   assert.equal(hadError, true)
   const second = await open(context)

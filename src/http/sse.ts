@@ -15,8 +15,8 @@ export interface StreamOwner {
 }
 
 /**
- * Opens event streams and watches all of them with one timer. `SlowReaders` sees sockets: it does not see a stream that
- * waits behind another answer of its connection, and so has no socket.
+ * Opens event streams and watches all of them with one timer. `SlowReaders` watches sockets, and so misses a stream
+ * without one, which waits behind another answer of its connection.
  */
 export class SseStreams {
   readonly #clock: Clock
@@ -32,8 +32,8 @@ export class SseStreams {
   }
 
   /**
-   * Commits to status 200; the head leaves in one packet with the first write. `headers` are the call's base headers
-   * and the handler's own, in lower case. Another `contentType` is a body of bytes, watched in the same way.
+   * Commits to status 200; the head is sent in one packet with the first write. `headers` are the call's base headers
+   * and the handler's own, in lower case. With another `contentType` the body is bytes, which are watched alike.
    */
   open(
     response: ServerResponse,

@@ -11,7 +11,7 @@ import { answerPurpose, type ClaimOutcome, type IdempotencyStore } from '../stor
 import { keptAnswer, readKeptAnswer, writeKeptAnswer } from './kept-answer.ts'
 
 const HEADER = 'idempotency-key'
-/** At most 255 characters that are harmless in a header; a space stands only inside. */
+/** At most 255 characters that are safe in a header; spaces only inside. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 const KEEP_MS = 24 * 3_600_000
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -26,9 +26,9 @@ export interface IdempotentCallPorts {
 type Outcome = Reply | typeof HIJACKED
 
 /**
- * `Idempotency-Key`: under one of them a request of one API key is answered once and charged once, by whichever node.
- * It is claimed before anything is held, ends in the commit of the charge, and is given up where nothing was charged.
- * Another API key has its own: the answers of one are no business of the other, which may be limited to other models.
+ * `Idempotency-Key`: an API key's request with such a key is answered and charged once, on whichever node. The key is
+ * claimed before the hold; the claim ends in the commit of the charge, and is released where nothing was charged.
+ * Claims belong to one API key: another key may be limited to other models, so it must not get the answer.
  */
 export class IdempotentCalls {
   readonly #ports: IdempotentCallPorts
@@ -43,7 +43,7 @@ export class IdempotentCalls {
   }
 
   /**
-   * A call that creates a job: its reply ends its claim. `again` answers where the job was created and the reply was
+   * A call that creates a job: its reply ends its claim. `again` answers when the job was created and the reply was
    * lost.
    */
   job(
@@ -53,7 +53,7 @@ export class IdempotentCalls {
   ): Promise<Reply> {
     if (call.request.headers[HEADER] === undefined) return run(null)
     const create = async (claim: CallClaim): Promise<Reply> => run(claim.generationId)
-    // Only a stream takes the response over, and a job is none.
+    // A job is never a stream, so the response is a plain reply.
     return this.#once(call, 'gen-vid', create, 'reply', again) as Promise<Reply>
   }
 
@@ -73,7 +73,7 @@ export class IdempotentCalls {
       else if (!isReply(reply)) await this.#release(claim)
       return reply
     } catch (thrown) {
-      // The commit of a job may have succeeded without an answer: its claim waits until that is known.
+      // The commit of a job may have succeeded without an answer: its claim stays until that is known.
       if (ends === 'charge' || asApiError(thrown).status < 500) await this.#release(claim)
       throw thrown
     }
@@ -136,7 +136,7 @@ export class IdempotentCalls {
     return { status: kept.status, body: kept.bytes, contentType: kept.contentType ?? JSON_TYPE, headers }
   }
 
-  /** null where the key that encrypted it is no longer there. */
+  /** null when the wrapping key has been removed. */
   #opened(answer: Buffer, id: string, generationId: string): ReturnType<typeof readKeptAnswer> | null {
     try {
       return readKeptAnswer(this.#ports.keyWrap.decrypt(answer, answerPurpose(id, generationId)))
@@ -145,7 +145,7 @@ export class IdempotentCalls {
     }
   }
 
-  /** The job exists. Where the stored reply is lost, a repeat is answered with the current state of the job. */
+  /** The job exists. If the stored reply is lost, a repeat gets the job's current state. */
   async #end({ id, generationId }: CallClaim, { status, body }: Reply): Promise<void> {
     const kept = keptAnswer(status, { body })
     const encrypted =
@@ -153,7 +153,7 @@ export class IdempotentCalls {
     await this.#ports.store.end(id, generationId, encrypted).catch(() => undefined)
   }
 
-  /** A store that does not answer now leaves the claim to its lease. */
+  /** If the store does not answer now, the claim ends with its lease. */
   async #release({ id, generationId }: CallClaim): Promise<void> {
     await this.#ports.store.release(id, generationId).catch(() => undefined)
   }
@@ -169,8 +169,8 @@ function principalOf({ principal }: Call<Principal>): Principal {
 }
 
 /**
- * Access has checked the key again: its allowed models may have changed since the first answer. An answer whose
- * model is not known is only for keys that may use every model.
+ * The key was checked again: its allowed models may have changed since the first answer. An answer without a known
+ * model is only for keys that may use every model.
  */
 function checkModel({ allowedModels }: Principal, model: string | null): void {
   if (allowedModels === null || (model !== null && allowedModels.has(model))) return
@@ -199,7 +199,7 @@ function conflict(
 function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Principal>): string {
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (json !== undefined) return digest([path, rawBody])
-  // Its route has read it within its own limits.
+  // The route has read it within its own limits.
   const { fields, files } = parseMultipart(request.headers['content-type'], rawBody, Infinity)
   return digest([
     path,
@@ -208,7 +208,7 @@ function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Princi
   ])
 }
 
-/** Each part with its length, so that no two lists read the same. */
+/** Each part counts with its length, so that different lists never have the same digest. */
 function digest(parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)

@@ -4,7 +4,7 @@ import type { AnswerBody } from '../relay/operation.ts'
 const ANSWER_BYTES_MAX = 1_048_576
 const LINE_END = 0x0a
 
-/** An answer as its client got it. */
+/** An answer as the client received it. */
 export interface KeptAnswer {
   readonly status: number
   /** null = JSON. */
@@ -12,7 +12,7 @@ export interface KeptAnswer {
   readonly bytes: Buffer
 }
 
-/** The bytes that the HTTP server sends for the answer; null where they are too many to keep. */
+/** The bytes that the HTTP server sends for the answer; null when there are too many to keep. */
 export function keptAnswer(status: number, { body, contentType }: AnswerBody): KeptAnswer | null {
   const bytes = contentType === undefined ? Buffer.from(JSON.stringify(body)) : bytesOf(body)
   return bytes === null || bytes.length > ANSWER_BYTES_MAX ? null : { status, contentType: contentType ?? null, bytes }
@@ -33,7 +33,7 @@ export function writeKeptAnswer({ status, contentType, bytes }: KeptAnswer): Buf
 
 export function readKeptAnswer(written: Buffer): KeptAnswer {
   const end = written.indexOf(LINE_END)
-  // Written by `writeKeptAnswer`, and encrypted since.
+  // Written by `writeKeptAnswer`, and encrypted since then.
   const head = JSON.parse(written.subarray(0, end).toString('utf8')) as Pick<KeptAnswer, 'status' | 'contentType'>
   return { ...head, bytes: written.subarray(end + 1) }
 }

@@ -1,4 +1,4 @@
-/** Stops the current request or process on a broken invariant; `sentence` says what should have held. */
+/** Stops the current request or process when an invariant is broken; `sentence` says what should have held. */
 export function assert(claim: boolean, sentence: string): asserts claim {
   if (!claim) throw new AssertionError(sentence)
 }

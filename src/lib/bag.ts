@@ -1,13 +1,13 @@
-/** What can be in one bag at a time. */
+/** An item that is in at most one bag at a time. */
 export interface BagItem {
-  /** Its place, kept by the bag. */
+  /** Its position, kept by the bag. */
   bagPlace: number
 }
 
 /**
- * Items that each request joins and leaves, in no order. A `Set` in its place keeps garbage alive: when it grows or is
- * rebuilt, V8 leaves the old table pointing to the next one, and once a table is in the old space, all requests that
- * its successors name are moved there too, long after their end.
+ * An unordered collection that each request joins and leaves. A `Set` would keep garbage alive: when it grows or is
+ * rebuilt, V8 leaves the old table pointing to the next one; once a table is in the old space, all requests in its
+ * successors are moved there too, long after their end.
  */
 export class Bag<T extends BagItem> {
   readonly #items: T[] = []
@@ -31,7 +31,7 @@ export class Bag<T extends BagItem> {
     this.#items[bagPlace] = last
   }
 
-  /** The items of this moment; items may come and go meanwhile. */
+  /** The current items; items may come and go during the iteration. */
   [Symbol.iterator](): ArrayIterator<T> {
     return [...this.#items].values()
   }

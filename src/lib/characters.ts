@@ -1,9 +1,9 @@
-/** Beyond every bound there is: such a text is too long whichever way it is counted. */
+/** Above every limit: such a text is too long however it is counted. */
 const COUNTED_MAX = 1_048_576
 
 /**
- * Characters as people count them: a pair of surrogates is one, in a text of up to a million. To spread the text would
- * make a text of each.
+ * Characters as people count them: a surrogate pair is one, in a text of up to a million. Spreading the text would make
+ * a string of each character.
  */
 export function charactersOf(text: string): number {
   if (text.length > COUNTED_MAX) return text.length

@@ -2,9 +2,9 @@
 export interface Clock {
   /** Wall clock, Unix milliseconds. */
   now(): number
-  /** Milliseconds that only grow, for durations and rate windows. */
+  /** Milliseconds that never decrease, for durations and rate windows. */
   monotonic(): number
-  /** Runs `task` once after `delayMs`; the answer cancels it. */
+  /** Runs `task` once after `delayMs`; the result cancels it. */
   after(delayMs: number, task: () => void): () => void
 }
 

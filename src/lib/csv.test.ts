@@ -8,7 +8,7 @@ import { csvLine } from './csv.ts'
 const SRC = join(import.meta.dirname, '..')
 
 /**
- * As a spreadsheet that separates cells by `separator` reads the line, without any mercy for quotes that do not begin a
+ * The cells that a strict spreadsheet with this separator reads from the line: a quote counts only at the start of a
  * cell.
  */
 function cellsBy(separator: string, line: string): readonly string[] {
@@ -68,7 +68,7 @@ test('a long text of separators is read in linear time', () => {
   for (const text of ['; '.repeat(500_000), ' '.repeat(1_000_000), '"'.repeat(1_000_000), ';"'.repeat(500_000)])
     csvLine([text])
   const { user } = process.threadCpuUsage(began)
-  // A quadratic reading takes minutes.
+  // A quadratic reader would take minutes.
   assert.ok(user < 5_000_000, `${user} µs`)
 })
 

@@ -1,12 +1,12 @@
-/** Of every CSV that the service writes. */
+/** The content type of every CSV that the service sends. */
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
 export type CsvValue = string | number | boolean | null
 
 /**
- * Where a spreadsheet begins a cell: at the start of the text, and after any character that some locale separates cells
- * with, since a file with commas is also opened as one with semicolons, tabs or bars. Quotes and spaces may stand
- * between: a reader of such a file drops them.
+ * Where a spreadsheet may see a cell begin: at the start of the text, and after any character that some locale uses as
+ * separator, since a file with commas is also opened as one with semicolons, tabs or bars. Quotes and spaces may be
+ * between, as readers of such files drop them.
  */
 const FORMULA_START = /(^|[,;|\t\r\n])([ "'\u00A0]*)([=+\-@\uFF0B\uFF0D\uFF1D\uFF20])/g
 const NEEDS_QUOTES = /[",;|\t\r\n]|^\s|\s$/
@@ -18,7 +18,7 @@ export function csvLine(values: readonly CsvValue[]): string {
 
 /**
  * A text that a spreadsheet would take for a formula gets an apostrophe before it (OWASP, CSV injection): titles and
- * referers are the clients'.
+ * referers come from clients.
  */
 function cell(value: CsvValue): string {
   if (value === null) return ''

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const POOL_BYTES = 4_096
-/** Bytes at or above this are refused, so that each of the 62 letters is equally likely. */
+/** Bytes at or above this are skipped, so that each of the 62 letters is equally likely. */
 const BYTE_MAX = 248
 
 /** Source of unguessable base62 text; the simulator passes a seeded one. */
@@ -12,7 +12,7 @@ export interface IdSource {
 }
 
 /**
- * Cryptographic letters, drawn from a pool because one `randomBytes` call a letter costs more than the request's other
+ * Cryptographic letters from a pool: one `randomBytes` call for each letter would cost more than the request's other
  * work.
  */
 export function randomIds(): IdSource {
@@ -39,8 +39,8 @@ const TAIL_LETTERS = 20
 const MILLIS_LETTERS = 2
 
 /**
- * `<prefix>-<unix seconds>-<20 letters>` (wire.md D-2.0). The first two letters say the millisecond and the letters
- * sort as bytes do, so new ids land at the end of an index: random ones would dirty a page each.
+ * `<prefix>-<unix seconds>-<20 letters>` (wire.md D-2.0). The first two letters encode the millisecond and letters sort
+ * as bytes do, so new ids come last in an index: random ones would each dirty a page.
  */
 export function timedId(prefix: string, nowMs: number, ids: IdSource): string {
   const millis = Math.floor(nowMs % 1_000)

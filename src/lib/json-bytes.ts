@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * A JSON value as the bytes it came in, to be passed on without being parsed and written again. Its maker has
- * checked that it is JSON.
+ * A JSON value as its original bytes, to be passed on without parsing and writing it again. Its maker has checked that
+ * it is JSON.
  */
 export class JsonBytes {
   readonly bytes: Buffer
-  /** Stands for it until `jsonParts` puts the bytes there: nobody outside knows it. */
+  /** A placeholder until `jsonParts` inserts the bytes; nobody else knows it. */
   readonly #mark = randomUUID()
 
   constructor(bytes: Buffer) {
     this.bytes = bytes
   }
 
-  /** What of a written text stands before this value, and what after it; null where the value is not in it. */
+  /** The parts of a written text before and after this value; null if the text does not contain it. */
   split(text: string): readonly [before: string, after: string] | null {
     const quoted = `"${this.#mark}"`
     const at = text.indexOf(quoted)
@@ -25,7 +25,10 @@ export class JsonBytes {
   }
 }
 
-/** The JSON of a value, with those of the `lifted` as they are that it holds, in the order in which it holds them. */
+/**
+ * The JSON of a value with its `lifted` parts inserted as they are; they must be in the order in which the value holds
+ * them.
+ */
 export function jsonParts(written: object, lifted: readonly JsonBytes[]): readonly Buffer[] {
   let rest = JSON.stringify(written)
   const parts: Buffer[] = []

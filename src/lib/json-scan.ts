@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { jsonTextEnd, oddBackslashes, STEP_BYTES } from './json-text.ts'
 
-/** The limits of the shape of a JSON text, so that `JSON.parse` and every walk over the value are quick. */
+/** Limits on the shape of a JSON text, so that `JSON.parse` and every walk over the value are fast. */
 export interface JsonLimits {
   readonly depth: number
   readonly containers: number
@@ -13,13 +13,13 @@ export interface JsonLimits {
    */
   readonly words: number
   /**
-   * About how many backslashes, of which each costs `JSON.parse` ~10 ns and may be written again; null = the length of
-   * the text bounds them well enough.
+   * The approximate number of backslashes, each of which costs `JSON.parse` ~10 ns and may be written again; null = the
+   * text's length bounds them well enough.
    */
   readonly escapes: number | null
 }
 
-/** A client's body. Beyond these `JSON.parse` of 10 MB takes seconds, within them at most ~0.1 s. */
+/** Limits of a client's body. Beyond them `JSON.parse` of 10 MB takes seconds, within them at most ~0.1 s. */
 export const BODY_LIMITS: JsonLimits = Object.freeze({
   depth: 64,
   containers: 100_000,
@@ -38,37 +38,36 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SLICE_BYTES = 65_536
-/**
- * Of a number, or of what stands in the place of one: no honest text has more, and a number of 20 MB takes 200 ms to
- * read.
- */
+/** The longest number or other bare text: no honest one is longer, and a number of 20 MB takes 200 ms to read. */
 const BARE_BYTES_MAX = 4_096
 const SPACE = 0x20
 /**
- * Looked at for escapes in each slice, at a place that nobody can foresee: looking at all bytes would take as long as
- * to parse them.
+ * Bytes of each slice that are searched for escapes, at an unpredictable place: searching all bytes would take as long
+ * as parsing them.
  */
 const SAMPLE_BYTES = 4_096
 const HASH_PRIME = 0x01000193
 
-/** A member of the outermost object, as the bytes it came in. */
+/** A member of the outermost object, as its original bytes. */
 export interface JsonMember {
   readonly bytes: Buffer
-  /** Keys of all objects in it. */
+  /** The number of keys of all objects in it. */
   readonly keys: number
 }
 
-/** Where the value of a member of the outermost object stands, and how many keys had come before each of its ends. */
+/** The position of a member's value in the outermost object, and the number of keys before each of its ends. */
 interface MemberPlace {
   readonly from: number
   readonly keysBefore: number
   to: number
   keysUpTo: number
 }
-/** An object with more has none that is found again. */
+/** In an object with more, members cannot be found. */
 const MEMBERS_MAX = 32
 
-/** Counts the structure of a JSON text chunk by chunk as it arrives, so that a bomb is refused before it is whole. */
+/**
+ * Counts the structure of a JSON text chunk by chunk as it arrives, so that a bomb is refused before it is complete.
+ */
 export class JsonScan {
   readonly #limits: JsonLimits
   readonly #words: WordCount
@@ -77,16 +76,16 @@ export class JsonScan {
   #keys = 0
   #commas = 0
   #inString = false
-  /** Bytes outside of strings that are neither structure nor blank, since the last that is structure. */
+  /** Bytes outside of strings since the last structural character, without white space. */
   #bare = 0
   #mostBare = 0
   #escapes = 0
-  /** Of the string that is open, up to where its first step has ended. */
+  /** The hash of the open string, up to the end of its first step. */
   #hash = 0
-  /** Bytes of the chunks before. */
+  /** The number of bytes in earlier chunks. */
   #read = 0
   readonly #members: MemberPlace[] = []
-  /** The chunk before ended between a backslash and what it escapes. */
+  /** The previous chunk ended with a backslash that escapes the next character. */
   #escaped = false
 
   constructor(limits: JsonLimits = BODY_LIMITS) {
@@ -94,7 +93,7 @@ export class JsonScan {
     this.#words = new WordCount()
   }
 
-  /** What the text breaks, as the end of a sentence, or null while it is within the limits. */
+  /** The limit that the text exceeds, as the end of a sentence; null while it is within all limits. */
   push(chunk: Buffer): string | null {
     let index = 0
     let depth = this.#depth
@@ -137,7 +136,7 @@ export class JsonScan {
     return this.#excess(deepest)
   }
 
-  /** The same of a whole text. What breaks a limit early is not read to its end. */
+  /** The same for a whole text; it stops where a limit is exceeded. */
   whole(text: Buffer): string | null {
     for (let at = 0; at < text.length; at += SLICE_BYTES) {
       const excess = this.push(text.subarray(at, at + SLICE_BYTES))
@@ -147,8 +146,8 @@ export class JsonScan {
   }
 
   /**
-   * A member of the outermost object; null where it is not there once, or the object has many. `text` is the whole of
-   * what was pushed, and JSON.
+   * A member of the outermost object; null unless it occurs exactly once and the object has few members. `text` is
+   * everything that was pushed, and JSON.
    */
   member(text: Buffer, name: string): JsonMember | null {
     if (this.#members.length > MEMBERS_MAX) return null
@@ -208,7 +207,7 @@ export class JsonScan {
     return this.#skipLong(chunk, index)
   }
 
-  /** The same from where a string is longer than any word. */
+  /** The same, from where the string is longer than any word. */
   #skipLong(chunk: Buffer, from: number): number {
     const quote = from < chunk.length ? jsonTextEnd(chunk, from) : -1
     if (quote !== -1) {
@@ -228,7 +227,7 @@ function isNamed(text: Buffer, colon: number, quoted: string): boolean {
   return start >= 1 && text.toString('latin1', start, end) === quoted && text[start - 1] !== BACKSLASH
 }
 
-/** About how many backslashes, by a sample. */
+/** The approximate number of backslashes, from a sample. */
 function escapesIn(chunk: Buffer): number {
   const sampled = Math.min(chunk.length, SAMPLE_BYTES)
   const from = sampled === chunk.length ? 0 : randomInt(chunk.length - sampled + 1)
@@ -238,12 +237,12 @@ function escapesIn(chunk: Buffer): number {
 }
 
 const WORD_BITS = 18
-/** So few that they may all differ: most texts never need the table. */
+/** So few words may all differ: most texts never need the table. */
 const WORDS_FREE = 4_096
 
 /**
- * About how many different texts there were, in 32 kB: a bit for each hash. The seed keeps texts from being chosen that
- * share their bits.
+ * Estimates the number of different texts in 32 kB: a bit for each hash. The seed prevents a choice of texts that share
+ * their bits.
  */
 class WordCount {
   #seed = 0
@@ -255,12 +254,12 @@ class WordCount {
     return this.#set
   }
 
-  /** Whether the texts are so many that they are told apart. */
+  /** Whether there are so many texts that they are distinguished. */
   get isCounting(): boolean {
     return this.#bits !== null
   }
 
-  /** A text begins; answers what its hash begins with. */
+  /** Begins a text; answers the initial hash. */
   open(): number {
     if (this.#bits === null) {
       this.#seen += 1

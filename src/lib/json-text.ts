@@ -1,13 +1,13 @@
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 /**
- * Bytes of a text looked at one by one before the native search takes over. The search costs ~100 ns a call, so a text
- * of nothing but escaped quotes must not cause one call a quote: 10 MB of `\"` took 0.4 s that way.
+ * Bytes of a string that are checked one by one before the native search. The search costs ~100 ns a call, so a string
+ * of escaped quotes must not need one call for each: 10 MB of `\"` took 0.4 s that way.
  */
 export const STEP_BYTES = 64
 const STEP_BYTES_MAX = 8_192
 
-/** Index of the quote that closes the JSON text whose inside begins at `start`; -1 without one. */
+/** The index of the closing quote of the JSON string whose inside begins at `start`; -1 without one. */
 export function jsonTextEnd(bytes: Buffer, start: number): number {
   const length = bytes.length
   let index = start
@@ -27,12 +27,12 @@ export function jsonTextEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** Longer where the search was not worth its call. */
+/** Longer when the search was not worth its call. */
 function nextStep(step: number, found: number): number {
   return found < step ? Math.min(STEP_BYTES_MAX, step * 2) : STEP_BYTES
 }
 
-/** Whether the run of backslashes that ends before `end` and starts no earlier than `start` is of odd length. */
+/** Whether an odd number of backslashes ends before `end`, counted back to `start` at most. */
 export function oddBackslashes(bytes: Buffer, start: number, end: number): boolean {
   let index = end
   while (index > start && bytes[index - 1] === BACKSLASH) index -= 1

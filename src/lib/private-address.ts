@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { isPublicAddress } from './public-address.ts'
 
 /**
- * Whether a host name, as WHATWG URL writes it, is this machine's or a private network's by its very spelling. An
- * address that is not known to be public is.
+ * Whether a host name, as WHATWG URL writes it, belongs to this machine or a private network by its spelling. An
+ * address that is not known to be public counts as private.
  */
 export function isPrivateAddress(hostname: string): boolean {
   const bare = hostname
@@ -11,7 +11,7 @@ export function isPrivateAddress(hostname: string): boolean {
     .replace(/\.$/, '')
     .toLowerCase()
   if (isIP(bare) !== 0) return !isPublicAddress(bare)
-  // A name without a dot is looked up in the domains of this machine's own network.
+  // Names without a dot are resolved in this machine's own network.
   return (
     !bare.includes('.') ||
     ['.localhost', '.internal', '.local', '.lan', '.home.arpa', '.intranet', '.corp', '.home'].some((suffix) =>

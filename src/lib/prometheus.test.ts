@@ -60,7 +60,7 @@ test('several processes read as one: counts add up, series by series, and gauges
       gauge('late', 'Most.', () => answers, 'max'),
     ])
   }
-  // As they come from another process.
+  // In the form in which another process sends them.
   const all = mergeReadings([process(2, 1, '/a'), JSON.parse(JSON.stringify(process(5, 0, '/b')))])
   assert.deepEqual(
     prometheusText(all)

@@ -4,9 +4,9 @@ export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** What the same number of several processes comes to; absent = their sum. */
+  /** How the values of several processes are combined; absent = their sum. */
   readonly over?: 'sum' | 'max' | 'min'
-  /** Read when somebody asks. A histogram's samples name their own suffix. */
+  /** Read on request. A histogram's samples have their own suffix. */
   readonly samples: () => Iterable<Sample>
 }
 
@@ -17,7 +17,7 @@ export interface Sample {
   readonly suffix?: string
 }
 
-/** A metric as it stood at one moment, which can be sent to another process. */
+/** A metric's values at one moment, in a form that can be sent to another process. */
 export interface MetricReading extends Omit<Metric, 'samples'> {
   readonly samples: readonly Sample[]
 }
@@ -29,7 +29,7 @@ export function readMetrics(metrics: readonly Metric[]): readonly MetricReading[
   })
 }
 
-/** The numbers of several processes as those of one: counts add up, and gauges as they say. */
+/** Combines the metrics of several processes: counts are added, gauges are combined as they declare. */
 export function mergeReadings(all: readonly (readonly MetricReading[])[]): readonly MetricReading[] {
   const merged = new Map<string, { readonly first: MetricReading; readonly samples: Map<string, Sample> }>()
   for (const reading of all.flat()) {
@@ -85,7 +85,7 @@ function escaped(text: string): string {
     .replaceAll('\n', String.raw`\n`)
 }
 
-/** A metric of one number without labels. */
+/** A metric with one value and no labels. */
 export function gauge(
   name: string,
   help: string,
@@ -95,10 +95,10 @@ export function gauge(
   return { name, help, type: 'gauge', over, samples: () => [{ value: read() }] }
 }
 
-/** Beyond it new combinations of labels are counted as `other`, so that nobody can fill the memory with names. */
+/** Further combinations of labels are counted as `other`, so that nobody can fill the memory with names. */
 const SERIES_MAX = 2_000
 
-/** Numbers that only grow, one for each combination of labels. */
+/** Numbers that only increase, one for each combination of labels. */
 export class Counter implements Metric {
   readonly name: string
   readonly help: string
@@ -129,7 +129,7 @@ export class Counter implements Metric {
   }
 }
 
-/** How long things took, in seconds. */
+/** A distribution of durations, in seconds. */
 export class Histogram implements Metric {
   readonly name: string
   readonly help: string

@@ -27,10 +27,10 @@ for (const [address, bits] of [
 ] as const)
   IPV4.addSubnet(address, bits, 'ipv4')
 
-/** Of IPv6 only this block is given out at all. */
+/** The only block of IPv6 that is assigned at all. */
 const IPV6_GLOBAL = new BlockList()
 IPV6_GLOBAL.addSubnet('2000::', 3, 'ipv6')
-/** Within it: protocol assignments with Teredo, documentation, 6to4 and AS112. */
+/** Blocks within it that are not public: protocol assignments with Teredo, documentation, 6to4 and AS112. */
 const IPV6_SPECIAL = new BlockList()
 for (const [address, bits] of [
   ['2001::', 23],
@@ -41,10 +41,7 @@ for (const [address, bits] of [
 ] as const)
   IPV6_SPECIAL.addSubnet(address, bits, 'ipv6')
 
-/**
- * Whether an IP address is that of a public machine: every other address is not. An IPv4 address inside an IPv6 one
- * is judged by itself.
- */
+/** Whether an IP address is known to be public. An IPv4 address inside an IPv6 one is checked by itself. */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '')
   const family = isIP(bare)

@@ -3,10 +3,10 @@ const SHARDS = 64
 const HASHED_CHARS = 12
 
 /**
- * The most recently used entries, at most `entriesMax` and at least half of those. Nothing costs more than a step: a
- * plain Map that drops its oldest walks over the holes at its beginning, and moves all of its entries whenever it grows
- * (123 ms at a hundred thousand). Here each of 64 parts has a young and an old generation; a full young one becomes the
- * old one, which is let go.
+ * The most recently used entries: at most `entriesMax`, and at least half as many. Every operation has a constant cost:
+ * a plain Map that drops its oldest entry walks over the holes at its beginning, and moves all entries whenever it
+ * grows (123 ms at a hundred thousand). Here each of 64 parts has a young and an old generation; a full young one
+ * replaces the old one.
  */
 export class RecentMap<V> {
   readonly #shards: readonly Shard<V>[]

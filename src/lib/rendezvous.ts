@@ -1,7 +1,10 @@
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-/** FNV-1a of at most `charactersMax` of a text, from `seed` on. It spreads load; nothing may trust it. */
+/**
+ * FNV-1a over at most `charactersMax` characters of a text, starting with `seed`. It spreads load and must not be used
+ * for security.
+ */
 export function textHash(text: string, seed = FNV_OFFSET, charactersMax = text.length): number {
   let hash = seed
   const end = Math.min(text.length, charactersMax)
@@ -10,8 +13,8 @@ export function textHash(text: string, seed = FNV_OFFSET, charactersMax = text.l
 }
 
 /**
- * How strongly `key` is drawn to `target`: uniform in (0, 1), the same everywhere. The target with the most of all
- * is the one to take, and when it goes only its own keys move (rendezvous hashing).
+ * The weight of `target` for `key`: uniform in (0, 1), the same on every node. The target with the greatest weight is
+ * chosen; when one disappears, only its own keys move (rendezvous hashing).
  */
 export function attraction(key: number, target: string): number {
   let hash = textHash(target) ^ key

@@ -3,7 +3,7 @@ import { withoutTrailing } from './trailing.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** More changed letters than this are another word. */
+/** Names that differ in more letters are different words. */
 const SLIPS_MAX = 3
 
 /** Reads values from the environment and collects their problems. */
@@ -24,10 +24,7 @@ export class SettingReader {
     return this.#valueOf(name) !== undefined
   }
 
-  /**
-   * A line for each variable with this prefix that nobody has asked for, with the setting that was meant where one is
-   * near.
-   */
+  /** A line for each variable with this prefix that is not a setting, with the nearest setting if one is near. */
   unknown(prefix: string): readonly string[] {
     const names = Object.keys(this.#environment).filter((name) => name.startsWith(prefix) && !this.#asked.has(name))
     return names.map((name) => {
@@ -42,8 +39,8 @@ export class SettingReader {
   }
 
   /**
-   * An empty value is refused: it is a variable that failed to be filled in, and guessing picks the wrong store or an
-   * open door.
+   * An empty value is refused: it is usually a variable that was not filled in, and a default could pick the wrong
+   * store or leave a door open.
    */
   text(name: string): string | null {
     const value = this.#valueOf(name)
@@ -84,7 +81,7 @@ export class SettingReader {
     return found ?? fallback
   }
 
-  /** A connection URL, which may hold a password: its value is not repeated. */
+  /** A connection URL, which may hold a password: messages do not repeat its value. */
   url(name: string, protocols: readonly string[], example: string): string | null {
     const text = this.text(name)
     if (text === null) return null
@@ -104,7 +101,7 @@ export class SettingReader {
   }
 }
 
-/** Whether one name becomes the other by a few letters more, fewer or other. */
+/** Whether two names differ by a few inserted, removed or changed letters. */
 function isNear(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > SLIPS_MAX) return false
   let row = Array.from({ length: other.length + 1 }, (_value, index) => index)

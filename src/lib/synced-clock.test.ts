@@ -23,7 +23,7 @@ test('what a reading cannot tell from the time in use does not move it; what it 
   const clock = new SyncedClock(own)
   clock.sync(1_000_000, 0, 0)
   own.advance(100)
-  // Asked at 90 and answered at 110: 1,000,100 there is any time from 90 to 110 here.
+  // Asked at 90 and answered at 110: the other clock's 1,000,100 is any time from 90 to 110 here.
   clock.sync(1_000_095, 90, 110)
   assert.equal(clock.now(), 1_000_100)
   clock.sync(1_005_000, 99, 101)

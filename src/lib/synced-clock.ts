@@ -2,11 +2,11 @@ import type { Clock } from './clock.ts'
 
 /**
  * A wall clock that follows another machine's, so that nodes agree on the time whatever their own clocks say. Between
- * two readings it runs by the monotonic clock; before the first it is the clock it was made of.
+ * two readings it runs by the monotonic clock; before the first it is the given clock.
  */
 export class SyncedClock implements Clock {
   readonly #own: Clock
-  /** What the other clock says when the monotonic one says 0. */
+  /** The other clock's time at monotonic 0. */
   #zeroMs: number | null = null
 
   constructor(own: Clock) {
@@ -25,10 +25,11 @@ export class SyncedClock implements Clock {
     return this.#own.after(delayMs, task)
   }
 
-  /** The other clock said `thereMs` at some moment between the two monotonic ones. */
+  /** Notes that the other clock read `thereMs` at some moment between the two monotonic times. */
   sync(thereMs: number, askedMs: number, answeredMs: number): void {
     const known = this.#zeroMs
-    // What the reading cannot tell from it stays, so that time does not jitter with the network.
+    // The known offset stays while it is within the reading's uncertainty, so that time does not jitter with the
+    // network.
     if (known !== null && known + answeredMs >= thereMs && known + askedMs <= thereMs + 1) return
     this.#zeroMs = thereMs - (askedMs + answeredMs) / 2
   }

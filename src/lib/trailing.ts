@@ -1,6 +1,6 @@
 /**
- * The text without the `mark`s at its end; an expression such as `/\/+$/` tries every run of them, which takes the
- * square of their number.
+ * The text without the `mark`s at its end. An expression such as `/\/+$/` would try every run of them, which takes
+ * quadratic time.
  */
 export function withoutTrailing(text: string, mark: string): string {
   let end = text.length

@@ -16,10 +16,10 @@ import { identityOf } from './kept-responses.ts'
 import { conversationOf } from './session.ts'
 import { logResult } from './result-log.ts'
 
-/** A header of more would not pass every proxy. */
+/** Not every proxy accepts a longer header. */
 const DROPPED_MAX = 40
 const DROPPED_CHARS_MAX = 64
-/** A word that is safe in a header. */
+/** A value that is safe in a header. */
 const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
 
 export interface AnswerPorts {
@@ -28,7 +28,7 @@ export interface AnswerPorts {
   readonly responses: KeptResponses
 }
 
-/** One paid call: admitted, started, and answered with what its generation brings. */
+/** Runs one paid call: admits it, starts its generation, and sends the answer. */
 export async function answerPaid(
   ports: AnswerPorts,
   call: Call<Principal>,
@@ -54,7 +54,7 @@ export async function answerPaid(
   })
   if (keeper?.background === true && operation.delivery === 'whole') return inBackground(ports, call, generation)
   let stream: ClientStream | null = null
-  // Nothing else watches the socket until the stream is opened.
+  // Until the stream is opened nothing else watches the socket.
   response.once('close', () => {
     if (stream === null && !response.writableFinished) generation.detached(null)
   })
@@ -70,7 +70,7 @@ export async function answerPaid(
     return HIJACKED
   }
   if (result.error === null && result.body === null) {
-    // Cancelled before a first byte: there is no answer, and no clean end may look like one.
+    // Cancelled before the first byte: there is no answer, and a clean end would look like one.
     call.log.finish(200)
     if (response.socket !== null) breakConnection(response.socket)
     return HIJACKED
@@ -128,7 +128,7 @@ export function openStream(ports: AnswerPorts, call: Call<Principal>, generation
   )
 }
 
-/** Only of an answer. Codex sends its turn's state again with every request of the turn, and reads it here. */
+/** Only for an answer: Codex reads the turn's state here, and sends it with every further request of the turn. */
 function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): Record<string, string> {
   const state = request.headers['x-codex-turn-state']
   return {
@@ -137,7 +137,7 @@ function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): R
   }
 }
 
-/** What of the request its answer was made without (clients.md D-14.3). Clients choose some of these names. */
+/** Parts of the request that the answer was made without (clients.md D-14.3). Clients choose some of these names. */
 function droppedHeader(dropped: readonly string[]): Record<string, string> {
   if (dropped.length === 0) return {}
   const names = [...new Set(dropped)].map((name) => name.replaceAll(/[^\w.[\]-]/g, '_').slice(0, DROPPED_CHARS_MAX))

@@ -16,11 +16,11 @@ const EMPTY = Buffer.alloc(0)
 
 export interface PaidRoutePorts extends AnswerPorts {
   readonly idempotency: IdempotentCalls
-  /** null = from the request's Host. */
+  /** null = taken from the request's Host. */
   readonly publicUrl: string | null
 }
 
-/** The routes of every paid kind: an HTTP call becomes an operation, and the relay answers it. */
+/** The routes of all paid kinds: an HTTP call becomes an operation, which the relay answers. */
 export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): readonly Route<Principal>[] {
   return kinds.flatMap((kind) =>
     kind.paths.map((path): Route<Principal> => ({
@@ -55,8 +55,8 @@ function paidOnce(
 }
 
 /**
- * The same routes, of OpenAI's protocol, for a console session that acts for one of its keys: no second way to spend
- * money, only another way to say who does.
+ * OpenAI's routes again, for a console session that acts for one of its keys: another way to identify the payer, not
+ * another way to pay.
  */
 export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
   return routes

@@ -5,7 +5,7 @@ import { failuresText } from '../relay/attempt-error.ts'
 import type { GenerationResult } from '../relay/generation-input.ts'
 import { providerWords } from '../relay/provider-words.ts'
 
-/** What the request's log line and its trace tell of the generation. */
+/** Writes the generation's facts into the request's log line and trace. */
 export function logResult(call: Call<Principal>, result: GenerationResult): void {
   const { record } = result
   call.log.set({

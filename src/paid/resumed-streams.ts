@@ -6,17 +6,17 @@ import { isResponsesOperation } from '../operations/responses.ts'
 import { identityOf } from './kept-responses.ts'
 import { openStream, type AnswerPorts } from './paid-answer.ts'
 
-/** A Response that can be asked for again. */
+/** A Response that can be retrieved. */
 export interface FoundResponse {
-  /** Stops it, unless it has ended; what was delivered is charged. */
+  /** Cancels it unless it has ended; what was delivered is charged. */
   cancel(): Promise<void>
-  /** As it stands. */
+  /** Its current state. */
   body(): Promise<Record<string, unknown>>
   /** Its events are kept no longer. */
   forget(): void
 }
 
-/** Resumes a stream for a second connection (wire.md D-7.8); answers false when it is not there. */
+/** Resumes a stream on another connection (wire.md D-7.8); answers false when there is no such stream. */
 export function attachStream(ports: AnswerPorts, call: Call<Principal>, id: string, after: number): boolean {
   const generation = call.principal === null ? null : ports.relay.streams.resumable(call.principal.accountId, id)
   if (generation === null) return false
@@ -26,7 +26,7 @@ export function attachStream(ports: AnswerPorts, call: Call<Principal>, id: stri
   return true
 }
 
-/** The Response of a stream that runs, or is still kept (wire.md D-7.8); null when it is not there. */
+/** The Response of a stream that is running or still kept (wire.md D-7.8); null when there is none. */
 export function findResponse(
   { relay }: Pick<AnswerPorts, 'relay'>,
   accountId: string,
@@ -50,10 +50,7 @@ export function findResponse(
   }
 }
 
-/**
- * As `attachStream`, for a stream that runs on another node; `after` is the number of the last event that the client
- * has.
- */
+/** Like `attachStream`, for a stream on another node; `after` is the number of the client's last event. */
 export async function attachRemote(
   { sse }: Pick<AnswerPorts, 'sse'>,
   remote: RemoteStreams,

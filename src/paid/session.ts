@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Headers by which agents name a conversation, the surest first (clients.md D-14.7). */
+/** Headers with which agents identify a conversation, the most reliable first (clients.md D-14.7). */
 const SESSION_HEADERS = [
   'x-claude-code-session-id',
   'session-id',
@@ -11,8 +11,8 @@ const SESSION_HEADERS = [
 const CHARACTERS_MAX = 1_024
 
 /**
- * The conversation that a client names by other means than `session_id` and `X-Session-Id`; null = it names none. It
- * keeps a prompt cache warm and is not logged.
+ * The conversation that a client identifies other than by `session_id` and `X-Session-Id`; null = none. It keeps a
+ * prompt cache warm and is not logged.
  */
 export function conversationOf(headers: IncomingHttpHeaders, json: unknown): string | null {
   const body = recordOf(json)
@@ -28,6 +28,6 @@ function named(value: unknown): string | null {
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  // Any object may be read by name.
+  // Any object can be read by name.
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

@@ -1,10 +1,10 @@
 /**
- * The amount of a log row by the written rules (docs/catalog.md, "What a charge comes to"). It does not use the code
- * that made the charge, so that a mistake there does not confirm itself. All fractions are exact, and the result is
- * rounded up once.
+ * Calculates the amount of a log row by the written rules (docs/catalog.md, "What a charge comes to"). It shares no
+ * code with the original charge, so that a mistake there does not confirm itself. Fractions are exact, and the result
+ * is rounded up once.
  */
 
-/** A catalogue as it is stored: numbers are texts. */
+/** A stored catalogue, whose numbers are strings. */
 export interface PricedCatalog {
   readonly settings: {
     readonly rates?: Readonly<Record<string, string>> | undefined
@@ -33,7 +33,7 @@ type Units = Readonly<Record<string, number | undefined>>
 type Fraction = readonly [above: bigint, below: bigint]
 
 /**
- * The key of its price, the cost of one unit at a price of 1 RUB in µRUB, and the meter whose price it takes without
+ * The price key, the cost in µRUB of one unit at a price of 1 RUB, and the meter whose price applies without an own
  * one.
  */
 type Rule = readonly [key: string, micro: Fraction, parent?: string]
@@ -55,7 +55,7 @@ const METERS = {
   video_seconds: ['video_second', [1_000_000n, 1n]],
   deciseconds: ['second', [1_000_000n, 10n]],
 } as const satisfies Readonly<Record<string, Rule>>
-/** The caller names the meters of its rows: a meter that is missing here does not compile. */
+/** The caller's meters as a type: a meter that is missing here does not compile. */
 type KnownMeter = keyof typeof METERS
 
 function ruleOf(meter: string): Rule | undefined {
@@ -73,7 +73,7 @@ const LINES: Readonly<Record<string, string>> = {
 }
 const PROVIDER_COST_MICRO_MAX = 100_000_000_000_000n
 
-/** null where the catalogue does not price it. */
+/** null if the catalogue has no price for it. */
 export function recheckedCharge<M extends KnownMeter>(
   { settings, models }: PricedCatalog,
   row: MeteredRow<M>,

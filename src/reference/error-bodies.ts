@@ -36,7 +36,7 @@ export const ERROR_BODIES: Readonly<Record<ClientProtocol, JsonSchema>> = {
   cohere: CohereError,
 }
 
-/** A route that several protocols share is told in OpenAI's. */
+/** A route that several protocols share is documented with OpenAI's errors. */
 export function documentedProtocol({ path, protocol = protocolOfPath(path) }: ServedRoute): ClientProtocol {
   return typeof protocol === 'string' ? protocol : 'openai'
 }

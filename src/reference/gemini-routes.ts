@@ -69,7 +69,7 @@ const CALLS: Readonly<Record<string, WireRoute>> = {
   },
 }
 
-/** The routes of Gemini's protocol; each has a path for every version that its clients ask for. */
+/** The routes of Gemini's protocol, each under every version that clients use. */
 export const GEMINI_ROUTES: Readonly<Record<string, WireRoute>> = {
   ...Object.fromEntries(
     ['v1beta', 'v1', 'v1alpha'].flatMap((version) =>

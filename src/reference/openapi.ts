@@ -7,7 +7,7 @@ import { documentedProtocol, ERROR_BODIES } from './error-bodies.ts'
 import { errorsOf, nameOf, wireRouteOf, type ServedRoute } from './route-table.ts'
 import { SCHEMA_NAMES } from './schema-names.ts'
 
-/** As far as it is made here; the whole is JSON. */
+/** The members that are set here; the rest is JSON. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -41,7 +41,7 @@ type Content = Readonly<Record<string, { readonly schema: unknown; readonly exam
 export interface Answer {
   readonly description: string
   readonly content?: Content
-  /** Of an error: `metadata.error_type`. */
+  /** Of an error response: the values of `metadata.error_type`. */
   readonly 'x-error-types'?: readonly string[]
 }
 
@@ -56,7 +56,7 @@ const TAGS = [
 
 const JSON_TYPE = 'application/json'
 
-/** The document of the routes that a server has, from the rows of their contracts. */
+/** The OpenAPI document of a server's routes, from the rows of their contracts. */
 export function openApiDocument(routes: readonly ServedRoute[], version: string): OpenApiDocument {
   const paths: Record<string, Record<string, Operation>> = {}
   for (const route of routes) {
@@ -201,7 +201,7 @@ function failures(route: ServedRoute, row: WireRoute): Readonly<Record<string, A
   )
 }
 
-/** A schema that has a name stands once, under it. */
+/** A named schema is written once, under its name. */
 function referred(schema: JsonSchema): unknown {
   const name = SCHEMA_NAMES.get(schema)
   return name === undefined ? inner(schema) : { $ref: `#/components/schemas/${name}` }

@@ -11,7 +11,7 @@ summary { cursor: pointer; padding: .25rem 0 }
 h3 { margin: 1.5rem 0 .25rem }
 `
 
-/** The document, for people: plain HTML, without scripts. */
+/** The document as a page for people: plain HTML without scripts. */
 export function referencePage(document: OpenApiDocument): string {
   const { info, tags, paths, components } = document
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -55,9 +55,9 @@ function answerRow([status, { description, content, 'x-error-types': types }]: [
   return `<tr><td><code>${status}</code></td><td>${types === undefined ? '' : escaped(description)}${bodies.join('')}</td></tr>`
 }
 
-/** A link where the schema has a name. */
+/** A named schema is a link. */
 function shown(schema: unknown): string {
-  // The document's own schemas are objects.
+  // Schemas of the document are objects.
   const { $ref: reference } = schema as { readonly $ref?: string }
   if (reference === undefined) return json(schema)
   const name = reference.slice(reference.lastIndexOf('/') + 1)

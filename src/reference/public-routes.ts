@@ -135,7 +135,7 @@ const KIND_LIST: WireRoute = {
 }
 const MODEL = { author: 'sandbox', slug: 'chat' }
 
-/** The routes of the API that customers' programs call, and those of the service itself. */
+/** Routes for customers' programs, and those of the service itself. */
 export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   'POST /v1/chat/completions': {
     summary: 'Answers a conversation.',
@@ -450,7 +450,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   'GET /docs': { summary: 'This document, to read.', answer: { media: 'text/html' }, example: {} },
 }
 
-/** Beside the contract of the console: what is no JSON, or comes from elsewhere. */
+/** Routes beside the console's contract: those without JSON, or not called by the console. */
 export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
   'GET /cabinet/v1/log.csv': {
     summary: 'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log.',

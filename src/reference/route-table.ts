@@ -5,7 +5,7 @@ import type { Route, RoutePlane } from '../http/edge.ts'
 import type { WireRoute } from '../wire-route.ts'
 import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from './public-routes.ts'
 
-/** What the reference needs to know of a route of the server. */
+/** The facts of a server's route that the reference needs. */
 export interface ServedRoute {
   readonly method: string
   readonly path: string
@@ -15,7 +15,7 @@ export interface ServedRoute {
   readonly protocol?: Route<unknown>['protocol']
 }
 
-/** Pages of the site and their files: people read them, no program calls them. */
+/** Pages and files of the site, which people read and no program calls. */
 export const PAGES: ReadonlySet<string> = new Set([
   'GET /',
   'GET /setup',
@@ -36,12 +36,12 @@ export function nameOf({ method, path }: ServedRoute): string {
   return `${method} ${path}`
 }
 
-/** The row of a route. A route of the playground is that of the API under a session. */
+/** The row of a route. A playground route has the row of its API route. */
 export function wireRouteOf(route: ServedRoute): WireRoute | undefined {
   return TABLE.get(nameOf({ ...route, path: route.path.replace(PLAYGROUND, '/v1/') }))
 }
 
-/** A path or a query that cannot be read is refused by every route. */
+/** Errors of every route, for an unreadable path or query. */
 const ANY: readonly ErrorName[] = ['invalid_input', 'service_unavailable', 'internal_error']
 const BODY: readonly ErrorName[] = ['invalid_json', 'request_too_large', 'unsupported_media_type', 'request_timeout']
 const KEY: readonly ErrorName[] = [
@@ -81,7 +81,7 @@ const PAID: readonly ErrorName[] = [
   'provider_timeout',
 ]
 
-/** The errors of a route beside those of keys, bodies and the service, which any may answer. */
+/** The errors of a route, without those of keys, bodies and the service that any route has. */
 export function ownErrorsOf(
   { priority }: Pick<ServedRoute, 'priority'>,
   { errors = [] }: WireRoute,
@@ -89,7 +89,7 @@ export function ownErrorsOf(
   return [...new Set([...errors, ...(priority === 'paid' ? PAID : [])])]
 }
 
-/** Every error that a route may answer. */
+/** All errors that a route may answer. */
 export function errorsOf(route: ServedRoute, row: WireRoute): readonly ErrorName[] {
   const foreign: readonly ErrorName[] =
     route.plane === 'open' && route.method !== 'GET' ? ['access_denied', 'rate_limit_exceeded'] : []

@@ -57,12 +57,12 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
   ['Admin', [adminAccounts, adminCatalog, adminCatalogBody, adminReports, adminTopUps, adminWarnings]],
 ]
 
-/** The records of the contracts by the name that they are exported under: each stands once in the document. */
+/** The contracts' records by export name: each is in the document once. */
 export const SCHEMA_NAMES: ReadonlyMap<JsonSchema, string> = new Map(
   SOURCES.flatMap(([prefix, modules]) =>
     modules.flatMap((module) =>
       Object.entries(module).flatMap(([name, value]): (readonly [JsonSchema, string])[] =>
-        // Of the modules' exports, objects with a capital and small letters are schemas.
+        // Among the modules' exports, objects with a capitalised name are schemas.
         /^[A-Z][a-z]/.test(name) && typeof value === 'object' && value !== null ? [[value, `${prefix}${name}`]] : [],
       ),
     ),

@@ -16,7 +16,7 @@ import type { LogFields, RequestStory } from '../http/request-log.ts'
 import type { Clock } from '../lib/clock.ts'
 import { attemptAttributes, operationOf, requestAttributes } from './span-attributes.ts'
 
-/** Machines ask for these every second or two; traces of them say nothing. */
+/** Machines poll these every second or two; their traces are useless. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 /** W3C Trace Context, version 00. */
 const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
@@ -25,23 +25,23 @@ const NO_SPAN = '0'.repeat(16)
 const COMPLAINT_MS = 60_000
 const STOP_MS = 3_000
 
-/** Where the traces go. */
+/** The destination of the traces. */
 export interface TraceTarget {
-  /** Of the collector, without `/v1/traces`. */
+  /** The collector's address, without `/v1/traces`. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   readonly serviceName: string
-  /** Share of requests that are traced, 0 to 1. */
+  /** The part of the requests that is traced, 0 to 1. */
   readonly ratio: number
 }
 
 export interface RequestTracesOptions {
   readonly target: TraceTarget
   readonly version: string
-  /** The name of this process among the others. */
+  /** The name that distinguishes this process. */
   readonly instance: string
   readonly clock: Clock
-  /** A sentence for the operator. */
+  /** Writes a sentence for the operator. */
   readonly notice: (message: string) => void
 }
 
@@ -61,7 +61,7 @@ export class RequestTraces {
     this.#clock = clock
     this.#complain = complaint(clock, notice)
     const silent = (): void => undefined
-    // The exporter reports its failures through the logger of the whole process.
+    // The exporter reports failures through the process-wide logger.
     diag.setLogger(
       { error: this.#complain, warn: silent, info: silent, debug: silent, verbose: silent },
       DiagLogLevel.ERROR,
@@ -73,7 +73,7 @@ export class RequestTraces {
         'service.version': version,
         'service.instance.id': instance,
       }),
-      // Clients decide which trace they belong to, but not whether the operator keeps it.
+      // A client decides which trace its request belongs to, but not whether the operator records it.
       sampler: ratio === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(ratio),
       spanProcessors: [new BatchSpanProcessor({ exporter })],
     })
@@ -108,7 +108,7 @@ export class RequestTraces {
     span.end(wallMs + story.endedMs)
   }
 
-  /** Sends the remaining spans, for at most three seconds. */
+  /** Sends the remaining spans, within three seconds. */
   async stop(): Promise<void> {
     const over = new Promise<boolean>((resolve) => void this.#clock.after(STOP_MS, () => resolve(false)))
     const sent = this.#provider.shutdown().then(
@@ -125,7 +125,7 @@ function parentOf(traceParent: string | null): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true })
 }
 
-/** Reports it at most once a minute. */
+/** Reports a failure at most once a minute. */
 function complaint(clock: Clock, notice: (message: string) => void): () => void {
   let saidMs = Number.NEGATIVE_INFINITY
   return () => {

@@ -25,11 +25,11 @@ export interface AccountVideosPorts extends Pick<
   'jobs' | 'files' | 'ledger' | 'adapters' | 'clock' | 'cipher'
 > {
   readonly relay: Pick<Relay, 'admitJob'>
-  /** A job was created, or may go on. */
+  /** Called when a job was created, or may continue. */
   readonly created: () => void
 }
 
-/** What an account may do with its videos; a job of another account is not found. */
+/** The video calls of an account; another account's job is not found. */
 export class AccountVideos {
   readonly #ports: AccountVideosPorts
 
@@ -37,7 +37,7 @@ export class AccountVideos {
     this.#ports = ports
   }
 
-  /** Holds the exact price and writes the job down, in one commit; nothing has been sent when it resolves. */
+  /** Holds the exact price and stores the job in one commit; nothing has been sent when it resolves. */
   async create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
     const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
     const able = (endpoint: Endpoint): boolean =>
@@ -61,16 +61,16 @@ export class AccountVideos {
     })
     if (slot.job === null) throw new Error('A job that was admitted has been made.')
     this.#ports.created()
-    // As it was made: by now somebody may have begun to work on it.
+    // The record as it was created: work on the job may have begun by now.
     return videoRecord(this.#viewOf({ ...slot.job, version: 1, leaseOwner: '', leaseUntilMs: 0 }), publicUrl)
   }
 
-  /** What an account sees of one of its jobs. */
+  /** The account's view of one of its jobs. */
   async show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>> {
     return videoRecord(this.#viewOf(await this.#find(accountId, id)), publicUrl)
   }
 
-  /** Without the prompts of jobs that still hold pictures. */
+  /** Jobs without prompts, if those still hold pictures. */
   async list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]> {
     const rows = await this.#ports.jobs.list(accountId, page)
     if (rows === null) throw new ApiError('job_not_found', `Job '${page.after?.slice(0, 128)}' not found`)
@@ -109,7 +109,7 @@ export class AccountVideos {
     return this.#ports.files.read(file.id, range)
   }
 
-  /** Cancels a job that no provider has, and removes the files of one that has ended (wire.md D-4.7). */
+  /** Cancels a job that no provider has, or removes the files of one that has ended (wire.md D-4.7). */
   async remove(accountId: string, id: string): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES_MAX; tries += 1) {
       const row = await this.#find(accountId, id)
@@ -126,8 +126,8 @@ export class AccountVideos {
   }
 
   /**
-   * What the operator found out about a job whose submission may have arrived: the provider's id of it, or null where
-   * it never did.
+   * The operator's answer about a job that may or may not have reached a provider: the provider's id, or null if it
+   * never arrived.
    */
   async resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> {
     const { jobs, clock, created } = this.#ports
@@ -214,7 +214,7 @@ function jobCandidate({ endpoint }: Candidate, operation: VideoPlan['operation']
   }
 }
 
-/** Video jobs: what accounts do with them, and the work on them, which a new job wakes. */
+/** Video jobs: the accounts' calls, and the worker, which a new job wakes. */
 export function createVideos(ports: RunnerPorts & Pick<AccountVideosPorts, 'relay'>): {
   readonly ofAccounts: AccountVideos
   readonly runner: VideoRunner

@@ -6,17 +6,17 @@ export function encryptOperation(cipher: Cipher, jobId: string, operation: Video
   return cipher.encrypt(Buffer.from(JSON.stringify(operation)), jobPurpose(jobId))
 }
 
-/** null where the key that encrypted it is no longer there. */
+/** null when the wrapping key has been removed. */
 export function decryptOperation(cipher: Cipher, jobId: string, encrypted: Buffer): VideoOperation | null {
   try {
-    // Encrypted by `encryptOperation`: nobody else can have written it.
+    // Encrypted by `encryptOperation`; decryption authenticates it.
     return JSON.parse(cipher.decrypt(encrypted, jobPurpose(jobId)).toString('utf8')) as VideoOperation
   } catch {
     return null
   }
 }
 
-/** Removes the pictures once a provider has the job: they are not needed again, and may be large. */
+/** Removes the pictures when a provider has the job: they may be large and are not needed again. */
 export function withoutPictures(operation: VideoOperation): VideoOperation {
   return { ...operation, frameImages: [], inputReferences: [] }
 }

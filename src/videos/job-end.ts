@@ -8,7 +8,7 @@ import { candidateOf, completed, ended, insuredMicro, recordOf } from './video-j
 
 type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'cipher'>
 
-/** Charges the job and completes it in one commit; false = another was faster. Its files are stored before. */
+/** Charges and completes the job in one commit; false = another process was faster. Its files are stored before. */
 export async function complete(ports: EndPorts, row: JobRow, files: number): Promise<boolean> {
   const nowMs = ports.clock.now()
   const end = completed(row, files, nowMs)
@@ -26,8 +26,8 @@ export async function complete(ports: EndPorts, row: JobRow, files: number): Pro
 }
 
 /**
- * Ends the job without a charge, in one commit; false = another was faster. `delivered`: the provider had made the
- * video.
+ * Ends the job without a charge, in one commit; false = another process was faster. `delivered`: the provider had made
+ * the video.
  */
 export async function endFree(
   ports: EndPorts,
@@ -56,7 +56,7 @@ function lastMove(row: JobRow, state: JobState): JobMove {
   return { id: row.id, version: row.version, state, keepsLease: false }
 }
 
-/** Of the settled operation; it was priced by it, so that without it there is nothing to charge by. */
+/** The usage by the stored operation. The job's price came from it, so without it nothing can be charged. */
 function usageOf({ cipher }: EndPorts, row: JobRow): Usage {
   const operation = decryptOperation(cipher, row.id, row.request)
   if (operation === null)

@@ -9,17 +9,17 @@ import { keyOf } from './job-submission.ts'
 import { candidateOf, missed, polled, VIDEO_KEPT_MS } from './video-job.ts'
 import { EmptyVideoError, videoBytes } from './video-bytes.ts'
 
-/** Times in a row that a provider may not know a job it has accepted: some know it only a moment later. */
+/** How often in a row a provider may not know a job that it accepted: some know it only a moment later. */
 const GONE_MAX = 5
 const VIDEOS_MAX = 4
 
 /**
- * Asks the provider how the job is, and brings its videos in when they are there. What breaks off is begun again by
- * the next look.
+ * Asks the provider for the job's state, and fetches its videos when they are ready. The next look repeats what breaks
+ * off.
  */
 export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
   const found = upstreamOf(ports, row, signal)
-  // The operator may put the provider back while the job lives.
+  // The provider may return to the catalogue while the job lives.
   if (found === null) return moveOn(ports, row, null)
   const { videos, handle } = found
   const state = await videos.poll(handle)
@@ -30,7 +30,7 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
   }
 }
 
-/** What follows from how the job is. */
+/** Acts on the state of the job. */
 async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: Found, state: VideoState): Promise<void> {
   switch (state.status) {
     case 'running':
@@ -133,7 +133,7 @@ async function store(
   await files.put(file, content.bytes)
 }
 
-/** The job was ended by another meanwhile: unless that was its completion, the files are nobody's. */
+/** Another process ended the job meanwhile: unless it completed it, the files belong to nobody. */
 async function forget({ jobs, files }: JobPorts, row: JobRow, count: number): Promise<void> {
   const now = await jobs.find(row.id)
   if (now === null || now.status === 'completed' || now.status === 'in_progress') return

@@ -7,7 +7,7 @@ import type { FileStore } from '../store/files/file-store.ts'
 import type { JobStore } from '../store/jobs/job-store.ts'
 import type { Cipher } from '../lib/cipher.ts'
 
-/** What the work on jobs is done with. */
+/** The parts that the work on jobs needs. */
 export interface JobPorts extends AttemptQueuePorts {
   readonly jobs: JobStore
   readonly files: FileStore

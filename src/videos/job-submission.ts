@@ -15,8 +15,8 @@ import { accepted, candidateOf, parked, refused, sending } from './video-job.ts'
 const LATE_TRIES_MAX = 5
 
 /**
- * Brings a job to one provider: each submission is recorded before it is sent, and a recorded one is never sent
- * again. The next provider is asked only where this one answers that it does not take the job.
+ * Submits a job to one provider. Each submission is recorded before it is sent, and a recorded one is never sent again.
+ * The next provider is asked only when this one answers that it refuses the job.
  */
 export class JobSubmission {
   readonly #ports: JobPorts
@@ -39,7 +39,7 @@ export class JobSubmission {
     this.#signal = signal
   }
 
-  /** The job is ready: no submission of it is out. */
+  /** Requires a ready job: no submission of it is under way. */
   static async run(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
     const operation = decryptOperation(ports.cipher, row.id, row.request)
     const candidates = candidatesOf(ports, row)
@@ -78,7 +78,7 @@ export class JobSubmission {
     }
   }
 
-  /** null = the job was moved by another meanwhile, and nothing was sent. */
+  /** null = another process moved the job meanwhile, and nothing was sent. */
   async #send(): Promise<SubmissionOutcome | null> {
     const apiKey = this.#queue.begin()
     const { endpoint } = this.#queue.candidate
@@ -117,7 +117,7 @@ export class JobSubmission {
     await this.#abandon(outcome.reference)
   }
 
-  /** Nobody waits for it any more: it was cancelled or has expired while it was on its way. */
+  /** The job was cancelled or has expired during the submission. */
   async #abandon(reference: string): Promise<void> {
     const { endpoint } = this.#queue.candidate
     const { provider, upstreamModel } = endpoint
@@ -134,7 +134,7 @@ export class JobSubmission {
   }
 }
 
-/** Why nobody knows whether it arrived. */
+/** The reason why it is unknown whether the submission arrived. */
 function unknownText(attempt: FailedAttempt): string {
   const text = failuresText([attempt])
   return attempt.failure !== 'empty' && attempt.failure.reason === 'too_large'
@@ -146,17 +146,17 @@ export function parkedSentence(row: JobRow, how: string): string {
   return `Video job ${row.id} is parked: its submission to '${candidateOf(row).providerSlug}' may have arrived (${how}). It is not sent again and expires at ${new Date(row.deadlineMs).toISOString()} unless it is resolved`
 }
 
-/** Which of a provider's keys a job went with, without the key. */
+/** Identifies the provider key of a job without revealing it. */
 export function keyPrintOf(apiKey: string | null): string | null {
   return apiKey === null ? null : createHash('sha256').update(apiKey).digest('hex').slice(0, 16)
 }
 
-/** The key that a job went with; where it has been taken out of the pool, any other may know the job as well. */
+/** The key that a job was sent with; if it was removed from the pool, another key may know the job too. */
 export function keyOf({ apiKeys }: Provider, keyPrint: string | null): string | null {
   return apiKeys.find((key) => keyPrintOf(key) === keyPrint) ?? apiKeys[0] ?? null
 }
 
-/** Those of the job's candidates that have not refused it and are still in the catalogue, as they stand there now. */
+/** The job's candidates that have not refused it and are still in the catalogue, by their current rows. */
 function candidatesOf({ catalog, adapters }: JobPorts, row: JobRow): readonly Candidate[] {
   const model: Model | undefined = catalog.current().models.get(row.model)
   return row.details.candidates.flatMap(({ endpointId }, index): readonly Candidate[] => {

@@ -5,13 +5,14 @@ const BYTES_MAX = 2 * 1_024 * 1_048_576
 const DEFAULT_TYPE = 'video/mp4'
 const HEAD_BYTES = 12
 
-/** The provider gave nothing. */
+/** The provider sent no bytes. */
 export class EmptyVideoError extends Error {
   override readonly name = 'EmptyVideoError'
 }
 
 /**
- * The video with the type its own first bytes say. Throws where it is none, and while it is read where it is too large.
+ * The video with the media type of its first bytes. Throws for other files, and during the read for one that is too
+ * large.
  */
 export async function videoBytes(
   content: VideoContent,

@@ -4,7 +4,7 @@ import { assert } from '../lib/assert.ts'
 import type { Usage } from '../meters.ts'
 import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../store/jobs/job.ts'
 
-/** Not finished by then, a job expires (wire.md D-4.2). */
+/** A job that is not finished by then expires (wire.md D-4.2). */
 export const JOB_TTL_MS = 60 * 60_000
 /** How long a finished video is kept (wire.md D-4.5). */
 export const VIDEO_KEPT_MS = 72 * 3_600_000
@@ -13,7 +13,7 @@ const POLL_MS_MIN = 1_000
 const POLL_MS_MAX = 10_000
 const POLL_GROWTH = 1.5
 
-/** The only moves there are (wire.md D-4.2). */
+/** The only allowed moves (wire.md D-4.2). */
 const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   pending: ['pending', 'in_progress', 'failed', 'expired', 'cancelled'],
   in_progress: ['in_progress', 'completed', 'failed', 'expired'],
@@ -46,18 +46,18 @@ export function isLive({ status }: Pick<JobState, 'status'>): boolean {
   return MOVES[status].length > 0
 }
 
-/** The submission is written down before it leaves, so that nobody sends it a second time. */
+/** The submission is stored before it is sent, so that nobody sends it twice. */
 export function sending(row: JobRow, current: number, keyPrint: string | null): JobState {
   return movedState(row, { phase: 'sending', details: { current, keyPrint, attempts: row.details.attempts + 1 } })
 }
 
-/** The provider answered that it does not take it. */
+/** The provider answered that it refuses the job. */
 export function refused(row: JobRow, final: boolean): JobState {
   const { current, refused: before } = row.details
   return movedState(row, { phase: 'ready', details: { refused: final ? [...before, current] : before } })
 }
 
-/** Nobody knows whether it arrived: it is not sent again, and waits for the operator or its end. */
+/** It is unknown whether the submission arrived: it is not sent again, and waits for the operator or its expiry. */
 export function parked(row: JobRow): JobState {
   return movedState(row, { phase: 'parked', dueAtMs: row.deadlineMs })
 }
@@ -76,7 +76,7 @@ export function accepted(
   })
 }
 
-/** The provider works on it. */
+/** The provider works on the job. */
 export function polled(row: JobRow, progress: number | null, nowMs: number): JobState {
   const polls = row.details.polls + 1
   return movedState(row, {
@@ -86,14 +86,14 @@ export function polled(row: JobRow, progress: number | null, nowMs: number): Job
   })
 }
 
-/** It could not be asked, or its video not be fetched: it is asked again. */
+/** The provider could not be reached, or its video not be fetched: it is asked again. */
 export function missed(row: JobRow, retryAfterSeconds: number | null, nowMs: number): JobState {
   const polls = row.details.polls + 1
   const waitMs = Math.max(pollDelayMs(polls), (retryAfterSeconds ?? 0) * 1_000)
   return movedState(row, { dueAtMs: due(row, nowMs + waitMs), details: { polls, misses: row.details.misses + 1 } })
 }
 
-/** Its bytes are stored. */
+/** The videos are stored. */
 export function completed(row: JobRow, files: number, nowMs: number): JobState {
   const { costMicro } = candidateOf(row)
   return movedState(row, {
@@ -105,7 +105,7 @@ export function completed(row: JobRow, files: number, nowMs: number): JobState {
   })
 }
 
-/** Ends without success, and free of charge. */
+/** The job ends without success and without a charge. */
 export function ended(
   row: JobRow,
   status: 'failed' | 'expired' | 'cancelled',
@@ -115,7 +115,7 @@ export function ended(
   return movedState(row, { status, completedAtMs: nowMs, details: { error: why.error, errorType: why.errorType } })
 }
 
-/** 1 s, then longer and longer, at most 10 s. */
+/** 1 s, then growing up to 10 s. */
 export function pollDelayMs(polls: number): number {
   return Math.min(POLL_MS_MAX, Math.round(POLL_MS_MIN * POLL_GROWTH ** Math.min(polls, 10)))
 }
@@ -171,8 +171,8 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
 }
 
 /**
- * What the provider may bill us for a job that the client pays nothing for: nothing while it was refused or failed
- * there, its whole price where it may have made the video.
+ * What the provider may bill us for a job that the client does not pay: nothing if it refused or failed the job, the
+ * whole price if it may have made the video.
  */
 export function insuredMicro(row: JobRow, status: JobStatus, delivered: boolean): bigint {
   const mayBill = delivered || (status !== 'failed' && row.phase !== 'ready')

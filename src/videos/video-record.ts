@@ -4,12 +4,12 @@ import type { JobRow } from '../store/jobs/job.ts'
 
 export interface VideoView {
   readonly row: JobRow
-  /** null where it can no longer be read. */
+  /** null when it cannot be decrypted any more. */
   readonly operation: VideoOperation | null
   readonly nowMs: number
 }
 
-/** The record of a job (wire.md D-4.1). `error` is there only where there is one: strict clients refuse null. */
+/** The record of a job (wire.md D-4.1). `error` is left out where there is none: strict clients refuse null. */
 export function videoRecord({ row, operation, nowMs }: VideoView, publicUrl: string): Record<string, unknown> {
   const { id, status, details } = row
   const completed = status === 'completed'

@@ -8,28 +8,28 @@ import { parked } from './video-job.ts'
 const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const STEPS_MAX = 64
-/** How soon jobs of other nodes are looked for, and what cannot be done now is tried again. */
+/** How often to look for jobs of other nodes, and to repeat failed work. */
 const LOOK_MS = 1_000
 const LOOK_MS_MIN = 20
-/** At the end a submission is waited for: cut off, nobody would know whether it arrived. */
+/** A stop waits this long for a submission: if it were cut, nobody would know whether it arrived. */
 const SUBMISSION_END_MS = 30_000
 
 export interface RunnerPorts extends JobPorts {
-  /** This process, written on the jobs it looks at. */
+  /** This process's name on the leases of jobs. */
   readonly node: string
-  /** The store has one process: a lease at the start belongs to a dead one, and a job is only ever created here. */
+  /** The store has one process: a lease found at the start belongs to a dead one, and jobs are created only here. */
   readonly singleProcess: boolean
 }
 
 /**
- * Moves every live job on when it is due. Each look at a job is a claim on its row, so that of many nodes one has it;
- * whatever is lost with a process, the row says how far the job is.
+ * Moves every live job on when it is due. Each look at a job takes a lease on its row, so that one of many nodes has
+ * it. The row records the job's progress, so nothing is lost with a process.
  */
 export class VideoRunner {
   readonly #ports: RunnerPorts
-  /** Steps under way, by job. */
+  /** Steps under way, by job id. */
   readonly #steps = new Map<string, Promise<void>>()
-  /** Cut at once when the runner stops: this work can be repeated. */
+  /** Aborted when the runner stops: this work can be repeated. */
   readonly #looks = new AbortController()
   readonly #submissions = new AbortController()
   #stopTimer: (() => void) | null = null
@@ -65,7 +65,7 @@ export class VideoRunner {
     })
   }
 
-  /** Lets submissions end, cuts everything else, and leaves the jobs to the next runner. */
+  /** Waits for submissions, cuts everything else, and leaves the jobs to the next runner. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#stopTimer?.()
@@ -75,7 +75,7 @@ export class VideoRunner {
     const stopLimit = this.#ports.clock.after(SUBMISSION_END_MS, () => this.#submissions.abort())
     await Promise.all(this.#steps.values())
     stopLimit()
-    // The leases stay in a store that is down, and expire.
+    // If the store is down, the leases stay and expire.
     await this.#ports.jobs.release(this.#ports.node).catch(() => undefined)
   }
 
@@ -89,7 +89,7 @@ export class VideoRunner {
       for (const row of rows) this.#begin(row)
       nextMs = await this.#untilNext(rows.length)
     } catch {
-      // A store that does not answer now is asked again.
+      // If the store does not answer now, it is asked again.
     }
     if (this.#stopped || nextMs === null) return
     this.#stopTimer = clock.after(nextMs, () => this.wake())
@@ -101,7 +101,7 @@ export class VideoRunner {
     const dueMs = await jobs.nextDueMs()
     if (dueMs === null) return singleProcess ? null : LOOK_MS
     const untilMs = dueMs - clock.now()
-    // A due job that was not taken is under way, here or on another node.
+    // A due job that was not taken is being worked on, here or on another node.
     if (untilMs <= 0 && taken === 0) return LOOK_MS
     return Math.min(singleProcess ? Math.max(untilMs, LOOK_MS_MIN) : LOOK_MS, Math.max(untilMs, LOOK_MS_MIN))
   }
@@ -154,7 +154,7 @@ export class VideoRunner {
     })
   }
 
-  /** A store that is down now is asked again at the next beat. */
+  /** If the store is down now, it is asked again at the next beat. */
   async #renew(): Promise<void> {
     const { jobs, clock, node } = this.#ports
     if (this.#steps.size > 0)

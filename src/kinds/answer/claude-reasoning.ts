@@ -1,5 +1,5 @@
 /**
- * OpenRouter's name of Claude's reasoning details, by which clients and we know whose they are. It is the same at
- * Bedrock, where the models and their signatures are the same.
+ * OpenRouter's name for Claude's reasoning details, by which clients and we recognise them. It is the same at Bedrock,
+ * whose Claude models sign alike.
  */
 export const CLAUDE_REASONING = 'anthropic-claude-v1'

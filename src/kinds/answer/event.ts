@@ -28,9 +28,9 @@ export type AnswerEvent =
   | { readonly type: 'extra'; readonly choice: number; readonly field: ExtraField; readonly value: unknown }
   | ItemEvent
   /**
-   * What a provider of the client's own protocol sent, for the writer of that protocol; other formats leave it out. It
-   * repeats the events beside it. Bytes go out as they are; an object, which is a last event or a whole answer, waits
-   * for the charge.
+   * An event in the client's own protocol, as the provider sent it, for the writer of that protocol; other formats
+   * ignore it. It repeats the ordinary events beside it. Bytes are sent unchanged; an object, which is a last event or
+   * a whole answer, waits for the charge.
    */
   | { readonly type: 'wire'; readonly sent: Buffer | Readonly<Record<string, unknown>> }
   /** Client chunks of a chat stream, ready as they are (the fast path); only where the call carried a `splice`. */
@@ -40,9 +40,9 @@ export type AnswerEvent =
       readonly field: 'content' | 'reasoning'
       readonly text: string
     }
-  /** `native` is the provider's own word; null = it named none. `finish` is set where the word does not decide. */
+  /** `native` is the provider's own reason; null = none. `finish` is set where the reason does not decide. */
   | { readonly type: 'finish'; readonly choice: number; readonly native: string | null; readonly finish?: FinishReason }
-  /** The last one counts, never the sum. */
+  /** Of several usage events the last one counts, not their sum. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
   | { readonly type: 'origin'; readonly upstreamId: string | null; readonly systemFingerprint: string | null }
 
@@ -59,7 +59,7 @@ export type ItemEvent =
       readonly of: 'message' | 'reasoning' | 'function_call'
       readonly fields: ItemFields
     }
-  /** The reasoning goes on in another part. */
+  /** The reasoning continues in another part. */
   | { readonly type: 'item'; readonly choice: number; readonly step: 'part' }
   /**
    * The newest item of this type is complete, or call `index`; `fields` are those known only at its end, such as

@@ -1,4 +1,4 @@
-/** OpenRouter's name of these reasoning details, by which clients and we know whose they are. */
+/** OpenRouter's name for Gemini's reasoning details, by which clients and we recognise them. */
 export const GEMINI_REASONING = 'google-gemini-v1'
 
 /** A thought signature as a reasoning detail; `toolCallId` null = it belongs to the text. */

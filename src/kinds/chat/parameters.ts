@@ -82,7 +82,7 @@ export function parseParameters(body: RawObject): Readonly<Record<string, unknow
   return parameters
 }
 
-/** Both spellings of "keep the reasoning to yourself". */
+/** Both ways to ask that reasoning be hidden. */
 export function hidesReasoning({ reasoning, include_reasoning: include }: Readonly<Record<string, unknown>>): boolean {
   return include === false || (isObject(reasoning) && reasoning['exclude'] === true)
 }

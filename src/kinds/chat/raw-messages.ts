@@ -6,9 +6,9 @@ import type { ChatRequest } from './request.ts'
 const BYTES_MIN = 8_192
 
 /**
- * The request with its messages' own bytes, for a provider that takes them as they are: writing 100 kB of text anew
- * costs as much as all else that is done with it. `json` is the body, `member` its `messages`. Only where each key in
- * the bytes is one that the request keeps with its value, so that nothing passes that was not read.
+ * The request with the bytes of its messages, for a provider that takes them unchanged: writing 100 kB of text again
+ * costs as much as everything else done with it. `json` is the body, `member` its `messages`. Only where the request
+ * keeps every key in the bytes with its value, so that nothing unread passes.
  */
 export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
   if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
@@ -17,12 +17,12 @@ export function withRawMessages(request: ChatRequest, json: unknown, member: Jso
     : request
 }
 
-/** The bytes of the messages, where they are still what the request says. */
+/** The bytes of the messages, if they still equal the request's messages. */
 export function rawMessagesOf({ messages, rawMessages }: ChatRequest): Buffer | null {
   return rawMessages !== undefined && rawMessages.of === messages ? rawMessages.bytes : null
 }
 
-/** How many keys the messages have; NaN where one of them is not passed on as it is. */
+/** The number of keys in the messages; NaN if one of them is not passed on unchanged. */
 function keysKept(messages: unknown): number {
   return Array.isArray(messages)
     ? messages.reduce((sum: number, message) => sum + keysOfMessage(message), 0)
@@ -30,7 +30,7 @@ function keysKept(messages: unknown): number {
 }
 
 function keysOfMessage(message: unknown): number {
-  // Without content it would be passed on with null.
+  // Without content, null would be sent.
   if (!isObject(message) || !Object.hasOwn(message, 'content')) return Number.NaN
   let keys = 0
   for (const [name, value] of Object.entries(message)) keys += 1 + keysOfField(name, value, message['role'])
@@ -44,7 +44,7 @@ function keysOfField(name: string, value: unknown, role: unknown): number {
     case 'tool_calls':
       return role === 'assistant' && Array.isArray(value) && value.length > 0 ? sumOf(value, keysOfCall) : Number.NaN
     case 'role':
-      // To many providers it is told as `system`.
+      // Many providers get `system` instead.
       return role === 'developer' ? Number.NaN : 0
     case 'tool_call_id':
       return role === 'tool' ? 0 : Number.NaN
@@ -78,7 +78,7 @@ function keysOfCall(call: unknown): number {
 
 type KeysOf = (value: unknown) => number
 
-/** The keys in a value that may only have these. */
+/** The number of keys in a value that may have only these. */
 function keysIn(value: unknown, allowed: Readonly<Record<string, KeysOf>>): number {
   if (!isObject(value)) return Number.NaN
   let keys = 0
@@ -90,7 +90,7 @@ function keysIn(value: unknown, allowed: Readonly<Record<string, KeysOf>>): numb
   return keys
 }
 
-/** A text has no keys; anything else is not passed on as it is. */
+/** A string has no keys; other values are not passed on unchanged. */
 function keysOfText(value: unknown): number {
   return typeof value === 'string' ? 0 : Number.NaN
 }

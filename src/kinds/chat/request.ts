@@ -3,7 +3,7 @@ import type { RoutedRequest } from '../fields/routed-request.ts'
 /** A validated chat request: the allow-listed fields only, in the wire's names, ready to be mapped by an adapter. */
 export interface ChatRequest extends RoutedRequest {
   readonly messages: readonly ChatMessage[]
-  /** Of long ones, where they can be passed on as they came (`rawMessagesOf`). */
+  /** The bytes of long messages that can be passed on unchanged (`rawMessagesOf`). */
   readonly rawMessages?: RawMessages
   readonly stream: boolean
   readonly includeUsage: boolean
@@ -25,9 +25,9 @@ export interface ChatRequest extends RoutedRequest {
   readonly textBytes: number
 }
 
-/** Messages as the bytes that the client sent, which say exactly the same. */
+/** Messages as the bytes that the client sent. */
 export interface RawMessages {
-  /** The messages that the bytes say: a request with others must not send them. */
+  /** The parsed messages of these bytes: a request with other messages must not send them. */
   readonly of: readonly ChatMessage[]
   readonly bytes: Buffer
 }
@@ -37,7 +37,7 @@ export interface ChatMessage {
   readonly content: string | readonly ChatPart[] | null
   readonly name?: string
   readonly tool_call_id?: string
-  /** The tool has failed. Only some protocols have a word for it. */
+  /** The tool failed. Only some protocols can say so. */
   readonly is_error?: true
   readonly tool_calls?: readonly ChatToolCall[]
   readonly reasoning?: string

@@ -192,7 +192,7 @@ function namedNumbers() {
 
 const FINISH = nullable(oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'error']))
 
-/** The answer, where it is not streamed. A stream has the same in parts: `chat.completion.chunk` with `delta`. */
+/** The plain answer. A stream has the same in parts: `chat.completion.chunk` with `delta`. */
 export const ChatAnswer = object({
   id: text('The generation, as in `X-Generation-Id`.'),
   object: only('chat.completion'),

@@ -35,7 +35,7 @@ function toolOf(raw: unknown, path: string): ChatTool {
   return functionOf(field(raw, 'function'), `${path}.function`)
 }
 
-/** A function with its fields; `path` is where it stands in the request. */
+/** A function with its fields; `path` is its place in the request. */
 export function functionOf(raw: unknown, path: string): ChatTool {
   if (!isObject(raw)) throw invalidInput(path, 'must be an object')
   const name = stringField(raw, 'name', `${path}.name`)

@@ -7,7 +7,7 @@ import type { EmbeddingsRequest, VectorFormat } from '../embeddings/request.ts'
 import { bodyObject } from '../fields/body-fields.ts'
 import { field, invalidInput, isObject, type RawObject } from '../fields/json-fields.ts'
 
-/** Reads the body of `/v2/embed`: embeddings in other words. */
+/** Reads the body of `/v2/embed` as an embeddings request. */
 export function parseCohereEmbed(json: unknown): EmbeddingsRequest {
   const body = bodyObject(json)
   if (field(body, 'images') !== undefined) throw invalidInput('images', 'is not offered: only texts are embedded here')

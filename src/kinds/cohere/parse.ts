@@ -12,7 +12,7 @@ import {
 } from '../fields/json-fields.ts'
 import type { CohereChatRequest } from './request.ts'
 
-/** Members that a chat has too, under the name that it has there. */
+/** Fields that chat has too, with chat's names for them. */
 const SAME: Readonly<Record<string, string>> = {
   model: 'model',
   models: 'models',
@@ -38,7 +38,7 @@ const READ: ReadonlySet<string> = new Set([
   'documents',
 ])
 
-/** Reads the body of `/v2/chat`: a chat in other words, which are checked as those of a chat are. */
+/** Reads the body of `/v2/chat` as a chat request, with the same checks. */
 export function parseCohereChat(json: unknown): CohereChatRequest {
   const body = bodyObject(json)
   const documents = field(body, 'documents')
@@ -94,12 +94,12 @@ function messageOf(raw: unknown): unknown {
   return message
 }
 
-/** What the model says before it calls its tools. */
+/** The model's text before its tool calls. */
 function plan(message: RawObject): unknown {
   return field(message, 'role') === 'assistant' ? field(message, 'tool_plan') : undefined
 }
 
-/** A document of a result is its text, or the JSON of what it holds. */
+/** The text of a result's document, or the JSON of its content. */
 function contentOf(items: readonly unknown[]): unknown {
   const content = items.flatMap((item: unknown): readonly unknown[] => {
     if (!isObject(item)) return [item]

@@ -57,7 +57,7 @@ export const CohereChatBody = object({
 const Tokens = object({ input_tokens: whole(), output_tokens: whole() })
 const COST = { cost: rub('What was charged.'), currency: only('RUB') } as const
 
-/** The answer, where it is not streamed. */
+/** The plain answer. */
 export const CohereChatAnswer = object({
   id: text('As in `X-Generation-Id`.'),
   finish_reason: oneOf(['COMPLETE', 'MAX_TOKENS', 'TOOL_CALL', 'ERROR']),
@@ -88,7 +88,7 @@ export const CohereEmbedAnswer = object({
   meta: object({ api_version: VERSION, billed_units: object({ input_tokens: whole() }), ...COST }),
 })
 
-/** `POST /v2/rerank` is read as `POST /v1/rerank` is. */
+/** The body of `POST /v2/rerank` is that of `POST /v1/rerank`. */
 export const CohereRerankAnswer = object({
   id: text(),
   results: list(object({ index: whole('Of the document.'), relevance_score: number() })),

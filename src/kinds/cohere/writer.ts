@@ -13,15 +13,15 @@ const FINISHES: Readonly<Record<FinishReason, string>> = {
 }
 const DONE = 'data: [DONE]\n\n'
 
-/** An item of a stream that is open: the text, the thinking, or a call. */
+/** An open item of a stream: text, thinking, or a call. */
 interface OpenItem {
   readonly kind: 'text' | 'thinking' | 'call'
   readonly index: number
-  /** Of the call among the answer's calls. */
+  /** The index of the call. */
   readonly call: number
 }
 
-/** Writes an answer as Cohere's `/v2/chat` gives it: the first choice, which is all that the protocol knows. */
+/** Writes an answer in the form of Cohere's `/v2/chat`, which has one choice: the first. */
 export class CohereWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
   #isOpened = false
@@ -138,7 +138,7 @@ function finishOf(finish: FinishReason | null): string {
   return FINISHES[finish ?? 'stop']
 }
 
-/** Cached tokens are among those of the input. */
+/** Input tokens include cached ones. */
 function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown> {
   const tokens = { input_tokens: report.inputTokens, output_tokens: report.outputTokens }
   return {

@@ -24,7 +24,7 @@ export function sessionIdOf(body: RawObject): string | null {
   return typeof id === 'string' && id !== '' ? id.slice(0, SESSION_ID_CHARS_MAX) : null
 }
 
-/** `response_format` of a kind with fixed formats, of which `usual` is the one of a request that names none. */
+/** `response_format` of a kind with fixed formats; `usual` is the default. */
 export function responseFormat<T extends string>(body: RawObject, formats: readonly T[], usual: T): T {
   const given = field(body, 'response_format')
   if (given === undefined) return usual

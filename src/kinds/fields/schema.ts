@@ -23,7 +23,7 @@ export const ProviderPreferences = object(
   'Who may serve the request.',
 )
 
-/** What every paid body takes. `session_id` is a label: a useless one is dropped. */
+/** Fields that every paid body accepts. `session_id` is a label: a useless one is dropped. */
 export const ROUTED = { provider: maybe(ProviderPreferences) } as const
 export const MODEL = text('`vendor/name`.', { minLength: 1 })
 export const OPTIONAL_MODEL = maybe(text("The account's default model if absent."))
@@ -34,10 +34,10 @@ export const USER = maybe(text("A label of the client's own user."))
 /** No streaming here: `true` is refused. */
 export const NO_STREAM = maybe(only(false))
 
-/** How much a paid answer cost. */
+/** The cost of a paid answer. */
 export const COST = { cost: rub('What was charged.'), currency: only('RUB') } as const
 
-/** Tokens of an answer in the form of chat. */
+/** Token counts of an answer in chat's form. */
 export const TokenUsage = object({
   prompt_tokens: whole(),
   completion_tokens: whole(),

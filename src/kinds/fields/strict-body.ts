@@ -5,26 +5,26 @@ import { fieldError } from '../../refusals.ts'
 import type { JsonSchema, Schema, Static } from '../../schema.ts'
 import { isObject } from './json-fields.ts'
 
-/** A body in which the route itself judges some fields: they may be absent, and their bounds are not looked at. */
+/** A body in which the route checks some fields itself: here they may be absent, and their bounds are not checked. */
 export type Judged<T, L extends keyof T> = Omit<T, L> & { readonly [K in L]?: T[K] | null }
 
 /** Reads the body of a request by the schema of its route. */
 export interface BodyReader<T> {
   (): T
-  /** `late` are the fields that the route judges itself. */
+  /** `late` are the fields that the route checks itself. */
   <L extends keyof T>(...late: readonly L[]): Judged<T, L>
 }
 
 /**
- * A body as its schema says, field by field in the order of the schema, or the refusal of the first wrong field. An
- * unknown field is refused by name after those (operator.md 4). `late` names the fields that the route judges itself.
+ * The body by its schema, field by field in the schema's order, or the refusal of the first wrong field. After those an
+ * unknown field is refused by name (operator.md 4). `late` names the fields that the route checks itself.
  */
 export function readBody<S extends JsonSchema, L extends keyof Static<S> = never>(
   schema: S,
   json: unknown,
   late: readonly L[] = [],
 ): Judged<Static<S>, L> {
-  // Each field was read as its schema says.
+  // Each field was checked against the schema.
   return objectOf(schema, json === undefined ? {} : json, '', new Set<unknown>(late)) as Judged<Static<S>, L>
 }
 
@@ -63,7 +63,7 @@ function objectOf(
   return read
 }
 
-/** Of a map each value is judged, and the length of each name. */
+/** Checks each value of a map, and the length of each name. */
 function mapOf(
   values: JsonSchema,
   names: JsonSchema,
@@ -97,7 +97,7 @@ function refuseUnknown(given: readonly string[], names: readonly string[], path:
   )
 }
 
-/** undefined = not given; null where it may be. */
+/** undefined = not given; null where the schema allows it. */
 function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: boolean, isLate: boolean): unknown {
   const [rules, isNullable] = withoutNull(schema)
   if (given === null && (isNullable || isLate)) return null
@@ -116,7 +116,7 @@ function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: 
   throw new Error(`A body has a field that nothing reads: ${field}.`)
 }
 
-/** The schema of the values that are not null, and whether null is one. */
+/** The schema without null, and whether null is allowed. */
 function withoutNull(schema: JsonSchema): readonly [rules: JsonSchema, isNullable: boolean] {
   const { type, anyOf } = schema
   if (typeof type === 'object') {
@@ -151,7 +151,7 @@ function flagOf(given: unknown, field: string): boolean {
   throw fieldError(field, 'flag', {}, 'must be true or false')
 }
 
-/** One that is missing is refused with the bounds too. */
+/** A missing number is refused with its bounds. */
 function wholeOf(
   { minimum: least = 0, maximum: most = Number.MAX_SAFE_INTEGER }: JsonSchema,
   given: unknown,

@@ -14,13 +14,13 @@ interface Call {
 const DATA_URL = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s
 const PCM = 'audio/L16;codec=pcm;rate=24000'
 
-/** The parts of one candidate, from the events of an answer. A call is one part, so it waits until it is complete. */
+/** Builds the parts of one candidate from an answer's events. A call is one part, so it waits until it is complete. */
 export class CandidateParts {
   readonly #showsThoughts: boolean
   #parts: Part[] = []
   #calls: Call[] = []
   readonly #signatures = new Map<string, string>()
-  /** Of another provider. */
+  /** Reasoning details of another provider. */
   #details: unknown[] = []
   #citations: unknown[] = []
   #audioType = PCM
@@ -30,12 +30,12 @@ export class CandidateParts {
     this.#showsThoughts = showsThoughts
   }
 
-  /** A call came with arguments that are no JSON object: it is not shown, since it must not be run. */
+  /** Whether a call's arguments were not a JSON object: it is left out, since it must not be run. */
   get isBroken(): boolean {
     return this.#isBroken
   }
 
-  /** Sources that the answer names. */
+  /** The sources of the answer. */
   get citations(): readonly unknown[] {
     return this.#citations
   }
@@ -64,14 +64,14 @@ export class CandidateParts {
     }
   }
 
-  /** The parts that are complete, each once. */
+  /** Takes the complete parts; each is returned once. */
   take(): readonly Part[] {
     const parts = this.#parts
     this.#parts = []
     return parts
   }
 
-  /** The answer is over: what waits is complete. */
+  /** The answer ended, so waiting parts are complete. */
   close(): void {
     const foreign = areSigned(this.#details) ? thoughtSignature(this.#details) : null
     this.#details = []
@@ -112,7 +112,7 @@ export class CandidateParts {
     else if (field === 'reasoning_details') for (const detail of value) this.#detail(detail)
   }
 
-  /** Of a stream, the signature of a text comes after the text has gone: it has an empty one of its own. */
+  /** In a stream a text's signature comes after the text, so it gets an empty text part. */
   #detail(detail: unknown): void {
     const signature = signatureOf(detail)
     if (signature === null) {
@@ -133,7 +133,7 @@ export class CandidateParts {
     else this.#parts.push({ text: '', thoughtSignature: signature.data })
   }
 
-  /** Sound comes in pieces of whole groups of base64. */
+  /** Sound comes in pieces of whole base64 groups. */
   #audio(value: Readonly<Record<string, unknown>>): void {
     const { data, format, transcript } = value
     if (typeof format === 'string' && format.includes('/')) this.#audioType = format
@@ -148,7 +148,7 @@ export class CandidateParts {
   }
 }
 
-/** null = no JSON object. A function without parameters may be called without arguments, for which some models say null. */
+/** null = not a JSON object. A function without parameters may be called without arguments; some models then send null. */
 function argsOf(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {}
   try {

@@ -7,7 +7,7 @@ import { detailsOf } from './signed-parts.ts'
 
 const NO_CONTENTS = "Parameter 'contents' is required"
 
-/** What a turn of the model says. */
+/** A turn of the model. */
 interface ModelTurn {
   readonly content: ChatPart[]
   reasoning: string
@@ -32,11 +32,11 @@ export function messagesOf(body: RawObject, dropped: Set<string>): readonly Chat
 class ContentsReader {
   readonly messages: ChatMessage[] = []
   readonly #dropped: Set<string>
-  /** Calls by the name of their function, oldest first: results of older clients name only the function. */
+  /** Calls by function name, oldest first: results from older clients give only the name. */
   readonly #named = new Map<string, { readonly ids: string[]; next: number }>()
   readonly #answered = new Set<string>()
   #calls = 0
-  /** The model's turn that is being read: clients keep a streamed one in as many contents as it had chunks. */
+  /** The model's turn being read: clients keep a streamed turn as one content for each chunk. */
   #turn: ModelTurn | null = null
 
   constructor(dropped: Set<string>) {
@@ -76,7 +76,7 @@ class ContentsReader {
     })
   }
 
-  /** Results of calls come before the user's own words. */
+  /** Tool results come before the user's text. */
   #userTurn(parts: readonly RawObject[], path: string): void {
     this.end()
     const content: ChatPart[] = []
@@ -142,7 +142,7 @@ class ContentsReader {
     }
   }
 
-  /** The oldest call of a function that has no result yet. */
+  /** The oldest call of a function without a result. */
   #oldest(name: string): string | null {
     const named = this.#named.get(name)
     if (named === undefined) return null
@@ -150,7 +150,7 @@ class ContentsReader {
     return named.ids[named.next] ?? null
   }
 
-  /** What a part says by itself: text, a file, or code that the provider has run. */
+  /** The message content of a part: text, a file, or code that the provider has run. */
   #said(part: RawObject, path: string): readonly ChatPart[] {
     const text = textMember(part, 'text', `${path}.text`)
     if (text !== undefined) return text === '' ? [] : [{ type: 'text', text }]
@@ -180,19 +180,19 @@ function partOf(raw: unknown, path: string): RawObject {
   return raw
 }
 
-/** One text needs no list. */
+/** A single text needs no list. */
 function shortest(content: readonly ChatPart[]): string | readonly ChatPart[] {
   const [only] = content
   if (only === undefined) return ''
   return content.length === 1 && only?.type === 'text' ? only.text : content
 }
 
-/** Pieces of one answer, as a stream has brought them. */
+/** Content in pieces, as a stream brought them. */
 function assistantContent(content: readonly ChatPart[]): string | readonly ChatPart[] {
   return content.every((part) => part.type === 'text') ? content.map(({ text }) => text).join('') : content
 }
 
-/** The one text of a result, as functions of clients return it, or the JSON of the whole. */
+/** A result's only text, as client functions return it, or the JSON of the whole result. */
 function resultText(response: RawObject, path: string): string {
   const keys = Object.keys(response)
   const { output, error } = response

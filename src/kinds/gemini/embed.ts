@@ -11,7 +11,7 @@ import { usageMetadata } from './usage.ts'
 const REQUESTS_MAX = 2_048
 const DIMENSIONS = [1, 1_000_000] as const
 
-/** What one text is embedded as; all requests of a batch must agree. */
+/** Options of one text; all requests of a batch must have the same. */
 interface Options {
   readonly dimensions: number | null
   readonly inputType: string | null
@@ -23,7 +23,7 @@ export function parseEmbedContent(json: unknown, model: string): EmbeddingsReque
   return requestOf(body, model, [textOf(member(body, 'content'), 'content')], optionsOf(body, ''))
 }
 
-/** Reads the body of `batchEmbedContents`: requests for one model, in one way. */
+/** Reads the body of `batchEmbedContents`, whose requests must have the same model and options. */
 export function parseBatchEmbed(json: unknown, model: string): EmbeddingsRequest {
   const body = bodyObject(json)
   const requests = listMember(body, 'requests', 'requests')
@@ -67,7 +67,7 @@ function optionsOf(raw: RawObject, path: string): Options {
   }
 }
 
-/** Words that other providers know too. */
+/** Task types with a name that other providers know too. */
 const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
   ['RETRIEVAL_QUERY', 'search_query'],
   ['RETRIEVAL_DOCUMENT', 'search_document'],

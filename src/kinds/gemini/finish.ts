@@ -1,6 +1,6 @@
 import type { FinishReason } from '../chat/answer.ts'
 
-/** Reasons that only this protocol tells apart, and which pass where its own provider gave them. */
+/** Reasons that only this protocol has; they pass unchanged from its own providers. */
 const OWN: ReadonlySet<string> = new Set([
   'RECITATION',
   'LANGUAGE',

@@ -1,6 +1,6 @@
 const NOTHING = Buffer.alloc(0)
 
-/** The chunks of a stream on their way: events of an event stream, or the items of one JSON array. */
+/** Frames the chunks of a stream: as server-sent events, or as items of one JSON array. */
 export class ChunkFrames {
   readonly #isArray: boolean
   #before: string
@@ -19,7 +19,7 @@ export class ChunkFrames {
     return Buffer.concat([Buffer.from(this.#head()), json, Buffer.from(this.#after)])
   }
 
-  /** The last chunks, and what closes the stream. */
+  /** The last chunks and the end of the stream. */
   end(bodies: readonly unknown[]): Buffer {
     const chunks = bodies.map((body) => this.chunk(body))
     return Buffer.concat([...chunks, this.#isArray ? Buffer.from(']') : NOTHING])

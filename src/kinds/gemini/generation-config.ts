@@ -17,7 +17,7 @@ const PATH = 'generationConfig'
 const STOPS_MAX = 5
 const CANDIDATES_MAX = 8
 const LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH']
-/** The members that are read here; others are dropped and named. */
+/** Fields that are read here; others are dropped and named. */
 const KNOWN: ReadonlySet<string> = new Set([
   'temperature',
   'topP',
@@ -76,7 +76,7 @@ function sampling(config: RawObject): Readonly<Record<string, unknown>> {
     throw invalidInput(`${PATH}.stopSequences`, `must be an array of at most ${STOPS_MAX} non-empty strings`)
   return {
     temperature: number('temperature', 0, 2),
-    // Zero takes the most likely token alone, which others say by one candidate.
+    // Zero means only the most likely token, as a top_k of 1 does elsewhere.
     top_p: topP === 0 ? undefined : topP,
     top_k: topP === 0 ? 1 : topK === 0 ? undefined : topK,
     presence_penalty: number('presencePenalty', -2, 2),
@@ -86,7 +86,7 @@ function sampling(config: RawObject): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A budget of 0 is no thinking, of -1 as much as the model likes. */
+/** A budget of 0 is no thinking, -1 is as much as the model likes. */
 function reasoningOf(thinking: RawObject): Readonly<Record<string, unknown>> | undefined {
   const path = `${PATH}.thinkingConfig`
   const budget = wholeMember(thinking, 'thinkingBudget', `${path}.thinkingBudget`, [-1, Number.MAX_SAFE_INTEGER])
@@ -108,7 +108,7 @@ function modalities(config: RawObject): Readonly<Record<string, unknown>> {
   const size = textMember(image, 'imageSize', `${PATH}.imageConfig.imageSize`)
   const picture = given({ aspect_ratio: aspect, image_size: size })
   return {
-    // Text alone is what every answer is.
+    // Every answer has text, so text need not be requested.
     modalities: names.every((name) => name === 'text') ? undefined : names,
     audio: names.includes('audio') ? voiceOf(config) : undefined,
     image_config: Object.keys(picture).length === 0 ? undefined : picture,

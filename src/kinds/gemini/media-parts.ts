@@ -5,7 +5,7 @@ import type { RawObject } from '../fields/json-fields.ts'
 import { badContent, textMember } from './members.ts'
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:;[\w.=+; -]+)?$/
-/** Names of formats of sound where they differ from the subtype. */
+/** Sound formats whose names differ from the media subtype. */
 const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
   ['mpeg', 'mp3'],
   ['x-wav', 'wav'],
@@ -14,7 +14,7 @@ const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
   ['l16', 'pcm16'],
 ])
 
-/** `inlineData`: bytes in base64. Some clients use its URL-safe letters. */
+/** `inlineData`: bytes in base64; some clients use the URL-safe alphabet. */
 export function inlinePart(raw: RawObject, path: string): ChatPart {
   const mimeType = mimeTypeOf(raw, path)
   const given = textMember(raw, 'data', `${path}.data`) ?? ''
@@ -41,7 +41,7 @@ function locatedPart(raw: RawObject, mimeType: string, url: string, path: string
   return { type: 'file', file: { ...(filename === undefined ? {} : { filename }), file_data: url } }
 }
 
-/** An address without a type is one of a video site, as a rule. */
+/** An address without a type is usually one of a video site. */
 function typeOfAddress(uri: string): string {
   if (/\.(?:png|jpe?g|gif|webp|heic)(?:[?#]|$)/i.test(uri)) return 'image/*'
   return /\.(?:pdf|txt|md|csv|html|json|mp3|wav)(?:[?#]|$)/i.test(uri) ? 'application/octet-stream' : 'video/*'

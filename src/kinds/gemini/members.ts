@@ -12,12 +12,14 @@ function snake(name: string): string {
   return other
 }
 
-/** Both ways to write a name. */
+/** Both spellings of a name. */
 export function spellings(name: string): readonly string[] {
   return [name, snake(name)]
 }
 
-/** A member by its name in camelCase, or as Python's client writes it: `systemInstruction`, `system_instruction`. */
+/**
+ * A field by its name in camelCase, or in the Python client's snake_case: `systemInstruction`, `system_instruction`.
+ */
 export function member(object: RawObject, name: string): unknown {
   const own = field(object, name)
   const other = snake(name)
@@ -82,7 +84,7 @@ export function wholeMember(
   throw invalidInput(path, `must be an integer between ${low} and ${high}`)
 }
 
-/** Names of members, in camelCase, that are not among the `known`: they are dropped and named. */
+/** Names of fields, in camelCase, that are not `known`: they are dropped and named. */
 export function unknownMembers(object: RawObject, known: ReadonlySet<string>): readonly string[] {
   return Object.keys(object)
     .filter((key) => field(object, key) !== undefined)

@@ -5,16 +5,16 @@ import type { GenerateContentRequest } from './request.ts'
 import { isSearch } from './tools.ts'
 import { WITHHELD, WITHHELD_CONFIG } from './withheld.ts'
 
-/** What an endpoint decides of a body. */
+/** Terms of an endpoint that change a body. */
 export interface NativeTerms {
   readonly maxTokens: number | null
-  /** A search has a price there. */
+  /** Whether searches have a price there. */
   readonly searches: boolean
-  /** Kinds of an answer that have a price there; null = as asked. */
+  /** Kinds of output that have a price there; null = as requested. */
   readonly modalities: readonly string[] | null
 }
 
-/** Ours, of the operator's account, or of a price of its own. */
+/** Our own fields, those of the operator's account, and those with a separate price. */
 const REMOVED: ReadonlySet<string> = new Set([
   'model',
   'models',
@@ -26,8 +26,8 @@ const REMOVED: ReadonlySet<string> = new Set([
 const REMOVED_CONFIG: ReadonlySet<string> = new Set(WITHHELD_CONFIG.flatMap(spellings))
 
 /**
- * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, but for
- * what costs money or names an account.
+ * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, except
+ * those that cost money or name an account.
  */
 export function nativeBody({ body }: GenerateContentRequest, terms: NativeTerms): Record<string, unknown> {
   const native: Record<string, unknown> = {}
@@ -64,7 +64,7 @@ function configOf(given: unknown, { maxTokens, modalities }: NativeTerms): Recor
   return config
 }
 
-/** Functions of the client, and a search that has a price. */
+/** The client's functions, and searches if they have a price. */
 function toolsOf(tools: unknown, { searches }: NativeTerms): readonly RawObject[] {
   if (!Array.isArray(tools)) return []
   return tools.flatMap((tool: unknown) => {
@@ -76,7 +76,7 @@ function toolsOf(tools: unknown, { searches }: NativeTerms): readonly RawObject[
   })
 }
 
-/** A signature that we made of another model's thoughts would be refused. */
+/** Signatures that we made for another model's thoughts are removed: they would be refused. */
 function ownContent(content: unknown): unknown {
   const parts = isObject(content) ? content['parts'] : null
   if (!isObject(content) || !Array.isArray(parts)) return content

@@ -10,7 +10,7 @@ import type { GenerateContentRequest } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
 import { WITHHELD, WITHHELD_CONFIG } from './withheld.ts'
 
-/** Members that are read, and those of ours that every paid body takes. */
+/** Fields that are read, and our fields of every paid body. */
 const KNOWN: ReadonlySet<string> = new Set([
   'model',
   'contents',
@@ -24,9 +24,9 @@ const KNOWN: ReadonlySet<string> = new Set([
   'sessionId',
 ])
 
-/** How the route was called. */
+/** Facts about the call beside its body. */
 export interface GenerateContentCall {
-  /** Of the path. */
+  /** The model in the path. */
   readonly model: string
   readonly stream: boolean
   readonly framing: 'sse' | 'array'
@@ -56,7 +56,7 @@ export function parseGenerateContent(json: unknown, call: GenerateContentCall): 
       toolChoice: tools.choice,
       responseFormat,
       parameters: { ...config.parameters, ...search },
-      // The writer hides thoughts, and keeps their signatures.
+      // The writer hides thoughts but keeps their signatures.
       hidesReasoning: false,
       provider: parseProviderPreferences(body),
       sessionId: sessionIdOf(body),
@@ -72,14 +72,14 @@ export function parseGenerateContent(json: unknown, call: GenerateContentCall): 
   }
 }
 
-/** Reads the body of `countTokens`: that of a request, or one that holds it. */
+/** Reads the body of `countTokens`, which is a request or contains one. */
 export function parseCountTokens(json: unknown, model: string): ChatRequest {
   const body = bodyObject(json)
   const inner = objectMember(body, 'generateContentRequest', 'generateContentRequest')
   return parseGenerateContent(inner ?? body, { model, stream: false, framing: 'array' }).chat
 }
 
-/** What names an account of the operator's, or is billed without a price. */
+/** Fields that name the operator's account, or are billed without a price. */
 function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): readonly string[] {
   if (member(body, 'cachedContent') !== undefined)
     throw invalidInput('cachedContent', 'is not offered: send the whole contents, repeated ones are cached as they are')

@@ -1,21 +1,21 @@
 import type { ChatRequest } from '../chat/request.ts'
 import type { RawObject } from '../fields/json-fields.ts'
 
-/** A request of `generateContent`, as the chat that it means. */
+/** A request of `generateContent`, with the equivalent chat request. */
 export interface GenerateContentRequest {
   readonly chat: ChatRequest
   /** As the client sent it. */
   readonly body: RawObject
-  /** An event stream, or the chunks as the items of one JSON array. */
+  /** Server-sent events, or the chunks as items of one JSON array. */
   readonly framing: 'sse' | 'array'
-  /** Thoughts are shown only where they are asked for. */
+  /** Thoughts are shown only on request. */
   readonly showsThoughts: boolean
-  /** The tool by which the provider is to search the web; null = none. */
+  /** The tool with which the provider searches the web; null = none. */
   readonly search: string | null
-  /** Without its search the request means something else. */
+  /** Without its search the request would mean something else. */
   readonly needsSearch: boolean
-  /** Parts of the request that no provider is sent. */
+  /** Parts of the request that are sent to no provider. */
   readonly withheld: readonly string[]
-  /** Parts that only a provider of this protocol is sent. */
+  /** Parts that are sent only to providers of this protocol. */
   readonly untranslated: readonly string[]
 }

@@ -1,15 +1,15 @@
 import { copyJson, invalidInput, isObject, type RawObject } from '../fields/json-fields.ts'
 
 const DEPTH_MAX = 64
-/** Members whose value is a schema, a list of schemas, or schemas by the client's own names. */
+/** Keywords whose value is a schema, a list of schemas, or a map of schemas. */
 const ONE = new Set(['items', 'additionalProperties', 'not', 'contains'])
 const MANY = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
-/** Google's own members, which JSON Schema does not know. */
+/** Google's own keywords, which JSON Schema lacks. */
 const DROPPED = new Set(['nullable', 'propertyOrdering', 'example'])
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'])
 
-/** A schema in Google's words (`type: OBJECT`, `nullable`) as JSON Schema. */
+/** A schema in Google's dialect (`type: OBJECT`, `nullable`) as JSON Schema. */
 export function jsonSchemaOf(schema: RawObject, path: string, depth = 0): Record<string, unknown> {
   if (depth > DEPTH_MAX) throw invalidInput(path, `is nested deeper than ${DEPTH_MAX} levels`)
   const made: Record<string, unknown> = {}
@@ -24,7 +24,7 @@ export function jsonSchemaOf(schema: RawObject, path: string, depth = 0): Record
 function valueOf(name: string, value: unknown, path: string, depth: number): unknown {
   const inner = (item: unknown): unknown => (isObject(item) ? jsonSchemaOf(item, path, depth) : copyJson(item, path))
   if (name === 'type') return typeof value === 'string' ? value.toLowerCase() : copyJson(value, path)
-  // Counts are texts in Google's JSON.
+  // Counts are strings in Google's JSON.
   if (COUNTS.has(name) && typeof value === 'string' && /^\d{1,9}$/.test(value)) return Number(value)
   if (ONE.has(name)) return inner(value)
   if (MANY.has(name) && Array.isArray(value)) return value.map(inner)

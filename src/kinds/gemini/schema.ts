@@ -90,7 +90,7 @@ const CONTENTS = {
   safetySettings: maybe(list(anything())),
 } as const
 
-/** `generateContent`. The reader is `parse.ts`; fields beyond these reach a provider of the protocol unchanged. */
+/** `generateContent`. The reader is `parse.ts`; fields beyond these reach providers of the protocol unchanged. */
 export const GenerateContentBody = object({ ...ROUTED, models: MODELS, ...CONTENTS })
 
 const GeminiUsage = object({
@@ -103,7 +103,7 @@ const GeminiUsage = object({
   currency: only('RUB'),
 })
 
-/** The answer, where it is not streamed. */
+/** The plain answer. */
 export const GenerateContentAnswer = object({
   candidates: list(
     object({
@@ -116,7 +116,7 @@ export const GenerateContentAnswer = object({
   modelVersion: text('The id of the model.'),
   responseId: text('As in `X-Generation-Id`.'),
 })
-/** A stream without `alt=sse`: such answers, each with a piece. The last has the reason to finish and the usage. */
+/** A stream without `alt=sse`: a list of answers, each with a piece. The last has the finish reason and the usage. */
 export const GenerateContentChunks = list(
   object({
     candidates: list(anything()),
@@ -126,7 +126,7 @@ export const GenerateContentChunks = list(
   }),
 )
 
-/** `countTokens`: the body of a request, or one that holds it. */
+/** `countTokens`: a request, or an object that contains one. */
 export const CountTokensBody = either(object({ generateContentRequest: object(CONTENTS) }), object(CONTENTS))
 export const CountedTokens = object({
   totalTokens: whole('By our own count: another than the provider’s, but close.'),

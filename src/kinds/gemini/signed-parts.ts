@@ -2,7 +2,7 @@ import { GEMINI_REASONING, signatureDetail } from '../answer/gemini-reasoning.ts
 import { isObject } from '../fields/json-fields.ts'
 import { decodeDetails, encodeDetails } from '../responses/encoded-details.ts'
 
-/** The signature of a Gemini model among reasoning details, and the call that it belongs to; null = the text. */
+/** A Gemini model's signature from reasoning details, and the id of its call; null = it belongs to the text. */
 export interface PartSignature {
   readonly data: string
   readonly callId: string | null
@@ -15,7 +15,7 @@ export function signatureOf(detail: unknown): PartSignature | null {
   return typeof data === 'string' ? { data, callId: typeof id === 'string' ? id : null } : null
 }
 
-/** Whether a provider wants these details back: one of them is signed or encrypted. */
+/** Whether a provider needs these details back: one of them is signed or encrypted. */
 export function areSigned(details: readonly unknown[]): boolean {
   return details.some(
     (detail) =>
@@ -24,14 +24,14 @@ export function areSigned(details: readonly unknown[]): boolean {
 }
 
 /**
- * Another provider's details in the one member that clients of this protocol send back unchanged. They decode it as
+ * Another provider's details in the only field that this protocol's clients send back unchanged. Clients decode it as
  * base64.
  */
 export function thoughtSignature(details: readonly unknown[]): string {
   return Buffer.from(encodeDetails(details)).toString('base64')
 }
 
-/** The details that a client's `thoughtSignature` stands for; `callId` is that of its part. */
+/** The details in a client's `thoughtSignature`; `callId` is that of its part. */
 export function detailsOf(signature: string, callId: string | null, index: number): readonly unknown[] {
   return decodeDetails(Buffer.from(signature, 'base64').toString('utf8')) ?? [signatureDetail(signature, callId, index)]
 }

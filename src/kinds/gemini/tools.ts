@@ -3,7 +3,7 @@ import { copyObject, invalidInput, isObject, quoted, type RawObject } from '../f
 import { listMember, member, objectMember, textMember, textsMember } from './members.ts'
 import { jsonSchemaOf } from './schema-words.ts'
 
-/** Names of tools by which the provider searches the web. */
+/** Names of tools with which the provider searches the web. */
 const SEARCHES: ReadonlySet<string> = new Set([
   'googleSearch',
   'google_search',
@@ -18,9 +18,9 @@ export function isSearch(name: string): boolean {
 export interface GeminiTools {
   readonly tools: readonly ChatTool[] | null
   readonly choice: ChatRequest['toolChoice']
-  /** A tool that searches the web, by its name; null = none. */
+  /** The name of a web search tool; null = none. */
   readonly search: string | null
-  /** Other tools that the provider runs: none of them has a price. */
+  /** Other tools that the provider runs, which have no price. */
   readonly hosted: readonly string[]
 }
 
@@ -70,7 +70,7 @@ function parametersOf(raw: RawObject, path: string): Readonly<Record<string, unk
   return schema === undefined ? {} : jsonSchemaOf(schema, `${path}.parameters`)
 }
 
-/** `toolConfig`: several allowed functions are the only ones that are offered. */
+/** `toolConfig`: of several allowed functions only those are offered. */
 function choiceOf(body: RawObject): {
   readonly choice: ChatRequest['toolChoice']
   readonly allowed: ReadonlySet<string> | null

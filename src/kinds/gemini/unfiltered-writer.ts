@@ -11,8 +11,8 @@ import { errorChunk, GeminiWriter } from './writer.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Passes on what a provider of the protocol sent (clients.md D-14.2). The id and the model are ours, and its last
- * chunks wait for the charge.
+ * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last chunks
+ * wait for the charge.
  */
 export class UnfilteredGemini implements AnswerWriter {
   readonly #identity: ChunkIdentity
@@ -33,7 +33,7 @@ export class UnfilteredGemini implements AnswerWriter {
       const { sent } = event
       if (!Buffer.isBuffer(sent)) this.#held.push(sent)
       else {
-        // More came after what seemed the end.
+        // The held chunk was not the last one.
         for (const held of this.#held.splice(0)) out.push(this.#frames.chunk(held))
         out.push(this.#frames.raw(sent))
       }
@@ -57,7 +57,7 @@ export class UnfilteredGemini implements AnswerWriter {
       : this.#charged(sent, usage)
   }
 
-  /** What is charged is what is told, beside what only the provider knows. */
+  /** The counts are those that are charged; fields that only the provider knows stay. */
   #charged(chunk: Fields, usage: ChargedUsage): Record<string, unknown> {
     const told = isObject(chunk['usageMetadata']) ? chunk['usageMetadata'] : {}
     return { ...ownedChunk(chunk, this.#identity), usageMetadata: { ...told, ...usageMetadata(usage) } }

@@ -1,4 +1,4 @@
-/** Members that no provider is sent: they name an account, have a price of their own, or are a call back. */
+/** Fields that are sent to no provider: they name an account, have a separate price, or are a callback. */
 export const WITHHELD = ['labels', 'store', 'serviceTier', 'webhookConfig', 'modelArmorConfig'] as const
-/** The same of `generationConfig`: they choose another model than the one that is paid for. */
+/** The same in `generationConfig`: they choose another model than the paid one. */
 export const WITHHELD_CONFIG = ['routingConfig', 'modelConfig', 'modelSelectionConfig'] as const

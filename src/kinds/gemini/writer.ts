@@ -15,7 +15,7 @@ interface Finish {
   readonly native: string | null
 }
 
-/** Writes an answer as `generateContent` gives it (clients.md 4). */
+/** Writes an answer in the form of `generateContent` (clients.md 4). */
 export class GeminiWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
   readonly #showsThoughts: boolean
@@ -38,7 +38,7 @@ export class GeminiWriter implements AnswerWriter {
     return Buffer.concat(chunks)
   }
 
-  /** The reason to finish stands in the last chunk, with the usage. */
+  /** The last chunk has the finish reason and the usage. */
   end({ finishes }: StreamEnd, usage: ChargedUsage): Buffer {
     const candidates = finishes.map((finish) => this.#finished(finish))
     return this.#frames.end([{ ...this.#body(candidates), usageMetadata: usageMetadata(usage) }])
@@ -69,7 +69,7 @@ export class GeminiWriter implements AnswerWriter {
     return candidate
   }
 
-  /** An empty text, because some clients take a chunk without parts for none. */
+  /** An empty text, because some clients ignore a chunk without parts. */
   #finished({ index, finish, native }: Finish): Record<string, unknown> {
     const candidate = this.#candidate(index)
     candidate.close()

@@ -17,13 +17,13 @@ export interface ImageResult {
   /** null = the provider reported no tokens. */
   readonly usage: ImageUsage | null
   readonly upstreamId: string | null
-  /** Answered calls: each is a request to the provider, with the source images. */
+  /** Answered calls: each sent a request, with the source images, to the provider. */
   readonly calls: number
 }
 
 export interface ImageUsage {
   readonly report: UsageReport
-  /** Of the input tokens. */
+  /** The part of the input tokens that images made. */
   readonly imageTokens: number
 }
 

@@ -18,12 +18,12 @@ const WHOLE = /^[+-]?\d{1,16}$/
 const WHOLE_FIELDS: ReadonlySet<string> = new Set(['n', 'seed', 'output_compression', 'partial_images'])
 /** Objects, which a form holds as their JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['provider', 'image_config'])
-/** A list in a form: `image[]`, or with a number. */
+/** A list's name in a form: `image[]`, or with a number. */
 const LIST_FIELD = /^(image|images|input_references)\[\d{0,2}\]$/
 const SOURCE_FIELDS = ['image', 'images', 'input_references'] as const
 const MASK = 'mask'
 
-/** A request as it came: JSON, or the form that OpenAI's clients send. */
+/** A request as JSON, or as the form that OpenAI's clients send. */
 export type ImageInput = { readonly json: unknown } | { readonly form: UploadedForm }
 
 /** Reads `/v1/images/edits` (clients.md 6). */
@@ -61,7 +61,7 @@ export function parseImageVariation(input: ImageInput): ImageRequest {
   }
 }
 
-/** An image as it was given. */
+/** A given image. */
 interface Given {
   readonly path: string
   readonly content: { readonly file: Buffer } | { readonly text: unknown }
@@ -88,7 +88,7 @@ function jsonParts(body: RawObject): Parts {
   return { body, images, mask: mask === undefined ? null : { path: MASK, content: { text: mask } } }
 }
 
-/** Fields of a form are texts; each is read as if it had come as JSON. */
+/** A form's fields are strings; each is read as if it had come as JSON. */
 function formParts({ fields, files }: UploadedForm): Parts {
   const body: Record<string, unknown> = {}
   const images: Given[] = []

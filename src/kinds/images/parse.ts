@@ -44,7 +44,7 @@ export function parseImages(json: unknown): ImageRequest {
   }
 }
 
-/** What every request for pictures may wish for. */
+/** Fields that every request for pictures may have. */
 type Wishes = Omit<ImageRequest, 'task' | 'model' | 'prompt' | 'sources' | 'mask' | 'parameters'>
 
 export function wishesOf(body: RawObject): Wishes {
@@ -105,7 +105,7 @@ function oneOf<T extends string>(object: RawObject, name: string, allowed: reado
   return found
 }
 
-/** Partial images are at most so many: providers are not asked for any, since each is paid for. */
+/** The most partial images that are accepted: none is requested from providers, since each is paid for. */
 function streamOf(body: RawObject): boolean {
   numberField(
     body,

@@ -14,7 +14,7 @@ export type SourceImage =
 
 /** A validated request for pictures (wire.md D-2.3). */
 export interface ImageRequest extends RoutedRequest {
-  /** `variation` = of its one source, without a prompt. */
+  /** `variation` = a variation of its one source, without a prompt. */
   readonly task: 'generate' | 'edit' | 'variation'
   readonly prompt: string
   /**
@@ -27,10 +27,10 @@ export interface ImageRequest extends RoutedRequest {
   readonly aspectRatio: string | null
   readonly imageSize: '1K' | '2K' | '4K' | null
   readonly sources: readonly SourceImage[]
-  /** Where its first source is to be drawn anew. */
+  /** Marks where its first source is to be redrawn. */
   readonly mask: SourceImage | null
   readonly responseFormat: 'url' | 'b64_json'
-  /** The answer as events. */
+  /** Whether the answer is sent as events. */
   readonly stream: boolean
   /** quality, background, output_format, output_compression, style, seed, input_fidelity, user: only the given ones. */
   readonly parameters: Readonly<Record<string, string | number>>

@@ -41,14 +41,14 @@ export const ImagesBody = object({
 const PICTURE = either(ADDRESS, object({ image_url: either(ADDRESS, object({ url: ADDRESS })) }))
 const { image: _image, input_references: _references, ...WISHES } = ImagesBody.fields
 
-/** `POST /v1/images/edits`, as JSON; a form has the same fields, and files. The reader is `edits.ts`. */
+/** `POST /v1/images/edits` as JSON; a form has the same fields, and files. The reader is `edits.ts`. */
 export const ImageEditBody = object({
   ...WISHES,
   image: either(PICTURE, list(PICTURE, 'Images to start from.', { minItems: 1, maxItems: 16 })),
   mask: maybe(PICTURE),
 })
 
-/** `POST /v1/images/variations`, the same way. */
+/** `POST /v1/images/variations`, in the same two forms. */
 export const ImageVariationBody = object({
   model: MODEL,
   image: either(PICTURE, list(PICTURE, 'One image.', { minItems: 1, maxItems: 1 })),

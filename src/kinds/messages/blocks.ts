@@ -7,14 +7,14 @@ import { decodeDetails } from '../responses/encoded-details.ts'
 import type { ReadingNotes } from './notes.ts'
 import { isRunByClient } from './tools.ts'
 
-/** The text that Claude Code puts first for Anthropic's own accounting: it changes with every request. */
+/** The text that Claude Code puts first for Anthropic's own accounting; it changes with every request. */
 const ACCOUNTING = 'x-anthropic-billing-header:'
 
 export function badMessage(path: string, what: string): ApiError {
   return new ApiError('invalid_message_format', `${path}: ${what}`)
 }
 
-/** The blocks of a content; a text is one block of text. */
+/** The blocks of a content; a string is one text block. */
 export function blocksOf(content: unknown, path: string): readonly RawObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (!Array.isArray(content)) throw badMessage(path, 'must be a string or an array of content blocks')
@@ -26,7 +26,7 @@ export function blocksOf(content: unknown, path: string): readonly RawObject[] {
   })
 }
 
-/** Tools may be defined among the blocks too: those that a provider runs have a price only in `tools`. */
+/** Blocks may define tools too, but tools that a provider runs have a price only in `tools`. */
 function refuseInlineTools(block: RawObject, path: string): void {
   const changes = block['type'] === 'compaction' ? field(block, 'tool_changes') : [block]
   for (const change of Array.isArray(changes) ? changes : []) {
@@ -37,7 +37,7 @@ function refuseInlineTools(block: RawObject, path: string): void {
   }
 }
 
-/** A system text; empty where nothing is left of it. */
+/** A system text; empty where nothing of it is left. */
 export function systemMessage(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const parts = blocksOf(content, path).flatMap((block, index) => {
     if (block['type'] === 'tool_addition' || block['type'] === 'tool_removal') {
@@ -53,7 +53,7 @@ export function systemMessage(content: unknown, path: string, notes: ReadingNote
   return parts.every(({ text }) => text === '') ? [] : [{ role: 'system', content: contentOf(parts) }]
 }
 
-/** A user's turn: results of tools come first, as answers to the calls before them. */
+/** A user's turn: tool results come first, as answers to the calls before them. */
 export function userMessages(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const results: ChatMessage[] = []
   const parts: ChatPart[] = []
@@ -65,7 +65,7 @@ export function userMessages(content: unknown, path: string, notes: ReadingNotes
   return parts.length === 0 ? results : [...results, { role: 'user', content: contentOf(parts) }]
 }
 
-/** The model's own turn; none where all of it was for another provider. */
+/** The model's turn; empty where all of it was for another provider. */
 export function assistantMessages(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const parts: ChatPart[] = []
   const calls: ChatToolCall[] = []
@@ -93,7 +93,7 @@ export function assistantMessages(content: unknown, path: string, notes: Reading
         calls.push(toolUse(block, place))
         break
       default:
-        // What its provider ran by itself; the text that came of it stands beside.
+        // A call that its provider ran; the text beside it has the result.
         notes.untranslated.add(`messages.${quoted(block['type'])}`)
     }
   }
@@ -111,7 +111,7 @@ export function assistantMessages(content: unknown, path: string, notes: Reading
   ]
 }
 
-/** Of Claude by its signature; of any other model as we wrapped it. */
+/** Claude's thinking has its signature; any other model's is wrapped by us. */
 function thinkingDetails(block: RawObject, index: number): readonly unknown[] {
   const signature = field(block, 'signature')
   if (typeof signature !== 'string' || signature === '') return []
@@ -133,7 +133,7 @@ function toolResult(block: RawObject, path: string, notes: ReadingNotes): ChatMe
   const parts = blocks.flatMap((inner, index) => userParts(inner, `${path}.content[${index}]`, notes))
   const mark = cacheMark(block, path)
   const last = parts.at(-1)
-  // A mark on the result is one on its end.
+  // A cache mark on the result becomes one on its last part.
   const marked = mark === undefined || last?.type !== 'text' ? parts : [...parts.slice(0, -1), { ...last, ...mark }]
   return {
     role: 'tool',
@@ -223,7 +223,7 @@ function dataUrl(source: RawObject, path: string, notes: ReadingNotes): string {
   return `data:${type};base64,${data}`
 }
 
-/** One plain text is a string, which every provider takes. */
+/** A single plain text is a string, which every provider accepts. */
 function contentOf(parts: readonly ChatPart[]): string | readonly ChatPart[] {
   const [only] = parts
   return parts.length === 1 && only?.type === 'text' && only.cache_control === undefined ? only.text : parts

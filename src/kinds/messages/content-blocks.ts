@@ -18,8 +18,8 @@ interface OpenCall {
 }
 
 /**
- * The content blocks of an answer of any provider, made of its events. One block of text or of thinking is open at a
- * time. A call stays open until its arguments are complete: those of several may come mixed.
+ * Builds a message's content blocks from the events of any provider's answer. One block of text or thinking is open at
+ * a time. A call stays open until its arguments are complete, since several calls' arguments may be interleaved.
  */
 export class ContentBlocks {
   readonly #emit: (step: BlockStep) => void
@@ -28,9 +28,9 @@ export class ContentBlocks {
   #open: { readonly type: 'text' | 'thinking'; readonly index: number } | null = null
   readonly #calls = new Map<number, OpenCall>()
   #newest: number | null = null
-  /** Of another maker than Claude's: they travel as the signature of the thinking that they belong to. */
+  /** Details of other makers' models: they travel as the signature of their thinking. */
   #details: unknown[] = []
-  /** They may come before the text that they stand for. */
+  /** Citations may come before their text. */
   #citations: Fields[] = []
 
   constructor(emit: (step: BlockStep) => void, omitsThinking: boolean) {
@@ -39,7 +39,7 @@ export class ContentBlocks {
   }
 
   add(event: AnswerEvent): void {
-    // A message is one answer, whatever else a provider adds.
+    // A message has one answer; further choices of a provider are ignored.
     if ('choice' in event && event.choice !== 0) return
     switch (event.type) {
       case 'text':
@@ -66,7 +66,7 @@ export class ContentBlocks {
     }
   }
 
-  /** The answer is over. */
+  /** Ends the answer. */
   close(): void {
     this.#closeSpeech()
     for (const call of this.#calls.keys()) this.#closeCall(call)
@@ -83,7 +83,7 @@ export class ContentBlocks {
     this.#delta(this.#openBlock('thinking'), { type: 'thinking_delta', thinking })
   }
 
-  /** Claude's signatures are told as they are; whoever sends them back may do so to Claude itself. */
+  /** Claude's signatures are sent unchanged; clients may send them back to Claude itself. */
   #detail(detail: unknown): void {
     const { type, format, signature, data } = isObject(detail) ? detail : {}
     if (format !== CLAUDE_REASONING) this.#details.push(detail)

@@ -5,7 +5,7 @@ import { ContentBlocks, type BlockStep } from './content-blocks.ts'
 
 type Block = Record<string, unknown>
 
-/** The content of a whole answer: what the steps of its stream add up to. */
+/** The content of a whole answer, folded from the steps of its stream. */
 export function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): readonly Block[] {
   const content: Block[] = []
   const inputs = new Map<number, string>()
@@ -42,7 +42,7 @@ function take(step: BlockStep, content: Block[], inputs: Map<number, string>): v
   }
 }
 
-/** Some models say null where a tool has no parameters; a text that is broken, or a bomb, is kept as one value. */
+/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
 function inputOf(text: string): Readonly<Record<string, unknown>> {
   if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
   try {

@@ -4,20 +4,20 @@ import { clearsOnly, WITHHELD } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { usesMax } from './tools.ts'
 
-/** What an endpoint decides of a body. */
+/** Terms of an endpoint that change a body. */
 export interface NativeTerms {
   readonly model: string
   readonly maxTokens: number | null
-  /** The marks for a cache that have a price there. */
+  /** Cache marks that have a price there. */
   readonly cacheMarks: 'all' | 'short' | 'none'
 }
 
-/** Ours, or of the operator's account; and a name that would make fields seem to be there. */
+/** Our own fields, those of the operator's account, and a name that would fake inherited fields. */
 const REMOVED: ReadonlySet<string> = new Set(['__proto__', 'models', 'provider', 'session_id', ...WITHHELD])
 
 /**
- * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, but for
- * what costs money or names an account.
+ * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, except
+ * those that cost money or name an account.
  */
 export function nativeBody(
   { body, chat: { maxTokens: asked, stream } }: MessagesRequest,
@@ -28,7 +28,7 @@ export function nativeBody(
   native['model'] = model
   native['max_tokens'] = maxTokens ?? asked
   native['stream'] = stream
-  // Priority is the provider's default, and may have a price of its own.
+  // Priority is the provider's default, and may have a separate price.
   if (native['service_tier'] !== undefined) native['service_tier'] = 'standard_only'
   if (native['speed'] !== 'standard') delete native['speed']
   const management = clearingOnly(native['context_management'])
@@ -39,7 +39,7 @@ export function nativeBody(
   return cacheMarks === 'all' ? native : markedBody(native, cacheMarks)
 }
 
-/** Edits that make the model write cost tokens that no answer counts. null = nothing is left. */
+/** Edits that make the model write would cost tokens that no answer counts. null = no edit is left. */
 function clearingOnly(management: unknown): RawObject | null {
   const edits = isObject(management) ? field(management, 'edits') : undefined
   if (!isObject(management) || !Array.isArray(edits)) return null
@@ -51,7 +51,7 @@ function boundedTool(tool: unknown): unknown {
   return most === null || !isObject(tool) ? tool : { ...tool, max_uses: most }
 }
 
-/** A signature that we made of another model's thoughts would be refused, as would a thought without any. */
+/** Thoughts without a signature, or with one that we made for another model's, are removed: they would be refused. */
 function ownMessage(message: unknown): readonly unknown[] {
   if (!isObject(message) || message['role'] !== 'assistant' || !Array.isArray(message['content'])) return [message]
   const content = message['content'].filter((block: unknown) => !isForeignThought(block))
@@ -65,7 +65,7 @@ function isForeignThought(block: unknown): boolean {
   return typeof signature !== 'string' || signature === '' || isEncodedDetails(signature)
 }
 
-/** Places that a mark for the cache may stand in: the body, tools, system, blocks, and blocks of results. */
+/** Places that may have a cache mark: the body, tools, system, blocks, and blocks of results. */
 function markedBody(body: Record<string, unknown>, marks: 'short' | 'none'): Record<string, unknown> {
   const marked = markedOf(body, marks)
   for (const name of ['tools', 'system']) marked[name] = markedList(marked[name], marks)

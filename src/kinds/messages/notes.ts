@@ -1,12 +1,12 @@
 import type { MessagesRequest } from './request.ts'
 
-/** What the reading of a body finds on its way. */
+/** Facts collected while a body is read. */
 export interface ReadingNotes {
   readonly untranslated: Set<string>
   readonly withheld: Set<string>
-  /** Of pictures and documents given inline: they are no text. */
+  /** Bytes of inline pictures and documents, which are not text. */
   mediaBytes: number
-  /** Tokens of instructions that a provider adds for tools of its own. */
+  /** Tokens of instructions that a provider adds for its own tools. */
   toolTokens: number
   nativeOnly: MessagesRequest['nativeOnly']
 }

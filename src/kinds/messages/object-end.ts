@@ -3,14 +3,14 @@ const BACKSLASH = 0x5c
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
-/** Sees where an object ends that comes in pieces, without keeping it. */
+/** Finds the end of a JSON object that comes in pieces, without keeping them. */
 export class ObjectEnd {
   #depth = 0
   #inString = false
   #escaped = false
   #reached = false
 
-  /** Everything up to the brace that closes the object has come. */
+  /** Whether the closing brace has come. */
   get reached(): boolean {
     return this.#reached
   }

@@ -26,24 +26,24 @@ import { parseToolChoice, parseTools } from './tools.ts'
 const ROLES = ['user', 'assistant', 'system']
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
 const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools']
-/** Fields that are read, or mean nothing to another provider. */
+/** Fields that are read, or that mean nothing to another provider. */
 const READ: ReadonlySet<string> = new Set(
   (
     'model models provider session_id max_tokens messages system tools tool_choice stop_sequences stream ' +
     'temperature top_p top_k thinking metadata output_config mcp_servers inference_geo output_format'
   ).split(' '),
 )
-/** What names the operator's account, or is told of answers by ids that are not ours. */
+/** Fields that name the operator's account, or refer to answers by ids that are not ours. */
 const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnostics', 'betas']
-/** What makes the provider write or answer beyond the request, or with another model, at prices of its own. */
+/** Fields that make the provider write or answer beyond the request, or with another model, at separate prices. */
 const UNPRICED = ['fallbacks', 'fallback_credit_token', 'billing_policy', 'compaction']
-/** Fields that no provider is sent. */
+/** Fields that are sent to no provider. */
 export const WITHHELD: readonly string[] = [...OF_THE_ACCOUNT, ...UNPRICED]
 const USER_CHARS_MAX = 64
-/** A version or a list of names; more is no honest header. */
+/** A version or a list of names; no honest header has more. */
 const HEADER = /^[\w.,; -]{1,2000}$/
 
-/** What stands beside a body. */
+/** The request's facts beside its body. */
 export interface MessagesSource {
   readonly headers: IncomingHttpHeaders
   /** Bytes of the body. */
@@ -70,7 +70,7 @@ export function parseMessages(json: unknown, { headers, bytes }: MessagesSource)
   }
 }
 
-/** Reads a body whose tokens are to be counted: it has no `max_tokens`. */
+/** Reads a body for counting tokens: it has no `max_tokens`. */
 export function parseCountedMessages(json: unknown): ChatRequest {
   const body = bodyObject(json)
   const notes = newNotes()
@@ -162,7 +162,7 @@ function parametersOf(body: RawObject, notes: ReadingNotes): Record<string, unkn
   const metadata = objectField(body, 'metadata')
   const user = metadata === undefined ? undefined : stringField(metadata, 'user_id', 'metadata.user_id')
   const stop = stopOf(body)
-  // A longer one is refused by some, and it is only a label.
+  // Some providers refuse a longer one, and it is only a label.
   if (user !== undefined && user.length > USER_CHARS_MAX) notes.untranslated.add('metadata.user_id')
   return {
     ...parseParameters(shared),
@@ -219,7 +219,7 @@ interface ReadOutput {
 
 function outputOf(body: RawObject): ReadOutput {
   const raw = objectField(body, 'output_config')
-  // Its name of an earlier version.
+  // The field's name in an earlier version.
   const given = objectField(body, 'output_format')
   const older = given === undefined ? null : formatOf(given, 'output_format')
   if (raw === undefined) return { effort: null, format: older }
@@ -240,7 +240,10 @@ function formatOf(format: RawObject, path: string): Readonly<Record<string, unkn
   }
 }
 
-/** What costs money without a price, or names an account, goes to nobody: dropped where the answer stays right. */
+/**
+ * Fields that cost money without a price, or name an account, are sent to no provider; they are dropped where the
+ * answer stays correct without them.
+ */
 function withhold(body: RawObject, notes: ReadingNotes): void {
   const geo = field(body, 'inference_geo')
   if (geo !== undefined && geo !== 'global')
@@ -259,7 +262,7 @@ function withhold(body: RawObject, notes: ReadingNotes): void {
   if (management !== undefined && pricedEdits(management)) notes.withheld.add('context_management')
 }
 
-/** Only edits that clear parts of a prompt cost nothing: others make the model write. */
+/** Only edits that clear parts of a prompt are free: others make the model write. */
 function pricedEdits(management: unknown): boolean {
   const edits = isObject(management) ? field(management, 'edits') : undefined
   return !Array.isArray(edits) || !edits.every(clearsOnly)
@@ -269,12 +272,12 @@ export function clearsOnly(edit: unknown): boolean {
   return isObject(edit) && wordOf(field(edit, 'type')).startsWith('clear_')
 }
 
-/** Fields that a translated request goes without. */
+/** Fields that a translated request leaves out. */
 function unreadFields(body: RawObject): readonly string[] {
   return Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined)
 }
 
-/** No byte makes more than one token, so the body bounds what a provider of the protocol reads of it. */
+/** A byte is at most one token, so the body's size bounds the input of a provider of the protocol. */
 function textBytes(chat: ChatRequest, bytes: number, notes: ReadingNotes): number {
   return Math.max(chat.textBytes, bytes - notes.mediaBytes) + notes.toolTokens
 }

@@ -8,7 +8,7 @@ export interface MessagesRequest {
   /** The client's own body, for a provider that speaks the protocol. */
   readonly body: RawObject
   readonly headers: MessagesHeaders
-  /** What the provider runs; null = nothing. */
+  /** Tools that the provider runs; null = none. */
   readonly serverTools: ServerTools | null
   /** Why only a provider that speaks the protocol can serve it. */
   readonly nativeOnly: { readonly path: string; readonly type: string } | null
@@ -16,7 +16,7 @@ export interface MessagesRequest {
   readonly untranslated: readonly string[]
   /** Parts that no provider is sent, because they cost money or name an account. */
   readonly withheld: readonly string[]
-  /** Thinking comes back as its signature alone. */
+  /** Thinking is returned as its signature only. */
   readonly omitsThinking: boolean
 }
 
@@ -28,8 +28,8 @@ export interface MessagesHeaders {
 
 /** Tools that the provider runs. */
 export interface ServerTools {
-  /** The most calls, which are held for. */
+  /** The most calls, which the hold covers. */
   readonly callsMax: number
-  /** Their types, as the client spells them. */
+  /** Their types, in the client's spelling. */
   readonly types: readonly string[]
 }

@@ -73,7 +73,7 @@ const COUNTED = {
   mcp_servers: maybe(list(anything(), 'Not offered.', { maxItems: 0 })),
 } as const
 
-/** `POST /v1/messages`. The reader is `parse.ts`; fields beyond these reach a provider of the protocol unchanged. */
+/** `POST /v1/messages`. The reader is `parse.ts`; fields beyond these reach providers of the protocol unchanged. */
 export const MessagesBody = object({
   ...COUNTED,
   max_tokens: whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
@@ -103,7 +103,7 @@ const MessageUsage = object({
   currency: only('RUB'),
 })
 
-/** The answer, where it is not streamed. */
+/** The plain answer. */
 export const MessagesAnswer = object({
   id: text('`msg_` and the generation, as in `X-Generation-Id`.'),
   type: only('message'),

@@ -14,7 +14,7 @@ import {
 import type { ReadingNotes } from './notes.ts'
 import type { ServerTools } from './request.ts'
 
-/** Tools that the client runs and Anthropic describes: to others they are functions with these parameters. */
+/** Tools that the client runs and Anthropic describes: for others they are functions with these parameters. */
 const KNOWN: readonly { readonly prefix: string; readonly description: string; readonly parameters: RawObject }[] = [
   {
     prefix: 'bash_',
@@ -43,11 +43,11 @@ const KNOWN: readonly { readonly prefix: string; readonly description: string; r
     },
   },
 ]
-/** Other tools of this kind have no form for another provider. */
+/** Other such tools have no form for another provider. */
 const CLIENT_RUN = /^(?:memory|computer|browser)_/
-/** A provider describes each of them to the model in up to about so many tokens. */
+/** A provider describes each of them to the model in about this many tokens at most. */
 const DESCRIPTION_TOKENS_MAX = 8_192
-/** Calls of a tool that the provider runs, where the request names no number. */
+/** Calls of a provider-run tool when the request gives no number. */
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
 const CHOICES = "must be {type: 'auto' | 'any' | 'none'} or {type: 'tool', name}"
@@ -87,13 +87,13 @@ export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
   }
 }
 
-/** Whether a tool of this type costs nothing but its tokens, because the client runs it. */
+/** Whether a tool of this type costs only its tokens, because the client runs it. */
 export function isRunByClient(type: unknown): boolean {
   if (type === undefined || type === 'custom') return true
   return typeof type === 'string' && (CLIENT_RUN.test(type) || KNOWN.some(({ prefix }) => type.startsWith(prefix)))
 }
 
-/** The most calls of a tool that the provider runs, as it is sent; null = the tool has no such field. */
+/** The most calls of a provider-run tool, as sent; null = the tool has no such field. */
 export function usesMax(tool: RawObject): number | null {
   const type = wordOf(field(tool, 'type'))
   if (!/^web_(?:search|fetch)_/.test(type)) return null
@@ -139,7 +139,7 @@ function wholeOf(value: unknown): number | null {
 
 export interface ReadChoice {
   readonly choice: ChatRequest['toolChoice']
-  /** false = one call at a time; null = not said. */
+  /** false = one call at a time; null = not given. */
   readonly parallel: false | null
 }
 

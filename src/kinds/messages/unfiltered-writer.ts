@@ -9,12 +9,12 @@ import { errorEvent, messageId, MessagesWriter, type MessageIdentity } from './w
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Passes on what a provider of the protocol sent (clients.md D-14.2). The id and the model are ours, and its last
- * events wait for the charge.
+ * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last events
+ * wait for the charge.
  */
 export class UnfilteredMessages implements AnswerWriter {
   readonly #identity: MessageIdentity
-  /** The last events, which come together. */
+  /** The last events, sent together. */
   #held: Fields[] = []
 
   constructor(identity: MessageIdentity) {
@@ -27,7 +27,7 @@ export class UnfilteredMessages implements AnswerWriter {
       if (event.type !== 'wire') continue
       const { sent } = event
       const isLast = !Buffer.isBuffer(sent)
-      // More came after what seemed the end.
+      // The held events were not the last ones.
       if (!isLast || sent['type'] === 'message_delta') out.push(...this.#held.splice(0).map(eventBytes))
       if (isLast) this.#held.push(sent)
       else out.push(sent)
@@ -37,7 +37,7 @@ export class UnfilteredMessages implements AnswerWriter {
 
   end(end: StreamEnd, usage: ChargedUsage): Buffer {
     const last = this.#held.findLastIndex(({ type }) => type === 'message_delta')
-    // A provider that leaves out its last events has ended all the same.
+    // A provider may leave out the last events.
     if (last === -1) return this.#translated(end, usage)
     const stop = this.#held.some(({ type }) => type === 'message_stop') ? [] : [{ type: 'message_stop' }]
     const events = this.#held.map((event, index) => (index === last ? charged(event, usage) : event))
@@ -57,7 +57,7 @@ export class UnfilteredMessages implements AnswerWriter {
 
   #translated(end: StreamEnd, usage: ChargedUsage): Buffer {
     const text = new MessagesWriter(this.#identity, false, () => 0).end(end, usage).toString('utf8')
-    // Its start was sent.
+    // The start was sent before.
     return Buffer.from(text.slice(text.indexOf('event: message_delta')))
   }
 }
@@ -68,7 +68,7 @@ export function ownedStart(event: Fields, { id, model }: Pick<MessageIdentity, '
   return eventBytes({ ...event, message: { ...message, id: messageId(id), model } })
 }
 
-/** What is charged is what is told, beside what only the provider knows. */
+/** The counts are those that are charged; fields that only the provider knows stay. */
 function charged(event: Fields, usage: ChargedUsage): Record<string, unknown> {
   const told = isObject(event['usage']) ? event['usage'] : {}
   return { ...event, usage: { ...told, ...messageUsage(usage) } }

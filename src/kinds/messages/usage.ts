@@ -1,7 +1,7 @@
 import { rubles } from '../../money.ts'
 import type { ChargedUsage } from '../answer/writer.ts'
 
-/** `usage` of a message: `input_tokens` leaves out what was read from or written to a cache, as the meters do. */
+/** `usage` of a message: `input_tokens` excludes tokens read from or written to a cache, as the meters do. */
 export function messageUsage({ report, chargedMicro }: ChargedUsage): Record<string, unknown> {
   const { usage, inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = report
   return {

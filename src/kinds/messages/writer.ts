@@ -11,10 +11,10 @@ export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
   readonly requestId: string
 }
 
-/** What a silent stream sends. */
+/** Sent while a stream is silent. */
 export const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
-/** The id of an answer, of the generation that made it. */
+/** The answer's id, derived from the generation's. */
 export function messageId(generationId: string): string {
   return `msg_${generationId.replace(/^gen-/, '')}`
 }
@@ -23,7 +23,7 @@ export function messageId(generationId: string): string {
 export class MessagesWriter implements AnswerWriter {
   readonly #identity: MessageIdentity
   readonly #omitsThinking: boolean
-  /** Tokens of the input as we count them: its provider tells them at the end. */
+  /** Our count of the input tokens: the provider reports them only at the end. */
   readonly #inputTokens: () => number
   readonly #blocks: ContentBlocks
   #out = ''
@@ -100,7 +100,7 @@ export function errorEvent(error: ApiError, requestId: string): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, 'anthropic', requestId))}\n\n`)
 }
 
-/** Words of the protocol that say more than the reason that all protocols share. */
+/** Stop reasons of this protocol that are more specific than the common ones. */
 const OWN_WORDS: Readonly<Record<string, FinishReason>> = {
   stop_sequence: 'stop',
   pause_turn: 'stop',

@@ -2,13 +2,10 @@ import { field, isObject, type RawObject } from '../fields/json-fields.ts'
 import { inputParts } from './input-parts.ts'
 import type { ChatForm } from './request.ts'
 
-/**
- * What an item of a tool that chat does not know says there: a call of a function, or its output; null = nothing that a
- * model of chat could use.
- */
+/** A tool item that chat lacks, as a function call or its output; null = nothing that a chat model could use. */
 export function chatForm(item: RawObject, path: string): ChatForm | null {
   const callId = field(item, 'call_id') ?? field(item, 'id')
-  // A search that the provider made has no id: nobody answers it.
+  // A search made by the provider has no id, since nobody answers it.
   if (typeof callId !== 'string' || callId === '') return null
   switch (item['type']) {
     case 'custom_tool_call':
@@ -63,7 +60,7 @@ function outputOf(output: unknown, path: string): Extract<ChatForm, { step: 'out
   return output === undefined ? '' : JSON.stringify(output)
 }
 
-/** The tools themselves stand among the functions; the model is told that they do. */
+/** The found tools are offered as functions; this text tells the model so. */
 function foundText(tools: unknown): string {
   const found = Array.isArray(tools) ? tools.filter(isObject) : []
   const lines = found.flatMap(({ name, description }) =>

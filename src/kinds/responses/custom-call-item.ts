@@ -2,7 +2,7 @@ import type { CalledTool, ClientCall } from './call-item.ts'
 import type { ItemPlace, ItemStatus } from './output-item.ts'
 import { TextArgument } from './text-argument.ts'
 
-/** A call of a custom tool, whose input is one text. The model of chat has called a function with it. */
+/** A call of a custom tool, whose input is one text. The chat model called a function with it. */
 export class CustomCallItem implements ClientCall {
   readonly type = 'client_call'
   readonly #place: ItemPlace

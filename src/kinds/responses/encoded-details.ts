@@ -11,7 +11,7 @@ export function encodeDetails(details: readonly unknown[]): string {
   return PREFIX + Buffer.from(JSON.stringify(details)).toString('base64')
 }
 
-/** Whether we have encoded a text; what a provider has signed or encrypted is another. */
+/** Whether we encoded a text, and not a provider that signed or encrypted it. */
 export function isEncodedDetails(text: string): boolean {
   return text.startsWith(PREFIX)
 }
@@ -20,7 +20,7 @@ export function isEncodedDetails(text: string): boolean {
 export function decodeDetails(encoded: string): readonly unknown[] | null {
   if (!isEncodedDetails(encoded)) return null
   const bytes = Buffer.from(encoded.slice(PREFIX.length), 'base64')
-  // The scan of the body has not seen into it.
+  // The scan of the body did not look into it.
   if (new JsonScan(BODY_LIMITS).whole(bytes) !== null) return []
   try {
     const details = copyJson(JSON.parse(bytes.toString('utf8')), 'encrypted_content')

@@ -9,7 +9,7 @@ export interface FlatTools {
   readonly functions: readonly ChatTool[] | null
   readonly choice: ChatRequest['toolChoice']
   readonly names: ToolNames
-  /** Types of the tools that such a model goes without. */
+  /** Types of the tools that such a model does not get. */
   readonly dropped: readonly string[]
 }
 
@@ -31,8 +31,8 @@ const SHELL_PARAMETERS = {
 }
 
 /**
- * The tools as functions (clients.md 3): those of namespaces under names of their own, custom tools with one text, and
- * the tools that a search has found in earlier turns.
+ * The tools as functions (clients.md 3): tools of namespaces under names of their own, custom tools with one text, and
+ * tools that a search found in earlier turns.
  */
 export function flatTools(
   tools: readonly RawObject[],
@@ -54,17 +54,17 @@ export function flatTools(
   return { functions: kept.length === 0 ? null : kept, choice, names, dropped: [...dropped] }
 }
 
-/** The tool that a Responses tool, or a choice of one, means; null where only its provider could run it. */
+/** The origin of a Responses tool, or of a choice of one; null where only its provider could run it. */
 export function originOf(tool: RawObject, namespace: string | null): ToolOrigin | null {
   const { type, name } = tool
   if ((type === 'function' || type === 'custom') && typeof name === 'string' && name !== '')
     return { type, name, namespace }
-  // A search that the provider makes finds nothing here: its tools are all offered.
+  // Searches by the provider do not exist here: all their tools are offered.
   if (type === 'tool_search' && tool['execution'] === 'client') return { type, name: type, namespace: null }
   return type === 'local_shell' ? { type, name: type, namespace: null } : null
 }
 
-/** The choice of a search does not say again who makes it. */
+/** A choice of the search tool does not repeat who runs it. */
 export function choiceAsTool(choice: RawObject): RawObject {
   return choice['type'] === 'tool_search' ? { ...choice, execution: 'client' } : choice
 }
@@ -74,7 +74,7 @@ interface PlacedTool {
   readonly namespace: string | null
 }
 
-/** The same namespace may come twice: clients send one for each of its servers. */
+/** A namespace may come twice: clients send one for each of their servers. */
 function withoutNamespaces(tools: readonly RawObject[]): readonly PlacedTool[] {
   return tools.flatMap((tool): readonly PlacedTool[] => {
     if (tool['type'] !== 'namespace') return [{ tool, namespace: null }]
@@ -84,7 +84,7 @@ function withoutNamespaces(tools: readonly RawObject[]): readonly PlacedTool[] {
   })
 }
 
-/** Tools that earlier turns have brought: they stand in no list but their own. */
+/** Tools that earlier turns found: only their own list has them. */
 function foundTools(items: readonly InputItem[]): readonly RawObject[] {
   return items.flatMap((item) => {
     const type = item.type === 'native' ? item.value['type'] : null

@@ -24,7 +24,7 @@ const CLIENT_TYPES: ReadonlySet<string> = new Set([
   'compaction',
   'image_generation_call',
 ])
-/** Calls of hosted tools that a provider may make where the request names no number. */
+/** Calls of hosted tools that a provider may make when the request gives no number. */
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
 
@@ -32,18 +32,18 @@ type HostedParts = Pick<ResponsesInput, 'tools' | 'items' | 'maxToolCalls' | 'to
 
 /** The hosted tools of a request: the provider runs them. */
 export interface HostedUse {
-  /** Sent as `max_tool_calls`, and held for. */
+  /** Sent as `max_tool_calls`; the hold covers them. */
   readonly callsMax: number
   /** Types of the tools that it runs. */
   readonly types: readonly string[]
 }
 
-/** null = only answering: the model reads nothing besides the request. */
+/** null = the model reads nothing besides the request. */
 export function hostedUse({ tools, items, maxToolCalls, toolChoice }: HostedParts): HostedUse | null {
   const types = tools.filter(isHosted).map(typeOf)
   const chosen =
     typeof toolChoice === 'object' && toolChoice !== null && isHosted(toolChoice) ? [typeOf(toolChoice)] : []
-  // What an item says in chat is measured there.
+  // The chat form of an item is counted with the messages.
   const isSeen = items.every(
     (item) =>
       item.type !== 'native' || item.chat !== null || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)),
@@ -61,7 +61,7 @@ export function isHosted(tool: RawObject): boolean {
   return type !== 'allowed_tools' && !CLIENT_TYPES.has(type)
 }
 
-/** Searching the web has many spellings, such as `web_search_preview_2025_03_11`. */
+/** Web search has many names, such as `web_search_preview_2025_03_11`. */
 export function isWebSearch(type: string): boolean {
   return type === 'web_search' || type.startsWith('web_search_')
 }

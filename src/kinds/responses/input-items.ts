@@ -15,7 +15,7 @@ import type { InputItem, MessageRole } from './request.ts'
 import { decodeDetails } from './encoded-details.ts'
 
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
-/** Records of the client's own, which no model reads. */
+/** The client's own records, which no model reads. */
 const SKIPPED: ReadonlySet<unknown> = new Set(['ghost_snapshot'])
 
 /** The elements of `input` of a Responses request; a text is a message of the user. */
@@ -70,7 +70,7 @@ function itemOf(raw: unknown, path: string): InputItem {
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')
     default:
-      // Clients and providers bring new items before we know them.
+      // Clients and providers introduce item types before we know them.
       if (typeof type === 'string' && type !== '') return nativeOf(raw, path)
       throw invalidInput(`${path}.type`, 'must be a non-empty string')
   }

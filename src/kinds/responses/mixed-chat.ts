@@ -6,13 +6,13 @@ import { parseResponses } from './parse.ts'
 
 export interface MixedChat {
   readonly chat: ChatRequest
-  /** Parts that it does without, by the names of `X-Tollgate-Dropped`. */
+  /** Parts that are left out, by the names of `X-Tollgate-Dropped`. */
   readonly dropped: readonly string[]
 }
 
 /**
- * A body of Responses that was posted to chat, as Cursor does: its answer is one of chat (clients.md 6). null = a body
- * of chat.
+ * A Responses body that was posted to chat, as Cursor does; its answer is a chat answer (clients.md 6). null = a chat
+ * body.
  */
 export function parseMixedChat(json: unknown): MixedChat | null {
   if (!isObject(json) || field(json, 'input') === undefined) return null

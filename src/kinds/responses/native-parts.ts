@@ -1,6 +1,6 @@
 import { field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 
-/** Keys that hold a JSON schema: its names and words are no references of the request. */
+/** Keys that hold a JSON schema, whose names are not references of the request. */
 const SCHEMAS: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema'])
 const MEDIA_TYPES: ReadonlySet<string> = new Set([
   'input_image',

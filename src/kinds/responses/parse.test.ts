@@ -412,7 +412,7 @@ test('a copied item with files or pictures may fill the context, and the clientâ
   const screenshot = { type: 'computer_screenshot', image_url: 'https://x/y.png' }
   assert.deepEqual(held({ type: 'computer_call_output', call_id: 'a', output: screenshot }), { callsMax: 0, types: [] })
   assert.deepEqual(held({ type: 'of_next_year' }), { callsMax: 0, types: [] })
-  // Measured as what it says in chat.
+  // Counted as its chat form.
   const shown = parseResponses({ input: [user('x'), output({ type: 'input_image', image_url: 'https://x/y.png' })] })
   assert.equal(hostedUse(shown.input), null)
   assert.deepEqual([...shown.chat.inputModalities], ['image'])

@@ -131,7 +131,7 @@ function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<
   const shared: Record<string, unknown> = {}
   for (const name of SHARED) shared[name] = field(body, name)
   const reasoning = objectField(body, 'reasoning')
-  // Clients send the empty object, which means nothing.
+  // Clients send an empty object, which means nothing.
   if (reasoning !== undefined && Object.keys(reasoning).some((name) => field(reasoning, name) !== undefined))
     shared['reasoning'] = reasoning
   if (verbosity !== undefined) shared['verbosity'] = verbosity
@@ -200,7 +200,7 @@ function echoOf(
   }
 }
 
-/** A field that is accepted with any value. */
+/** A field that is accepted with any value and ignored. */
 function ignored<T>(body: RawObject, name: string, holds: (value: unknown) => value is T): T | null {
   const value = field(body, name)
   return holds(value) ? value : null
@@ -227,7 +227,7 @@ function includeOf(body: RawObject, { store }: Keeping): readonly string[] {
   return store && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
 }
 
-/** A service tier has another price than the catalogue's. */
+/** A service tier has a price that the catalogue does not have. */
 function ignoredFields(body: RawObject): readonly string[] {
   const tier = field(body, 'service_tier')
   return tier === undefined || tier === 'auto' || tier === 'default' ? [] : ['service_tier']
@@ -245,7 +245,7 @@ function droppedItem(item: InputItem): readonly string[] {
 function nativeBytes({ items, tools }: ResponsesInput): number {
   let bytes = 0
   for (const item of items) {
-    // What an item says in chat is counted there.
+    // The chat form of an item is counted with the messages.
     if (item.type === 'native' && item.chat === null) bytes += Buffer.byteLength(JSON.stringify(item.value))
     if (item.type === 'reasoning') bytes += Buffer.byteLength(item.encryptedContent ?? '')
   }

@@ -37,8 +37,8 @@ export class ResponseOutput {
 
   /**
    * `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to send back the
-   * data that a model needs to continue its reasoning. `names` tells the tools of a model of chat apart; null = the
-   * provider does.
+   * data that a model needs to continue its reasoning. `names` maps a chat model's function names to tools; null = the
+   * provider names the tools itself.
    */
   constructor(tail: string, emit: Emit, keepsDetails: boolean, names: ToolNames | null) {
     this.#tail = tail

@@ -1,6 +1,6 @@
 import { isObject } from '../fields/json-fields.ts'
 
-/** What a model writes before the text of its one argument. */
+/** The beginning of a model's arguments before the text. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/
 const OPENING_CHARS_MAX = 64
 /** Characters that end a piece of plain text. */
@@ -17,15 +17,15 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The text of `{"input": "…"}` as it comes. Arguments of another form are told at their end, when they can be read as a
- * whole: a model that does not keep to the schema still means something.
+ * The text of `{"input": "…"}` as it comes. Arguments in another form are sent at their end, when they can be read
+ * whole: a model that ignores the schema still means something.
  */
 export class TextArgument {
-  /** All that has come, until the text begins; and of arguments of another form. */
+  /** Everything before the text begins, or all of arguments in another form. */
   #unread = ''
   #state: 'opening' | 'text' | 'other' | 'over' = 'opening'
 
-  /** The text that the piece adds. */
+  /** The text that this piece adds. */
   add(piece: string): string {
     if (this.#state === 'over') return ''
     this.#unread += piece
@@ -33,7 +33,7 @@ export class TextArgument {
     return this.#state === 'text' ? this.#read() : ''
   }
 
-  /** The text that is known only now. */
+  /** The text that only the end reveals. */
   end(): string {
     const rest = this.#unread
     const wasWhole = this.#state === 'opening' || this.#state === 'other'
@@ -50,7 +50,7 @@ export class TextArgument {
     } else if (this.#unread.length >= OPENING_CHARS_MAX) this.#state = 'other'
   }
 
-  /** Reads as far as it can; an unfinished escape waits for its rest. */
+  /** Reads as far as possible; an unfinished escape waits for its rest. */
   #read(): string {
     const given = this.#unread
     let text = ''
@@ -78,7 +78,7 @@ export class TextArgument {
   }
 }
 
-/** null = its rest has not come yet. A surrogate pair is two escapes, which join by themselves. */
+/** null = the rest has not come yet. A surrogate pair is two escapes, which join by themselves. */
 function escapeAt(text: string, at: number): { readonly text: string; readonly chars: number } | null {
   const letter = text[at + 1]
   if (letter === undefined) return null
@@ -89,7 +89,7 @@ function escapeAt(text: string, at: number): { readonly text: string; readonly c
   return { text: String.fromCharCode(code), chars: 6 }
 }
 
-/** `input`, or the only text of the arguments, or all that the model wrote. */
+/** `input`, or the arguments' only text, or everything that the model wrote. */
 function wholeText(given: string): string {
   const value = parsed(given)
   if (typeof value === 'string') return value

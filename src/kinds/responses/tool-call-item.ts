@@ -3,8 +3,8 @@ import type { ClientCall } from './call-item.ts'
 import type { ItemPlace, ItemStatus } from './output-item.ts'
 
 /**
- * A search for tools, or a command of the client's shell. The model of chat has called a function with it; the item has
- * the arguments as an object, so they are told when they are whole.
+ * A search for tools, or a command of the client's shell. The chat model called a function with it; the item has the
+ * arguments as an object, so it waits until they are complete.
  */
 export class ToolCallItem implements ClientCall {
   readonly type = 'client_call'
@@ -46,14 +46,14 @@ export class ToolCallItem implements ClientCall {
   }
 }
 
-/** Some models write the command as one text. */
+/** Some models write the command as one string. */
 function shellAction(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { command } = given
   const words = typeof command === 'string' ? ['sh', '-c', command] : Array.isArray(command) ? command : []
   return { env: {}, ...given, type: 'exec', command: words }
 }
 
-/** An object of what a model wrote; empty where it is none. */
+/** The object in a model's text; empty where it is none. */
 function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 
-/** A tool of the client's in Responses that chat knows as a function. */
+/** A client's tool in Responses that chat has as a function. */
 export interface ToolOrigin {
   readonly type: 'function' | 'custom' | 'tool_search' | 'local_shell'
   readonly name: string
   readonly namespace: string | null
 }
 
-/** Providers of chat take names of this length, of these characters. */
+/** Chat providers accept names of this length, with these characters. */
 const NAME_CHARS_MAX = 64
 const FOREIGN = /[^A-Za-z0-9_-]/g
 const SEPARATOR = '__'
-/** Enough that two names of one request do not meet. */
+/** Enough to keep the names of one request distinct. */
 const HASH_CHARS = 8
 
 /**
@@ -23,7 +23,7 @@ export class ToolNames {
   readonly #origins = new Map<string, ToolOrigin>()
   readonly #names = new Map<string, string>()
 
-  /** Names of functions that stand outside every namespace: they are never changed. */
+  /** `plain`: names of functions outside all namespaces, which never change. */
   constructor(plain: Iterable<string>) {
     for (const name of plain) this.name({ type: 'function', name, namespace: null })
   }
@@ -35,12 +35,12 @@ export class ToolNames {
     if (known !== undefined) return known
     const free = this.#freeName(origin, key)
     this.#names.set(key, free)
-    // A name of an earlier turn may belong to another tool now.
+    // A name from an earlier turn may belong to another tool now.
     if (!this.#origins.has(free)) this.#origins.set(free, origin)
     return free
   }
 
-  /** The tool of a name that a model called; null = a name that no tool has. */
+  /** The tool that a model called by this name; null = no tool has it. */
   origin(name: string): ToolOrigin | null {
     return this.#origins.get(name) ?? null
   }

@@ -36,7 +36,7 @@ function writer(body: Record<string, unknown> = {}): ResponsesWriter {
   return new ResponsesWriter(IDENTITY, parseResponses({ input: 'x', ...body }).echo, () => 1_763_651_165_900)
 }
 
-// What was written is ours; the assertions are its check.
+// Our own writer made it; the assertions check its shape.
 // oxlint-disable-next-line typescript/no-explicit-any
 function parsed(bytes: string): any[] {
   return bytes

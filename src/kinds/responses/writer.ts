@@ -28,7 +28,7 @@ export class ResponsesWriter implements AnswerWriter {
 
   readonly #names: ToolNames | null
 
-  /** `nowMs` is the wall clock, for the moment of completion; `names` = the answer calls tools by their names in chat. */
+  /** `nowMs` is the wall clock, for the time of completion; `names` = the answer calls tools by their chat names. */
   constructor(identity: ChunkIdentity, echo: RequestEcho, nowMs: () => number, names: ToolNames | null = null) {
     this.#identity = identity
     this.#echo = echo
@@ -52,7 +52,7 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
-    // The client never saw the events that were kept back.
+    // The client never saw events that were held back.
     if (!this.#says) {
       this.#out = []
       this.#sequence = 0

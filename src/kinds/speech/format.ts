@@ -5,10 +5,10 @@ export type SpeechFormat = (typeof SPEECH_FORMATS)[number]
 /** Voices of models that declare none. */
 export const SPEECH_VOICES = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'] as const
 
-/** Samples a second of `pcm`: 16-bit little-endian, mono (wire.md D-5.1). */
+/** Samples per second of `pcm`: 16-bit little-endian, mono (wire.md D-5.1). */
 export const PCM_RATE = 24_000
 const SAMPLE_BYTES = 2
-/** A stream's size is not known when its head is sent; with this one decoders read to its end. */
+/** A stream's size is not known when its head is sent; with this value decoders read to its end. */
 const UNKNOWN_SIZE = 0xffff_ffff
 
 export const CONTENT_TYPES: Readonly<Record<SpeechFormat, string>> = {

@@ -6,11 +6,11 @@ export interface SpeechRequest extends RoutedRequest {
   readonly input: string
   /** Unicode code points of the input, which are charged. */
   readonly characters: number
-  /** null = the model's first. */
+  /** null = the model's first voice. */
   readonly voice: string | null
   readonly format: SpeechFormat
   /** 0.25 to 4; null = the model's own speed. */
   readonly speed: number | null
-  /** How to speak. */
+  /** How the text is to be spoken. */
   readonly instructions: string | null
 }

@@ -24,7 +24,7 @@ import {
 } from './request.ts'
 
 const LIST_FIELD = 'timestamp_granularities'
-/** Characters of base64's other alphabet, which is not used for sound. */
+/** Characters of base64's URL-safe alphabet, which sound does not use. */
 const FOR_ADDRESSES = /[_-]/
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const DATA_URL = /^data:[^,]{0,200},/
@@ -132,7 +132,7 @@ function requestOf(
   }
 }
 
-/** Only as JSON, as everywhere. */
+/** Streams are answered only in JSON. */
 function streamOf(
   body: RawObject,
   task: TranscriptionRequest['task'],

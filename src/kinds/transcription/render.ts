@@ -7,7 +7,7 @@ import type { TranscriptionRequest } from './request.ts'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 const MILLISECONDS = 1_000
 
-/** The price figures that the client gets. */
+/** The charged amounts, for the client. */
 export interface TranscriptUsage {
   /** As charged: rounded up to tenths. */
   readonly seconds: number

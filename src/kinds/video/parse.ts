@@ -62,13 +62,13 @@ function wishOf(json: RawObject, prompt: string): VideoWish {
 
 function textOf(json: RawObject, name: string, form: RegExp, what: string): string | null {
   const text = stringField(json, name)
-  // OpenAI's clients send `auto` where they leave it to the model.
+  // OpenAI's clients send `auto` to leave it to the model.
   if (text === undefined || text === 'auto') return null
   if (!form.test(text)) throw invalidInput(name, `${what}, got '${quoted(text)}'`)
   return text
 }
 
-/** `seconds` is OpenAI's name for it, as a text. */
+/** `seconds` is OpenAI's name for it, as a string. */
 function durationOf(json: RawObject): number | null {
   const isDuration = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= DURATION_MAX
   const refusal = `must be a whole number of seconds from 1 to ${DURATION_MAX}`

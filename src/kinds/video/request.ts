@@ -36,9 +36,9 @@ export interface VideoRequest extends RoutedRequest {
   readonly wish: VideoWish
 }
 
-/** A request for a video with what the HTTP server knows of it. */
+/** A request for a video with its facts from the HTTP server. */
 export interface VideoCall {
-  /** Absent = it gets a new one. */
+  /** Absent = a new id is made. */
   readonly id?: string
   readonly request: VideoRequest
   readonly requestId: string
@@ -47,5 +47,5 @@ export interface VideoCall {
   readonly appTitle: string | null
 }
 
-/** A provider's own name for a job is stored with every move of it; the longest in use have some 150 characters. */
+/** A provider's id of a job is stored with every change of it; the longest in use have some 150 characters. */
 export const REFERENCE_CHARS_MAX = 400

@@ -61,7 +61,7 @@ test('mp3 and aac: the frames, and other bytes at the lowest rate', () => {
   assert.ok(Math.abs(audioSecondsMax(Buffer.concat([id3Tag(3_000), frames])) - 100 * second) < 1e-9)
   assert.ok(Math.abs(audioSecondsMax(Buffer.concat([frames, Buffer.alloc(50_000)])) - 100 * second - 50) < 1e-9)
   assert.equal(audioSecondsMax(adtsFrames(75)), (75 * 1_024) / 24_000)
-  // Behind a break decoders look for the next frame.
+  // After a break decoders look for the next frame.
   assert.equal(
     audioSecondsMax(Buffer.concat([adtsFrames(75), Buffer.alloc(5_000), adtsFrames(75)])),
     (150 * 1_024) / 24_000,
