@@ -22,7 +22,7 @@ import { systemClock, type Clock } from './lib/clock.ts'
 import { readMetrics, type MetricReading } from './lib/prometheus.ts'
 import { SyncedClock } from './lib/synced-clock.ts'
 
-/** Where the application's words go; main gives pino. */
+/** Receives the application's messages; main passes pino. */
 export interface AppLog {
   line(fields: LogFields, failed: boolean, story: RequestStory): void
   bug(thrown: unknown, requestId: string): void
@@ -36,11 +36,11 @@ export interface AppOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: AppLog
-  /** Where the built console is; absent, or nothing there = the start page instead. */
+  /** The directory of the built console; if absent or empty, the start page is served. */
   readonly consoleDir?: string
-  /** Time, where a test moves it. */
+  /** The clock, which a test moves. */
   readonly clock?: Clock
-  /** What only the process knows of itself; absent = the node never sheds load. */
+  /** Facts that only the process knows about itself; absent = the node never sheds load. */
   readonly machine?: Machine
 }
 
@@ -52,23 +52,23 @@ export interface App extends Core {
   readonly rateFeed: RateFeed
   /** Every route there is. */
   readonly routes: readonly Route<Principal>[]
-  /** Holds of a dead process that were given back at the start. */
+  /** The number of a dead process's holds that were voided at the start. */
   readonly recovered: number
   /** Answers that are running. */
   readonly running: number
   /** Lets running answers end, then stops everything. */
   stop(): Promise<void>
-  /** Within a stop: what still runs is cut now. */
+  /** During a stop: cuts the answers that still run. */
   cut(): void
 }
 
 const DRAIN_MS = 120_000
-/** How long what was cut has to send its error and its hold to end. */
+/** How long a cut answer has to send its error and end its hold. */
 const CUT_MS = 3_000
-/** How long a node that stops still takes requests, for balancers to see that it is not ready (guarantees.md 5). */
+/** How long a stopping node still accepts requests, so that balancers see that it is not ready (guarantees.md 5). */
 const BALANCERS_MS = 5_000
 
-/** What the edge counts and logs a request by. */
+/** The principal's fields for counting and logging. */
 const OF_PRINCIPAL = {
   accountOf: ({ accountId }: Principal) => accountId,
   describe: ({ accountId, keyId }: Principal) => ({ account_id: accountId, key_id: keyId }),
@@ -146,13 +146,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** Tells whether the database can be reached, where nodes share one. */
+/** Whether the database can be reached, if nodes share one. */
 function databaseSign({ store: { nodes } }: Core, clock: Clock, log: AppLog): StoreSign | null {
   if (nodes === null) return null
   return new StoreSign({ clock, reach: () => nodes.reach(), notice: (message) => log.notice(message) })
 }
 
-/** Loaded by the first who asks: no other request needs it. */
+/** Loaded with the first request for it: no other request needs it. */
 async function makeReference(routes: readonly Route<Principal>[], version: string): Promise<Reference> {
   const [{ openApiDocument }, { referencePage, STYLE }] = await Promise.all([
     import('./reference/openapi.ts'),

@@ -4,7 +4,7 @@ import { ERRORS } from './errors.ts'
 /** The protocol that a client of a route speaks: it decides how an answer and an error are written. */
 export type ClientProtocol = 'openai' | 'responses' | 'anthropic' | 'gemini' | 'cohere'
 
-/** Of a path without a route, or whose route names no protocol. */
+/** For a path without a route, or whose route names no protocol. */
 export function protocolOfPath(path: string): ClientProtocol {
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'anthropic'
   if (path === '/v1/responses' || path.startsWith('/v1/responses/')) return 'responses'
@@ -12,12 +12,12 @@ export function protocolOfPath(path: string): ClientProtocol {
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
 }
 
-/** Its calls are verbs of a model, also beside OpenAI's routes. */
+/** Calls of Gemini's protocol end with a verb, also next to OpenAI's routes. */
 function isGeminiCall(path: string): boolean {
   return path.startsWith('/v1/models/') && /:[A-Za-z]*(?:Contents?|Tokens)$/.test(path)
 }
 
-/** Of a route that several protocols share: its clients tell themselves apart by their headers, and by their key. */
+/** For a route that several protocols share: clients are recognised by their headers and their key. */
 export function protocolOfHeaders({
   headers,
   url = '',
@@ -29,10 +29,7 @@ export function protocolOfHeaders({
   return headers['x-goog-api-key'] !== undefined || /[?&]key=/.test(url) ? 'gemini' : 'openai'
 }
 
-/**
- * The status of an error. Other protocols than OpenAI's tell a model that is not there by 404, which their clients
- * read.
- */
+/** The status of an error. Protocols other than OpenAI's use 404 for an unknown model, which their clients expect. */
 export function statusOf(name: ErrorName, protocol: ClientProtocol): number {
   return name === 'model_not_found' && protocol !== 'openai' && protocol !== 'responses' ? 404 : ERRORS[name].status
 }
@@ -53,7 +50,7 @@ export function errorBody(error: ApiError, protocol: ClientProtocol, requestId: 
   }
 }
 
-/** Words of Responses that its clients act on: Codex shortens the conversation, stops or waits. */
+/** Error codes of Responses that clients act on: Codex shortens the conversation, stops or waits. */
 const RESPONSES_CODES: Readonly<Partial<Record<ErrorName, string>>> = {
   input_tokens_exceeded: 'context_length_exceeded',
   token_limit_exceeded: 'context_length_exceeded',
@@ -63,7 +60,7 @@ const RESPONSES_CODES: Readonly<Partial<Record<ErrorName, string>>> = {
   previous_response_not_found: 'previous_response_not_found',
 }
 
-/** The word of Responses for an error; null = it has none, and the status says all. */
+/** The Responses code of an error; null = none, and the status says everything. */
 export function responsesCode(name: ErrorName): string | null {
   return RESPONSES_CODES[name] ?? null
 }
@@ -91,10 +88,10 @@ function anthropicBody(error: ApiError, requestId: string): Record<string, unkno
   return { type: 'error', error: { type, message: anthropicMessage(error) }, request_id: requestId }
 }
 
-/** Words that Claude Code acts on: it shortens the conversation, or asks for a shorter answer. */
+/** Phrases that Claude Code acts on: it shortens the conversation, or asks for a shorter answer. */
 const ANTHROPIC_CONTEXT =
   /prompt is too long: \d+ tokens > \d+ maximum|input length and `max_tokens` exceed context limit: \d+ \+ \d+ > \d+/
-/** Figures of a context in the words of any provider. */
+/** Numbers of tokens in any provider's message. */
 const FIGURE = /\d{1,3}(?:,\d{3})+|\d{4,9}/g
 
 function anthropicMessage({ errorName, message, details: { context } }: ApiError): string {
@@ -123,7 +120,7 @@ const GEMINI_STATUSES: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** What Gemini's clients read of an error. */
+/** The error fields that Gemini's clients read. */
 function geminiError({ errorName, message, details }: ApiError): Record<string, unknown> {
   const code = statusOf(errorName, 'gemini')
   const { retryAfterSeconds } = details

@@ -25,7 +25,7 @@ export interface Config {
   readonly configFile: string | null
   /** null = only console administrators have access. */
   readonly adminToken: string | null
-  /** The server that the thin-client commands ask, without a trailing slash. */
+  /** The server that command-line clients ask, without a trailing slash. */
   readonly url: string
   /** 32 bytes each; the first one wraps. null = a key made in `dataDir`. */
   readonly kek: readonly Buffer[] | null
@@ -34,7 +34,7 @@ export interface Config {
   /** Addresses and CIDR ranges, each valid. */
   readonly trustedProxies: readonly string[]
   readonly allowPrivateUpstreams: boolean
-  /** Where `rates: { source: cbr }` reads the daily rates. */
+  /** The address of the daily rates for `rates: { source: cbr }`. */
   readonly cbrUrl: string
   readonly logLevel: LogLevel
   /** How long rows of the usage log are kept; null = for ever. */
@@ -61,11 +61,11 @@ export interface OidcConfig {
 
 /** Traces over OTLP. */
 export interface TracesConfig {
-  /** Of the collector, without `/v1/traces`. */
+  /** The collector's address, without `/v1/traces`. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   readonly serviceName: string
-  /** Share of requests that are traced, 0 to 1. */
+  /** The part of the requests that is traced, 0 to 1. */
   readonly ratio: number
 }
 
@@ -74,7 +74,7 @@ export interface YookassaConfig {
   readonly shopId: string
   readonly secretKey: string
   readonly apiUrl: string
-  /** The addresses that its notifications come from. */
+  /** The addresses from which its notifications come. */
   readonly networks: readonly string[]
 }
 
@@ -90,10 +90,10 @@ const YOOKASSA_API = 'https://api.yookassa.ru/v3'
 /** Published by YooKassa; its notifications carry no signature. */
 const YOOKASSA_NETWORKS =
   '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
-/** Copied from a guide and never changed: as public as having no token. */
+/** A value copied from a guide and never changed is as public as no token. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 
-/** Variables of the process win over those of `.env`: they were set for this start. */
+/** Variables of the process take precedence over `.env`: they were set for this start. */
 export function withEnvFile(environment: Environment, fileText: string | null): Environment {
   return fileText === null ? environment : { ...parseEnv(fileText), ...environment }
 }
@@ -147,7 +147,7 @@ function readWorkers(reader: SettingReader, shared: boolean): number {
 function readAdminToken(reader: SettingReader): string | null {
   const token = reader.text('TOLLGATE_ADMIN_TOKEN')
   if (token === null) return null
-  // The value is never repeated in the message: it ends up in logs.
+  // The message never repeats the value, since it ends up in logs.
   if (token.length < TOKEN_CHARACTERS_MIN)
     reader.problem(
       'TOLLGATE_ADMIN_TOKEN',

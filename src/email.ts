@@ -1,6 +1,6 @@
 import { fieldError } from './refusals.ts'
 
-/** In lower case, or a refusal: one mailbox is one user, however it is typed. */
+/** The address in lower case, or a refusal: one mailbox is one user, however it is typed. */
 export function readEmail(email: string): string {
   if (!/^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/.test(email))
     throw fieldError(

@@ -1,6 +1,6 @@
 interface ErrorRow {
   readonly status: number
-  /** Its name on the wire, where that is not its name here. */
+  /** Its type on the wire, if that differs from its name. */
   readonly errorType?: string
   /** When a client gets it, for docs/errors.md. */
   readonly when: string
@@ -165,7 +165,7 @@ export const ERROR_NAMES = Object.keys(ERRORS) as readonly ErrorName[]
 
 export function errorTypeOf(name: ErrorName): ErrorType {
   const row = ERRORS[name]
-  // A row without a type takes its name as the type, which is how ErrorType is defined.
+  // A row without a type has its name as type, which is how ErrorType is defined.
   return 'errorType' in row ? row.errorType : (name as ErrorType)
 }
 
@@ -179,9 +179,9 @@ export interface ApiErrorDetails {
   /** Sends `x-should-retry: false` (wire.md D-7.5). */
   readonly noRetry?: boolean
   readonly headers?: Readonly<Record<string, string>>
-  /** Tokens of a request that its model's context cannot hold, for protocols that tell them in words of their own. */
+  /** Tokens of a request that exceeds its model's context, for protocols with their own message for that. */
   readonly context?: { readonly input: number; readonly output: number; readonly limit: number }
-  /** The limit or part that refused, in one word for the log. */
+  /** The limit or part that refused, as one word for the log. */
   readonly refusedBy?: string
   /** The bug or fault behind the error: for the log, never for the client. */
   readonly cause?: unknown
@@ -211,7 +211,7 @@ export class ApiError extends Error {
 
   /** The same error with more headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ApiError {
-    // Any name works here: the details belong to an error that was made with them.
+    // Any name works: the details belong to an error that was made with them.
     return new ApiError(this.errorName as 'internal_error', this.message, {
       ...this.details,
       headers: { ...this.details.headers, ...headers },

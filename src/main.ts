@@ -52,13 +52,13 @@ function version(): string {
 
 /** The buffer for log lines while a reader is slow or the disk is full; lines beyond it are dropped. */
 const LOG_BYTES_MAX = 4 * 1_048_576
-/** Lines are written together: when there are as many bytes, or after this time. Errors are written at once. */
+/** Lines are written together, after this many bytes or this time. Errors are written at once. */
 const LOG_WRITE_BYTES = 12_288
 const LOG_WRITE_MS = 200
 
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
 /**
- * A loop that stands still for this long is expected never to turn again. With workers the parent acts sooner, because
+ * A loop that stands still for this long will probably never turn again. With workers the parent acts sooner, because
  * other workers go on serving.
  */
 const LOOP_STILL_MS = 30_000
@@ -129,7 +129,7 @@ function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
     try {
       resident = process.memoryUsage.rss()
     } catch {
-      // The reading comes from a file, and no descriptor may be left: the last reading stays.
+      // The reading comes from a file, and file descriptors may be exhausted: the last reading stays.
     }
     return resident
   }
@@ -206,7 +206,7 @@ async function applyFile(app: App, path: string): Promise<void> {
     )
 }
 
-/** The parts of the catalogue that cannot be sold, and the changes that this release would make in it. */
+/** Reports the parts of the catalogue that cannot be sold, and the changes that this release would make. */
 async function tellCatalogue(app: App): Promise<void> {
   const first = app.rateFeed.start()
   // The start waits only for the very first rates; later starts have the last good ones.
@@ -303,13 +303,13 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const { address, port, family } = await app.edge.listen(config.host, config.port)
   const urlOf = (host: string): string => `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
   const url = urlOf(address)
-  // Only now: if the server could not listen, the account would exist and its key would be lost.
+  // Only now: if the server failed to listen, the account would exist and its key would be lost.
   if (!others)
     await greet(app, config.publicUrl ?? urlOf(LOOPBACK[address] ?? address), newcomer ? await createDemo(app) : null)
   // A debugger also stops the loop.
   if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect')))
     watchLoop(LOOP_STILL_MS, log.notice)
-  // Before the ready line: a signal that came earlier would end the process.
+  // Registered before the ready line is printed: an earlier signal would end the process.
   const stopped = untilStopped(app, config, log)
   if (parent !== null) parent.ready(url)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
@@ -354,8 +354,8 @@ function runWorkers({ workers: count }: Config): Promise<number> {
 }
 
 /**
- * Applies the catalogue file and logs the parts that cannot be sold. Answers whether a newcomer needs a demo account:
- * never with several nodes, whose database was set up on purpose.
+ * Applies the catalogue file and logs what cannot be sold. Answers whether a newcomer needs a demo account: never with
+ * several nodes, whose database was set up on purpose.
  */
 async function prepare(app: App, path: string | null, config: Config): Promise<boolean> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0
@@ -370,7 +370,7 @@ async function prepare(app: App, path: string | null, config: Config): Promise<b
   return fresh && path === null && config.databaseUrl === null
 }
 
-/** A file with a mistake changes nothing, and the server goes on; a file that has appeared since the start counts. */
+/** A faulty file changes nothing, and the server goes on; a file that appeared since the start counts. */
 async function reload(app: App, config: Config): Promise<void> {
   try {
     const path = cataloguePath(config)

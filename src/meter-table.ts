@@ -11,7 +11,7 @@ export interface Label {
 export const PRICE_SCALES = {
   million_tokens: { places: 0, wirePlaces: -6, label: { en: 'per 1M', ru: 'за 1 млн' } },
   million_characters: { places: 0, wirePlaces: -6, label: { en: 'per 1M', ru: 'за 1 млн' } },
-  // The name of the price says it.
+  // The price's name says its unit.
   unit: { places: 6, wirePlaces: -6, label: null },
   // The price is for a second, and the meter counts tenths of one.
   ten_units: { places: 5, wirePlaces: -5, label: null },
@@ -24,34 +24,34 @@ export type PriceScale = keyof typeof PRICE_SCALES
 interface Row {
   /** Its key in a price of the catalogue file. */
   readonly priceKey: string
-  /** Its name in `pricing` of a model record, and its place there; null = not shown there. */
+  /** Its name and place in `pricing` of a model record; null = not shown there. */
   readonly wire: { readonly name: string; readonly place: number } | null
   readonly scale: PriceScale
-  /** Without a price of its own it takes this meter's; null = it costs nothing then. Parents stand first. */
+  /** The meter whose price it takes without one of its own; null = it is then free. Parents come first. */
   readonly parent: string | null
   /** Lines of a bill: the input's, the output's, then the rest. A token also counts to the sum of its side. */
   readonly side: 'input' | 'output' | null
-  /** What of the tokens a report tells apart. */
+  /** The detail of a usage report that counts it. */
   readonly detail?: 'cached' | 'cache_write' | 'reasoning'
-  /** What a request must hold, or a model bring, for the meter to count at all. */
+  /** The modality that the request or the model must have for the meter to count. */
   readonly modality?: string
-  /** What its price may depend on: then it is a map. */
+  /** What its price may depend on, which makes the price a map. */
   readonly varies?: 'resolution' | 'size_and_quality'
-  /** Units of a call like any other: endpoints are compared by what it costs. */
+  /** The units of a typical call, for comparing the costs of endpoints. */
   readonly typicalUnits: number
-  /** Types of the models whose answers are measured by it. */
+  /** Types of the models whose answers it measures. */
   readonly types: readonly [string, ...string[]]
-  /** As a line of a bill. */
+  /** Its label as a line of a bill. */
   readonly label: Label
-  /** As a price. */
+  /** Its label as a price. */
   readonly priceLabel: Label
 }
 
 /**
  * A row for each meter of a paid answer, in the order in which prices are written. No unit is ever counted by two
  * meters: `input` excludes what the cache meters and `audio_input` hold, `output` excludes `reasoning` and
- * `audio_output`. A new meter is a row here. The audit reckons charges by a second table (`src/recheck`), which does
- * not compile without the meter.
+ * `audio_output`. A new meter is a row here. The audit calculates charges from a second table (`src/recheck`), which
+ * does not compile without the meter.
  */
 const ROWS = {
   input: {

@@ -15,7 +15,7 @@ import {
 } from './meters.ts'
 
 const micro = (text: string): Decimal => parseDecimal(text) ?? ZERO
-// Every meter is in it.
+// Every meter has a price.
 const FREE = Object.fromEntries(METERS.map((meter) => [meter, ZERO])) as PriceSheet
 
 test('every meter stands behind its parent, where prices are filled in and where a bill is written', () => {

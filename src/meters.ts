@@ -8,10 +8,10 @@ export const METERS: readonly Meter[] = SIDES.flatMap((side) =>
   PRICED_METERS.filter((row) => row.side === side).map(({ meter }) => meter),
 )
 
-/** The meters of tokens that were read, and of tokens that were made; the plain one stands first. */
+/** The meters of input tokens and of output tokens; the plain one comes first. */
 export const INPUT_METERS = tokenMeters('input')
 export const OUTPUT_METERS = tokenMeters('output')
-/** Those whose sums a report tells apart. */
+/** Meters whose sums a usage report shows separately. */
 export const CACHED_METERS = metersOf('cached')
 export const CACHE_WRITE_METERS = metersOf('cache_write')
 export const REASONING_METERS = metersOf('reasoning')
@@ -34,7 +34,7 @@ export function isTokenMeter({ scale }: Pick<MeterRow, 'scale'>): boolean {
 /** Whole units per meter; an absent meter is 0. */
 export type Usage = Readonly<Partial<Record<Meter, number>>>
 
-/** One of everything a call of any type may use, to compare endpoints by price without a request at hand. */
+/** One unit of everything that a call of any type may use, to compare endpoints by price without a request. */
 export const TYPICAL_USAGE: Usage = Object.fromEntries(
   PRICED_METERS.filter(({ typicalUnits }) => typicalUnits > 0).map(({ meter, typicalUnits }) => [meter, typicalUnits]),
 )
@@ -60,8 +60,8 @@ export function exactCost(usage: Usage, prices: PriceSheet): Decimal {
 }
 
 /**
- * What the prompt cache saved: the units that were read from it, at their plain price less their own. In whole
- * micro-rubles, without the rest; below 0 where a provider asks more for them.
+ * What the prompt cache saved: the units read from it, at their plain price less their cache price. In whole
+ * micro-rubles, truncated; below 0 where a provider charges more for them.
  */
 export function cacheSavedMicro(usage: Usage, prices: PriceSheet): Micro {
   let saved = ZERO
@@ -81,10 +81,10 @@ export function chargeMicro(usage: Usage, prices: PriceSheet): Micro {
   return ceilMicro(exactCost(usage, prices))
 }
 
-/** A hundred million rubles: no answer costs as much, and sums of a million rows of it stay within int8. */
+/** A hundred million rubles: no answer costs as much, and a million rows of it still fit into int8. */
 const COST_MICRO_MAX = 100_000_000n * MICRO_PER_RUB
 
-/** What a provider bills for what it reported, however absurd that is. */
+/** The provider's charge for its reported usage, however absurd. */
 export function providerCostMicro(reported: Usage, buy: PriceSheet): Micro {
   const cost = chargeMicro(reported, buy)
   return cost < COST_MICRO_MAX ? cost : COST_MICRO_MAX

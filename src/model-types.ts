@@ -1,6 +1,6 @@
 import type { Label, MeasuredType, PriceKey, PriceKeyOf } from './meter-table.ts'
 
-/** What models take in and bring out: OpenRouter's names, which its clients filter by. */
+/** Modalities of models: OpenRouter's names, which its clients filter by. */
 export const MODALITIES = {
   text: { input: true, output: true, label: { en: 'text', ru: 'текст' } },
   image: { input: true, output: true, label: { en: 'images', ru: 'изображения' } },
@@ -19,20 +19,20 @@ export type Modality = keyof typeof MODALITIES
 
 /** Facts of a type of models. */
 interface ModelTypeRow<Key extends PriceKey = PriceKey> {
-  /** Modalities of a model that names none. */
+  /** Default modalities of a model. */
   readonly input: readonly Modality[]
   readonly output: readonly Modality[]
-  /** A chat model that brings this modality serves the type too. */
+  /** A chat model with this output modality serves the type too. */
   readonly chatModelsWith: Modality | null
-  /** A price needs all keys of one of these lists. A form begins with the first. */
+  /** A price needs all keys of one of these lists; forms begin with the first list. */
   readonly complete: readonly (readonly Key[])[]
-  /** Prices that are shown when they are 0, too. */
+  /** Prices that are shown even when they are 0. */
   readonly alwaysShown: readonly Key[]
-  /** A request names no limit of tokens, so only the model's own bounds what it costs. */
+  /** A request has no token limit, so only the model's own limit bounds its cost. */
   readonly boundedByModel: boolean
   /** The value of `filter` that lists its models, other values for it, and the list's own path. */
   readonly list: { readonly filter: string; readonly aliases: readonly string[]; readonly path: string | null }
-  /** Fields that only records of this type have. */
+  /** Extra fields of this type's records. */
   readonly recordFields: 'speech' | 'video' | null
 }
 
@@ -119,7 +119,7 @@ const MODEL_TYPE_ROWS = {
   },
 } as const satisfies { readonly [Type in MeasuredType]: ModelTypeRow<PriceKeyOf<Type>> }
 
-/** A type of models in the catalogue. One that no meter measures does not compile. */
+/** A type of models in the catalogue. A type without a meter does not compile. */
 export type ModelType = keyof typeof MODEL_TYPE_ROWS
 export type ListFilter = (typeof MODEL_TYPE_ROWS)[ModelType]['list']['filter']
 
@@ -133,13 +133,13 @@ interface RequestTypeRow {
   readonly modelType: ModelType
   /** Its name in messages and in the health record: the path without `/v1/`. */
   readonly endpointName: string
-  /** Routes that lead to it; the first is its own. */
+  /** Its routes; the first is its own. */
   readonly paths: readonly [string, ...string[]]
-  /** `gen_ai.operation.name`, the conventions' name where they have one; null = its calls have no spans. */
+  /** `gen_ai.operation.name`, by the conventions where they have one; null = its calls have no spans. */
   readonly span: string | null
   /** `api_type` of OpenRouter's record. */
   readonly apiType: string
-  /** It makes a job, which outlives the request. */
+  /** It creates a job, which outlives the request. */
   readonly job?: true
   readonly label: Label
 }
@@ -275,13 +275,13 @@ export const REQUEST_TYPE_TABLE: Readonly<Record<RequestType, RequestTypeRow>> =
 // The keys of the table are exactly the types.
 export const REQUEST_TYPES = Object.keys(REQUEST_TYPE_ROWS) as readonly RequestType[]
 
-/** What a model is, as far as it decides which requests it serves. */
+/** The facts of a model that decide which requests it serves. */
 interface ServingModel {
   readonly type: ModelType
   readonly outputModalities: readonly string[]
 }
 
-/** Whether a model serves requests for a type: one of that type, or a chat model that brings the same. */
+/** Whether a model serves requests of a type: it is of that type, or a chat model with that output. */
 export function servesType({ type, outputModalities }: ServingModel, wanted: ModelType): boolean {
   if (type === wanted) return true
   const { chatModelsWith } = MODEL_TYPE_TABLE[wanted]

@@ -10,7 +10,7 @@ export interface Decimal {
 }
 
 export const MICRO_PER_RUB = 1_000_000n
-/** Ten billion rubles: the largest single amount accepted anywhere, safely inside int8 and an exact double. */
+/** Ten billion rubles: the largest single amount accepted anywhere, safely within int8 and exact doubles. */
 export const AMOUNT_MICRO_MAX = 9_000_000_000n * MICRO_PER_RUB
 const DIGITS_MAX = 40
 const EXPONENT_MAX = 30
@@ -19,7 +19,7 @@ const DECIMAL = /^([+-]?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/
 export const ZERO: Decimal = Object.freeze({ digits: 0n, scale: 0 })
 export const ONE: Decimal = Object.freeze({ digits: 1n, scale: 0 })
 
-/** Reads a decimal exactly from its text, or answers null when the text is not a bounded decimal number. */
+/** Reads a decimal exactly from its text; null when the text is not a decimal of bounded length. */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL.exec(text)
   if (match === null) return null
@@ -99,7 +99,7 @@ export function microFromRubles(value: number): Micro | null {
   return micro.scale === 0 ? micro.digits : null
 }
 
-/** Of an amount that was checked. */
+/** For an amount that was already checked. */
 export function microOf(rubles: number): Micro {
   const micro = microFromRubles(rubles)
   if (micro === null) throw new Error('An amount was taken that is no amount.')

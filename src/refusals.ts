@@ -4,9 +4,8 @@ type None = Readonly<Record<string, never>>
 type Range = { readonly least: number; readonly most: number }
 
 /**
- * The possible faults of a field sent to a console API, with their figures. Each refusal carries its fault by name
- * beside the English sentence, so that a page can say it in its reader's language. A name without a text on the pages
- * does not compile.
+ * The faults of fields in bodies of a console API, with their figures. Each refusal names its fault beside the English
+ * sentence, so that a page can show it in its reader's language. A name without a text on the pages does not compile.
  */
 export interface FieldChecks {
   readonly amount: None
@@ -88,7 +87,7 @@ export interface FieldChecks {
 }
 export type FieldCheck = keyof FieldChecks
 
-/** Refusals of a console API that are not about a field, by name like `FieldChecks`. */
+/** Refusals of a console API that are not about a field, named like `FieldChecks`. */
 export interface RefusalReasons {
   readonly account_missing: None
   readonly another_needed: None
@@ -125,7 +124,7 @@ export interface RefusalReasons {
 }
 export type RefusalReason = keyof RefusalReasons
 
-/** 400 of a field: `what` follows its name. */
+/** A 400 about a field: `what` follows its name. */
 export function fieldError<C extends FieldCheck>(
   field: string,
   check: C,

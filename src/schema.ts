@@ -1,6 +1,6 @@
 /**
  * One schema for each record of the wire: a JSON Schema (draft 2020-12, which OpenAPI 3.1 uses) that carries the type
- * of its values. The type exists for the compiler only, so that reading a contract costs no library at start.
+ * of its values. The type exists only for the compiler, so that contracts need no library at the start.
  */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
@@ -51,14 +51,14 @@ type OptionalNames<F extends Fields> = {
   [K in keyof F]: F[K] extends OptionalField<unknown> ? K : never
 }[keyof F]
 type Flat<T> = { readonly [K in keyof T]: T[K] }
-/** The object of such fields. */
+/** The object type of these fields. */
 export type ObjectOf<F extends Fields> = Flat<
   { readonly [K in Exclude<keyof F, OptionalNames<F>>]: ValueOf<F[K]> } & {
     readonly [K in OptionalNames<F>]?: ValueOf<F[K]>
   }
 >
 
-/** Keeps its fields, so that another object can have them too. */
+/** Keeps its fields, so that another object can reuse them. */
 export interface ObjectSchema<F extends Fields> extends Schema<ObjectOf<F>> {
   readonly properties: Readonly<Record<string, JsonSchema>>
   readonly fields: F
@@ -75,7 +75,7 @@ export function text<T extends string = string>(description = '', rules: TextRul
   return { type: 'string', ...described(description), ...rules }
 }
 
-/** A text that says something. */
+/** A text that is not empty. */
 export function filled(description = '', maxLength = 500): Schema<string> {
   return text(description, { minLength: 1, maxLength, pattern: '\\S' })
 }
@@ -129,12 +129,12 @@ export function list<T>(items: Schema<T>, description = '', rules: ListRules = {
   return { type: 'array', items, ...described(description), ...rules }
 }
 
-/** An object of any keys. */
+/** An object with any keys. */
 export function map<T, K extends string = string>(values: Schema<T>, description = ''): Schema<Readonly<Record<K, T>>> {
   return { type: 'object', additionalProperties: values, ...described(description) }
 }
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export function anything(description = ''): Schema<unknown> {
   return described(description)
 }
@@ -147,7 +147,7 @@ export function nullable<T>(schema: Schema<T>, about = ''): Schema<T | null> {
   return { anyOf: [rest, { type: 'null' }], ...described(description) }
 }
 
-/** A field of a paid body: null is as good as none (wire.md D-0.3). */
+/** A field of a paid body: null counts as absent (wire.md D-0.3). */
 export function maybe<T>(schema: Schema<T>): OptionalField<T | null> {
   return optional(nullable(schema))
 }
@@ -161,7 +161,7 @@ export function maybeEach<const F extends Readonly<Record<string, Schema<unknown
   return Object.fromEntries(made) as { readonly [K in keyof F]: OptionalField<Static<F[K]> | null> }
 }
 
-/** The same object under further rules. */
+/** The same object with further rules. */
 export function ruled<F extends Fields>(schema: ObjectSchema<F>, rules: Pick<JsonSchema, 'anyOf'>): ObjectSchema<F> {
   const made = { ...schema, ...rules }
   return Object.defineProperty(made, 'fields', { value: schema.fields }) as typeof made & { readonly fields: F }
@@ -175,7 +175,7 @@ export function optional<T>(schema: Schema<T>): OptionalField<T> {
   return { optional: schema }
 }
 
-/** An object that may have other fields too, as answers of a later version have. */
+/** An object that may have other fields too, as answers of later versions have. */
 export function object<const F extends Fields>(fields: F, description = ''): ObjectSchema<F> {
   const names = Object.keys(fields)
   const required = names.filter((name) => !isOptional(fields[name]))
@@ -189,7 +189,7 @@ export function object<const F extends Fields>(fields: F, description = ''): Obj
   return Object.defineProperty(schema, 'fields', { value: fields }) as typeof schema & { readonly fields: F }
 }
 
-/** An object whose other fields are told too: each is such a value. */
+/** An object whose other fields have a schema too: each has such a value. */
 export function open<const F extends Fields, T>(
   fields: F,
   others: Schema<T>,
@@ -197,14 +197,14 @@ export function open<const F extends Fields, T>(
 ): ObjectSchema<F> & Schema<ObjectOf<F> & Readonly<Record<string, T>>> {
   const made = object(fields, description)
   const opened = { ...made, additionalProperties: others }
-  // The type of the others holds beside that of the fields.
+  // The type of the other fields also covers the named ones.
   return Object.defineProperty(opened, 'fields', { value: fields }) as unknown as ObjectSchema<F> &
     Schema<ObjectOf<F> & Readonly<Record<string, T>>>
 }
 
-/** The same check with a narrower type, which the code that makes the values keeps. */
+/** The same check with a narrower type, which the code that makes the values guarantees. */
 export function narrowed<T>(schema: Schema<unknown>): Schema<T> {
-  // The caller knows more of its values than the schema says.
+  // The caller knows more about its values than the schema.
   return schema as Schema<T>
 }
 

@@ -125,7 +125,7 @@ export const SETTINGS = {
     label: { en: 'Download files from URLs in requests', ru: 'Загружать файлы по ссылкам из запросов' },
     fallback: false,
   },
-  /** Whether anybody may sign up in the console; by default the kind of store says: open on the embedded one. */
+  /** Whether anybody may sign up in the console. The default depends on the store: open on the embedded one. */
   signup: {
     as: 'signup',
     kind: 'choice',
@@ -135,20 +135,20 @@ export const SETTINGS = {
   },
 } as const satisfies Readonly<Record<string, SettingRow>>
 
-/** Seconds that a provider without limits of its own has; the first byte of an answer in one piece may take 300. */
+/** Default time limits of a provider in seconds; the first byte of a plain answer may take 300. */
 export const PROVIDER_TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 } as const
 
 type Rows = typeof SETTINGS
 export type SettingName = keyof Rows
-/** What is given for a setting. */
+/** The given value of a setting. */
 export type SettingValue<N extends SettingName> = Rows[N] extends { readonly fields: infer F }
   ? { readonly [K in keyof F]: number }
   : Rows[N] extends { readonly options: infer O }
     ? keyof O & string
     : boolean
-/** Those given, by their names in the catalogue file. */
+/** Given settings, by their names in the catalogue file. */
 export type GivenSettings = { readonly [N in SettingName]?: SettingValue<N> }
-/** Those in force, by their names in a snapshot. */
+/** Settings in force, by their names in a snapshot. */
 export type PlainSettings = {
   readonly [N in SettingName as Rows[N]['as']]:
     | SettingValue<N>
@@ -161,7 +161,7 @@ export const SETTING_ROWS = Object.entries(SETTINGS) as unknown as readonly (rea
   SettingRow & { readonly as: keyof PlainSettings },
 ])[]
 
-/** Those given, and the fallback of each that is not. */
+/** The given settings, with the fallbacks of the others. */
 export function plainSettings(given: GivenSettings): PlainSettings {
   const settings: Record<string, unknown> = {}
   for (const [name, row] of SETTING_ROWS) settings[row.as] = Object.freeze(given[name] ?? fallbackOf(row))
@@ -169,7 +169,7 @@ export function plainSettings(given: GivenSettings): PlainSettings {
   return settings as PlainSettings
 }
 
-/** Those in force, by their names in the catalogue file. */
+/** Settings in force, by their names in the catalogue file. */
 export type NamedSettings = {
   readonly [N in SettingName]: SettingValue<N> | (Rows[N] extends { readonly fallback: null } ? null : never)
 }

@@ -1,32 +1,32 @@
 import type { ErrorName } from './errors.ts'
 import type { Fields, JsonSchema, ObjectSchema, Static } from './schema.ts'
 
-/** A request that a reader can send, and a test does. */
+/** An example request, which readers can send and a test does send. */
 export interface RouteExample {
-  /** Values of the parameters of the path. */
+  /** Values of the path's parameters. */
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
-/** What a route takes and answers: its type, its check and its page in the reference. */
+/** What a route takes and answers: the source of its type, its check and its page in the reference. */
 export interface WireRoute {
   readonly summary: string
-  /** Under `/v1`: no key is needed. */
+  /** Needs no key, though it is under `/v1`. */
   readonly open?: true
-  /** A management key is needed. */
+  /** Needs a management key. */
   readonly manages?: true
-  /** It takes a body and costs nothing. */
+  /** Has a body but costs nothing. */
   readonly free?: true
   readonly query?: ObjectSchema<Fields>
   readonly body?: JsonSchema
-  /** The body of a success; a media type where it is no JSON. */
+  /** The body of a success, or its media type if it is not JSON. */
   readonly answer: JsonSchema | MediaType
-  /** Of a success: 200 where it is absent. */
+  /** The status of a success; absent = 200. */
   readonly status?: 200 | 201 | 202 | 302
-  /** A second status of a success, with the same body. */
+  /** Another status of a success, with the same body. */
   readonly alsoStatus?: 200 | 201
-  /** Refusals of this route only; those of its plane are known. */
+  /** Refusals of this route, beside those of its plane. */
   readonly errors?: readonly ErrorName[]
   readonly example?: RouteExample
 }

@@ -41,8 +41,8 @@ import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
 
 /**
- * Adds at most this to the end of an answer, and only when another ended just before; saves a tenth of the commits
- * under load.
+ * Adds at most this to the end of an answer, and only when another ended just before; under load it makes a tenth as
+ * many commits.
  */
 const COMMIT_SPACING_MS = 5
 

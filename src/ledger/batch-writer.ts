@@ -13,8 +13,8 @@ const QUEUE_MAX = 8_192
 const OUTLAST_MS = 2_000
 const OUTLAST_PAUSE_MS = 100
 /**
- * A stuck database must turn into a 503 in a second (guarantees.md F2): how long a hold waits, and a write before no
- * more is taken on.
+ * A stuck database must give a 503 within a second (guarantees.md F2): the time that a hold waits, and that a write may
+ * take before new work is refused.
  */
 const HOLD_MS = 900
 
@@ -22,7 +22,7 @@ export interface BatchWriterPorts {
   readonly store: Pick<LedgerStore, 'commit'>
   readonly clock: Clock
   /**
-   * Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at
+   * Waits for everything that arrives in this turn of the event loop, so that it shares a commit; absent = writes at
    * once.
    */
   readonly gather?: (() => Promise<void>) | undefined
@@ -31,11 +31,11 @@ export interface BatchWriterPorts {
    * wait.
    */
   readonly spacingMs: () => number
-  /** Takes the ends that the store has not confirmed in time; null = they are refused then. */
+  /** Takes ends of holds that the store has not confirmed in time; null = they are refused. */
   readonly journal: EndJournal | null
   /** A sentence for the operator. */
   readonly notice: (message: string) => void
-  /** The store failed, with its message, or works again (null). */
+  /** Called when the store fails, with its error, and when it works again (null). */
   readonly turned?: (cause: Error | null) => void
 }
 
@@ -43,15 +43,15 @@ interface Queued {
   operation: LedgerOperation
   /** Set when the store was first found down. */
   giveUpAtMs: number | null
-  /** Set while the journal holds it: its asker has its answer, and the store is still asked. */
+  /** Set while the journal holds it: the caller has its answer, and the store is still asked. */
   ticket: JournalTicket | null
-  /** On its way into the journal. */
+  /** Being written to the journal. */
   journaling: boolean
-  /** It was in a write, so the store may have it, whatever that write has said. */
+  /** It was part of a write, so the store may have it, whatever the result of that write. */
   sent: boolean
-  /** The store has it, or will never. */
+  /** The store has it, or never will. */
   over: boolean
-  /** A hold whose asker has been refused. */
+  /** A hold whose caller has been refused. */
   abandoned: boolean
   readonly resolve: (outcome: LedgerOutcome) => void
   readonly reject: (error: Error) => void
@@ -70,7 +70,7 @@ export class BatchWriter {
   #down = false
   #closing = false
   #startedMs = Number.NEGATIVE_INFINITY
-  /** clock.monotonic() at the start of the write that is under way. */
+  /** clock.monotonic() at the start of the running write. */
   #writeStartedMs: number | null = null
 
   constructor(ports: BatchWriterPorts) {
@@ -79,7 +79,7 @@ export class BatchWriter {
     this.#holds = new Patience(ports.clock, HOLD_MS, (overdue) => this.#abandon(overdue))
   }
 
-  /** Something is queued or being written. */
+  /** Whether anything is queued or being written. */
   get busy(): boolean {
     return this.#writing !== null
   }
@@ -89,12 +89,12 @@ export class BatchWriter {
     return this.#queue.length
   }
 
-  /** The last write found the store down. */
+  /** Whether the last write found the store down. */
   get down(): boolean {
     return this.#down
   }
 
-  /** The state of the store as others found it: its error, or null where it works. */
+  /** Takes over the store's state that another part found: its error, or null when it works. */
   learn(cause: Error | null): void {
     if (this.#down === (cause !== null)) return
     this.#down = cause !== null
@@ -102,7 +102,8 @@ export class BatchWriter {
   }
 
   /**
-   * No more should be taken on: too much waits, or the store is down and one write is finding out whether it is back.
+   * Whether new work should be refused: too much waits, or the store is down and one write is testing whether it is
+   * back.
    */
   get blocked(): boolean {
     return this.#queue.length >= QUEUE_MAX || (this.#down && this.#writing !== null) || this.#stuck
@@ -135,7 +136,7 @@ export class BatchWriter {
     })
   }
 
-  /** Goes on with an end that the journal has. */
+  /** Continues an end that the journal holds. */
   resume({ operation, ticket }: JournaledEnd): void {
     this.#enqueue({
       operation,
@@ -155,7 +156,7 @@ export class BatchWriter {
     while (this.#writing !== null) await this.#writing
   }
 
-  /** As `idle`, but a store that is down is not waited for: what the journal takes is left to the next process. */
+  /** Like `idle`, but does not wait for a store that is down: the next process continues what the journal holds. */
   async close(): Promise<void> {
     this.#closing = true
     await this.#journal(this.#ends.hurry())
@@ -171,7 +172,7 @@ export class BatchWriter {
   #watch(queued: Queued): void {
     const { operation } = queued
     if (isHoldEnd(operation)) this.#ends.watch(queued)
-    // A job is created with its hold: neither can be given up without the other.
+    // A job is created with its hold, so neither can be given up alone.
     else if (operation.op === 'hold' && operation.job === undefined) this.#holds.watch(queued)
   }
 
@@ -200,7 +201,7 @@ export class BatchWriter {
 
   async #write(batch: readonly Queued[]): Promise<void> {
     let outcomes: readonly LedgerOutcome[] = []
-    // After an outage even a hold finds out whether the store can write again.
+    // After an outage even a hold tests whether the store can write again.
     const durable = this.#down || batch.some(({ operation }) => operation.op !== 'hold' || operation.job !== undefined)
     this.#writeStartedMs = this.#ports.clock.monotonic()
     for (const queued of batch) queued.sent = true
@@ -220,7 +221,7 @@ export class BatchWriter {
       return
     }
     this.#writeStartedMs = null
-    // A batch of holds may have been kept in memory and tells nothing of the disk.
+    // A batch of holds may have stayed in memory, so it does not show whether the disk works.
     if (durable) this.learn(null)
     for (const [index, queued] of batch.entries()) {
       const outcome = outcomes[index]
@@ -236,7 +237,7 @@ export class BatchWriter {
       this.#ports.notice(
         `Generation ${operation.generationId}: its ${operation.op} from the journal met a hold that is ${outcome.state}`,
       )
-    // Its request was refused and will never end it.
+    // The hold's caller was refused and will never end it.
     if (abandoned && outcome.status === 'held' && operation.op === 'hold')
       void this.submit(voidOf(operation, this.#ports.clock)).catch(() => undefined)
     queued.resolve(outcome)
@@ -255,7 +256,7 @@ export class BatchWriter {
   }
 
   /**
-   * An operation that has waited too long is answered once it is on this machine's disk; the store is asked until it
+   * An operation that has waited too long is answered when it is on this machine's disk; the store is asked until it
    * has it.
    */
   async #journal(overdue: readonly Queued[]): Promise<void> {
@@ -271,7 +272,7 @@ export class BatchWriter {
     try {
       tickets = await journal.append(ends.map(({ operation }) => operation))
     } catch (thrown) {
-      // Refused as soon as the write under way has failed.
+      // Refused as soon as the running write has failed.
       for (const { queued } of ends) queued.giveUpAtMs = clock.monotonic()
       this.#ports.notice(`The journal cannot be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
     }
@@ -285,7 +286,7 @@ export class BatchWriter {
       }
       queued.ticket = ticket
       queued.operation = unguarded(operation)
-      // The store may have charged it already: its client is told neither a cost nor that it is free.
+      // The store may have charged it already, so its client is told neither a cost nor that it was free.
       if (queued.sent && isGuarded(operation)) queued.reject(storeUnavailable(null))
       else
         queued.resolve(
@@ -296,7 +297,7 @@ export class BatchWriter {
     }
   }
 
-  /** Should the store have placed it after all, it is given back. */
+  /** If the store placed the hold after all, it is given back. */
   #abandon(overdue: readonly Queued[]): void {
     for (const queued of overdue) {
       queued.abandoned = true
@@ -304,7 +305,7 @@ export class BatchWriter {
     }
   }
 
-  /** One faulty operation must not fail the others: the batch is halved until it is found. */
+  /** One faulty operation must not fail the others: the batch is halved until the faulty one is found. */
   async #splitOrFail(batch: readonly Queued[], thrown: unknown): Promise<void> {
     if (thrown instanceof StoreUnavailableError) {
       await this.#outlast(batch, thrown)
@@ -326,8 +327,8 @@ export class BatchWriter {
   }
 
   /**
-   * The store does not answer. A hold is refused at once, its request has cost nothing yet; a settle or void is sent
-   * again until its time is over, since by then the answer exists and its id makes the repeat harmless.
+   * The store does not answer. A hold is refused at once, since its request has cost nothing yet. A settle or void is
+   * sent again until its time is over: the answer exists by then, and its id makes a repeat harmless.
    */
   async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
     this.learn(thrown)
@@ -356,14 +357,14 @@ function isGuarded(operation: HoldEnd): boolean {
   return operation.op === 'void' && operation.guarded !== undefined
 }
 
-/** A client that was told that its answer is free is not charged for it later. */
+/** A client that was told that its answer is free is not charged later. */
 function unguarded(operation: HoldEnd): HoldEnd {
   if (operation.op !== 'void') return operation
   const { guarded: _guarded, ...free } = operation
   return free
 }
 
-/** A hold without a request gives its money back, and leaves no log row: nothing was sent to a provider. */
+/** Gives the money of a hold without a request back, without a log row: nothing was sent to a provider. */
 function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
   return { op: 'void', generationId, insuredMicro: 0n, record: null, atMs: clock.now() }
 }

@@ -2,17 +2,17 @@ import type { Journal, JournalRecord, JournalTicket } from '../store/sqlite/jour
 import type { GenerationRecord } from './generation-record.ts'
 import type { LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
 
-/** The end of a hold that belongs to no job: the one kind of work that a client waits for and that must not be lost. */
+/** The end of a hold without a job: the only work that a client waits for and that must not be lost. */
 export type HoldEnd = SettleRequest | VoidRequest
 
-/** An end that is on this machine's disk, and not yet in the store. */
+/** An end that is on this machine's disk but not yet in the store. */
 export interface JournaledEnd {
   readonly operation: HoldEnd
   readonly ticket: JournalTicket
 }
 
 /**
- * Ends of holds in the journal's records. A job's end is not among them: its runner asks for it until the store has it.
+ * Ends of holds as records of the journal. A job's end is not among them: its runner repeats it until the store has it.
  */
 export class EndJournal {
   readonly #journal: Journal
@@ -26,7 +26,7 @@ export class EndJournal {
     return this.#journal.open
   }
 
-  /** What an earlier process left. */
+  /** Ends that an earlier process left. */
   left(): readonly JournaledEnd[] {
     return this.#journal.left.map(endOf)
   }
@@ -46,7 +46,7 @@ export function isHoldEnd(operation: LedgerOperation): operation is HoldEnd {
   return (operation.op === 'settle' || operation.op === 'void') && operation.job === undefined
 }
 
-/** Amounts are texts: JSON has no whole numbers of this size. */
+/** Amounts are texts: JSON has no integers of this size. */
 interface Payload {
   readonly op: HoldEnd['op']
   readonly generationId: string
@@ -54,7 +54,7 @@ interface Payload {
   readonly providerCostMicro: string
   readonly insuredMicro: string
   readonly record: GenerationRecord | null
-  /** The answer under its Idempotency-Key, encrypted, in base64: the charge that it tells is the cost. */
+  /** The encrypted answer for its Idempotency-Key, in base64; the charge in it is the cost. */
   readonly claim?: { readonly id: string; readonly answer: string | null }
   /** The answer that is kept, encrypted, in base64, told like that of a claim. */
   readonly kept?: string
@@ -96,7 +96,7 @@ function payloadOf(operation: HoldEnd): Buffer {
 }
 
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
-  // Written by `payloadOf`, and whole by its checksum.
+  // Written by `payloadOf`; the record's checksum shows that it is whole.
   const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, kept, atMs, day } = JSON.parse(
     payload.toString('utf8'),
   ) as Payload

@@ -60,6 +60,6 @@ export const EVENT_ACTIONS = [
 ] as const
 export type EventAction = (typeof EVENT_ACTIONS)[number]
 
-/** Actors that are neither a person nor a payment provider: their name is shown unchanged. */
+/** Actors that are neither a person nor a payment provider; their names are shown unchanged. */
 export const EVENT_ACTORS = ['token', 'start', 'system', 'cbr', 'cli', 'unknown'] as const
 export type EventActor = (typeof EVENT_ACTORS)[number]

@@ -3,15 +3,15 @@ import type { AccountRow } from './ledger-store.ts'
 
 const HOUR_MS = 3_600_000
 /**
- * What the operator loses to an account in an hour, by free answers and by those beyond its balance, before that is
- * looked at: 20 RUB.
+ * What an account may cost the operator in an hour, by free answers and by charges beyond its balance, before it is
+ * checked: 20 RUB.
  */
 export const FREE_HOUR_MICRO = 20_000_000n
-/** … and one part in so many of what the account spent in that hour: 5 %. */
+/** … or this part of what the account spent in that hour: 5 %. */
 export const FREE_SPEND_PARTS = 20n
 
 /**
- * Whether the account has cost us more in this hour, insured or short of its price, than max(20 RUB, 5 % of its
+ * Whether the account has cost us more in this hour, in insured amounts and shortfalls, than max(20 RUB, 5 % of its
  * spending).
  */
 export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
@@ -21,7 +21,7 @@ export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
   )
 }
 
-/** Adds to the sums of the hour, which start again each hour; a late entry from a journal is left out. */
+/** Adds to the sums of the hour; each hour starts at 0, and a late entry from a journal is left out. */
 export function countInFreeHour(
   account: AccountRow,
   atMs: number,
@@ -38,12 +38,12 @@ export function countInFreeHour(
   account.freeSpentMicro += spentMicro
 }
 
-/** When the next hour begins, Unix ms. */
+/** The beginning of the next hour, Unix ms. */
 export function freeHourEndMs(atMs: number): number {
   return hourOf(atMs) + HOUR_MS
 }
 
-/** Start of its hour, Unix ms. */
+/** The start of the hour that contains `atMs`, Unix ms. */
 function hourOf(atMs: number): number {
   return Math.floor(atMs / HOUR_MS) * HOUR_MS
 }

@@ -26,7 +26,7 @@ export type GenerationStatus = Static<typeof RequestStatus>
 export const BILLING_BASES = ['provider_usage', 'counted', 'drained', 'free', 'provider_cost'] as const
 export type BillingBasis = (typeof BILLING_BASES)[number]
 
-/** How an attempt fails: what the adapters and the relay know of it. */
+/** Why an attempt failed, in the terms of adapters and relay. */
 export const ATTEMPT_REASONS = [
   'connect',
   'saturated',
@@ -42,11 +42,11 @@ export const ATTEMPT_REASONS = [
   'empty',
 ] as const
 export type AttemptReason = (typeof ATTEMPT_REASONS)[number]
-/** Why an answer ended, whatever its provider calls it. */
+/** Why an answer ended, in our terms, whatever its provider's. */
 export const END_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'error'] as const
 export type EndReason = (typeof END_REASONS)[number]
 
-/** An attempt that failed: who, how and with which status; never what a provider said. */
+/** A failed attempt: provider, reason and status; never the provider's words. */
 export interface FailedAttemptNote {
   readonly provider: string
   readonly reason: AttemptReason
@@ -54,44 +54,44 @@ export interface FailedAttemptNote {
 }
 
 /**
- * Longer than any name that a provider gives. The name is kept for years, and a hostile one may be as long as the
+ * Longer than any name that a provider gives. The name is kept for years, and a hostile one could be as long as an
  * answer.
  */
 const NAME_CHARS_MAX = 256
 
-/** A provider's own word, as far as it is kept: cut, and without what no database takes as text. */
+/** A provider's name for something, cut to a bound and without characters that databases refuse in text. */
 export function keptName(name: string | null): string | null {
   return name === null ? null : name.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
 }
 
-/** What an account sees of a field. */
+/** Where an account sees a field. */
 interface Shown {
   readonly name: string
-  /** `log`: in each row of its log, and so on the page of a request; `request`: only there. */
+  /** `log`: in each row of its log, and so on a request's page; `request`: only on that page. */
   readonly in: 'log' | 'request'
-  /** Its place there. */
+  /** Its position there. */
   readonly place: number
   readonly csv?: true
   /** The console lists it among the facts of a request; absent = it is shown elsewhere on the page. */
   readonly fact?: { readonly label: Label; readonly style: FactStyle }
 }
 
-/** How the console writes a fact: in letters of one width, or as its type is written. */
+/** How the console shows a fact: in a monospaced font, or by its type. */
 export type FactStyle = 'id' | 'plain'
 
 interface Field<T = unknown> {
   /** Whether the request sets it or only the ledger that charges it. */
   readonly by: 'request' | 'ledger'
-  /** Absent, not null, where there is nothing to say. */
+  /** Absent rather than null when there is no value. */
   readonly optional?: true
-  /** Of a request whose process died before it could tell; absent = its hold knows, or the field is optional. */
+  /** Its value for a request whose process died; absent = the hold has it, or the field is optional. */
   readonly lost?: T
-  /** How it is written for a reader; absent = as it is. */
+  /** How readers see it; absent = unchanged. */
   readonly as?: 'rubles' | 'time'
   readonly shown?: Shown
   /** In a record of `GET /v1/generation`, and in the operator's log. */
   readonly api?: Place
-  /** Only in the operator's log, behind those. */
+  /** Only in the operator's log, after the API's fields. */
   readonly operator?: Place
 }
 
@@ -112,16 +112,15 @@ function field<T, const F extends Field<NoInfer<T>>>(
   return { ...of, schema }
 }
 
-/** A field that no reader is shown. */
+/** A field that no reader sees. */
 function kept<T>() {
   return <const F extends Field>(of: F): F & { readonly [VALUE]?: T } => of
 }
 
 /**
- * A row for each field of the usage log: everything needed to explain and to replay a charge (wire.md 6,
- * guarantees.md I17). No bodies, no secrets. A new field is a row here and a value where requests end: the store
- * keeps it, and each reader that the row names sees it. Fields without a column in the store are written
- * in this order.
+ * A row for each field of the usage log: everything needed to explain and to replay a charge (wire.md 6, guarantees.md
+ * I17). No bodies, no secrets. A new field is a row here and a value where requests end: the store keeps it, and the
+ * readers that the row names see it. Fields without a column in the store are written in this order.
  */
 export const LOG_FIELDS = {
   id: field(whole(), { by: 'ledger', api: { name: 'id', place: 1 } }),
@@ -204,7 +203,7 @@ export const LOG_FIELDS = {
     lost: null,
     shown: { name: 'native_finish_reason', in: 'request', place: 2 },
   }),
-  /** Which of the endpoint's prices by resolution; absent where it has one. */
+  /** The key of the endpoint's price by resolution; absent where it has one price. */
   variant: kept<string>()({ by: 'request', optional: true }),
   /** The usage that the charge is computed from. */
   usage: field(narrowed<Usage>(map(number())), { by: 'request', lost: {}, operator: { name: 'meters', place: 10 } }),
@@ -243,7 +242,7 @@ export const LOG_FIELDS = {
     api: { name: 'billing_basis', place: 16 },
     shown: { name: 'billing_basis', in: 'request', place: 3 },
   }),
-  /** The provider reported more than there can be, or no number that can be read. */
+  /** The provider reported an impossible number, or one that cannot be read. */
   flagged: field(
     flag('The provider reported more than there can be, which is not charged, or no number that can be read.'),
     {
@@ -344,12 +343,12 @@ type RowBy<By> = Flat<
   { [K in NamesBy<By, false>]: ValueOf<Fields[K]> } & { [K in NamesBy<By, true>]?: ValueOf<Fields[K]> }
 >
 
-/** What a request leaves in the usage log. */
+/** A request's record in the usage log. */
 export type GenerationRecord = RowBy<'request'>
-/** A row of the usage log: the record, and what the ledger made of it. */
+/** A row of the usage log: the record, with the ledger's fields. */
 export type GenerationRow = RowBy<'request' | 'ledger'>
 
-/** Who reads a row: the account's log, the page of one request, the API, the operator. */
+/** Readers of a row: the account's log, the page of one request, the API, the operator. */
 export type LogView = Shown['in'] | 'api' | 'operator'
 type WrittenBy<F> = F extends { readonly schema: Schema<infer T> }
   ? Schema<F extends { readonly optional: true } ? T | null : T>
@@ -364,7 +363,7 @@ type NameIn<F, V extends LogView> = V extends 'api' | 'operator'
 type ViewSchemas<V extends LogView> = {
   readonly [K in FieldName as NameIn<Fields[K], V>]: WrittenBy<Fields[K]>
 }
-/** What a reader sees of a row. */
+/** A reader's view of a row. */
 export type RowView<V extends LogView> = ObjectOf<ViewSchemas<V>>
 
 export interface ViewField extends Place, Pick<Shown, 'csv' | 'fact'> {
@@ -372,9 +371,9 @@ export interface ViewField extends Place, Pick<Shown, 'csv' | 'fact'> {
   readonly as: 'rubles' | 'time' | null
 }
 
-/** What a reader sees, in its order. */
+/** The fields of a view, in its order. */
 export function viewFields(view: LogView): readonly ViewField[] {
-  // The table's own names and rows.
+  // The names and rows of the table.
   return (Object.entries(LOG_FIELDS) as [FieldName, Field][])
     .flatMap(([field, { shown, as = null, ...row }]) => {
       const place = view === 'api' || view === 'operator' ? row[view] : shown?.in === view ? shown : undefined
@@ -383,21 +382,21 @@ export function viewFields(view: LogView): readonly ViewField[] {
     .toSorted((one, other) => one.place - other.place)
 }
 
-/** The schemas of what a reader sees, in its order. */
+/** The schemas of a view's fields, in its order. */
 export function viewSchemas<V extends LogView>(view: V): ViewSchemas<V> {
   const named = viewFields(view).map(({ field, name }) => {
     const of: Field & { readonly schema?: Schema<unknown> } = LOG_FIELDS[field]
     assert(of.schema !== undefined, 'A field that is shown has a schema.')
     return [name, of.optional ? nullable(of.schema) : of.schema]
   })
-  // Each name of the type has its schema.
+  // Each name of the type has a schema.
   return Object.fromEntries(named) as ViewSchemas<V>
 }
 
 type LostName = { [K in FieldName]: Fields[K] extends { readonly lost: unknown } ? K : never }[FieldName]
 
-/** What is logged of a request whose process died before it could tell, beside what its hold knows. */
+/** Values for a request whose process died, beside those in its hold. */
 export const LOST_FIELDS = Object.fromEntries(
   Object.entries(LOG_FIELDS).flatMap(([name, row]) => ('lost' in row ? [[name, row.lost]] : [])),
-  // A value for each of the names.
+  // Each of the names has a value.
 ) as Pick<GenerationRecord, LostName>

@@ -4,7 +4,7 @@ import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
 import { limitPeriod } from './ledger-core.ts'
 import type { PeriodStarts } from './ledger-store.ts'
 
-/** What a key's limit has left in its period; null for a key without a limit. */
+/** The rest of a key's limit in its period; null without a limit. */
 export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
   const period = limitPeriod(key, periods)
   if (period === null || key.limitMicro === null) return null
@@ -18,7 +18,7 @@ export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodS
 /** The spending of a new key. */
 export const NOTHING_SPENT: KeySpend = { totalMicro: 0n, dayMicro: 0n, weekMicro: 0n, monthMicro: 0n, heldMicro: 0n }
 
-/** A key as the console and the operator see it; `limitFields` come after those of its limit. */
+/** A key in the form of the console and the operator's API; `limitFields` follow the fields of its spending limit. */
 export function keyBody<More extends object>(
   key: KeyRecord,
   spend: KeySpend,
@@ -47,7 +47,7 @@ export function keyBody<More extends object>(
   }
 }
 
-/** The limits of a key under their names on the wire. */
+/** The limits of a key with their wire names. */
 export function limitFieldsOf(limits: KeyLimits | null) {
   const { requestsPerMinute, tokensPerMinute, runningRequests, modelLimits, allowedIps } = limits ?? NO_LIMITS
   return {

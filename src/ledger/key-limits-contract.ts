@@ -19,7 +19,7 @@ const IPS = nullable(
   }),
 )
 
-/** The limits of a key, as answers show them. */
+/** The limits of a key in answers. */
 export const KEY_LIMITS = {
   requests_per_minute: REQUESTS,
   tokens_per_minute: TOKENS,
@@ -28,7 +28,7 @@ export const KEY_LIMITS = {
   allowed_ips: IPS,
 } as const
 
-/** The same as bodies set them; absent = as before. */
+/** The same in bodies; absent = unchanged. */
 export const KEY_LIMIT_FIELDS = {
   requests_per_minute: optional(REQUESTS),
   tokens_per_minute: optional(TOKENS),

@@ -6,7 +6,7 @@ const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
 const KEY_BYTES = 32
 
-/** What the store holds encrypted does not open: the operator has given another key, or somebody has changed it. */
+/** An encrypted value of the store cannot be decrypted: the wrapping key is another one, or the value was changed. */
 export class WrappingKeyError extends OperatorError {
   override readonly name = 'WrappingKeyError'
 }
@@ -41,12 +41,12 @@ export class KeyWrap {
     return Buffer.concat([this.#first.id, iv, cipher.getAuthTag(), body])
   }
 
-  /** Keys for another purpose, one of each wrapping key, in their order; none tells anything of the others. */
+  /** A key for another purpose from each wrapping key, in their order; none reveals anything about the others. */
   derived(purpose: string): readonly Buffer[] {
     return this.#keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
   }
 
-  /** Throws a WrappingKeyError, with one sentence, where it does not open. */
+  /** Throws a WrappingKeyError, with one sentence, when it cannot be decrypted. */
   decrypt(encrypted: Buffer, purpose: string): Buffer {
     const id = encrypted.subarray(0, KEY_ID_BYTES)
     const wrapping = this.#keys.find((key) => key.id.equals(id))

@@ -36,7 +36,7 @@ type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 're
 
 const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
 
-/** The period a key's limit counts in; null for a key without one. */
+/** The period that a key's limit counts in; null without a limit. */
 export function limitPeriod(
   key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>,
   periods: PeriodStarts,
@@ -47,8 +47,8 @@ export function limitPeriod(
 }
 
 /**
- * The ledger's rules, pure: hold → settle | void | expire → late settle over loaded rows, operations in arrival order.
- * It changes the working copies and says which of them to write.
+ * The ledger's rules as a pure class: hold → settle | void | expire → late settle over loaded rows, operations in
+ * arrival order. It changes the working copies and tells which of them to write.
  */
 export class LedgerBatch {
   readonly #rows: LedgerRows
@@ -101,11 +101,11 @@ export class LedgerBatch {
   }
 
   #hold(request: HoldRequest): HoldOutcome {
-    // As the schema says: a hold may be written only with a later batch, which it must not spoil.
+    // The schema checks this too, but the hold may be written with a later batch, which it must not spoil.
     assert(request.amountMicro >= 0n, `Hold ${request.generationId} would hold less than nothing.`)
     const known = this.#rows.holds.get(request.generationId)
     if (known !== undefined) {
-      // A lost answer is asked for again while the hold is open; an ended one must never let a second answer be made.
+      // A hold with a lost answer may be repeated while it is open; an ended one must never pay for a second answer.
       assert(
         known.state === 'open' && known.accountId === request.accountId,
         `Hold ${known.id} is placed again after it was ${known.state}.`,
@@ -163,7 +163,7 @@ export class LedgerBatch {
     >,
   ): Charged {
     const { account, key } = this.#owners(hold)
-    // An expired hold has given its money back: a late settle takes what the account and the key have now.
+    // An expired hold has returned its money: a late settle takes what account and key have now.
     const late = hold.state === 'expired'
     const coveredMicro = late ? 0n : hold.amountMicro
     if (!late) this.#move(account, key, hold.amountMicro, -hold.amountMicro)
@@ -233,7 +233,7 @@ export class LedgerBatch {
       this.#move(account, key, hold.amountMicro, -hold.amountMicro)
       this.#end(hold, 'voided', request.atMs, null, null)
     } else {
-      // Its money is back already and `expired` is its final state: a charge of nothing marks that no settle may come.
+      // The money is back already and `expired` is the final state: a charge of 0 marks that no settle may follow.
       hold.chargedMicro = 0n
       this.#endedHolds.add(hold)
     }
@@ -251,7 +251,7 @@ export class LedgerBatch {
     return { status: 'voided' }
   }
 
-  /** A hold that has expired, and one whose key another request has now, stays free. */
+  /** Expired holds, and those whose key another request has now, stay free. */
   #isCharged(account: AccountRow, hold: HoldRow, { claim }: GuardedCharge, atMs: number): boolean {
     return (
       hold.state === 'open' &&
@@ -260,7 +260,7 @@ export class LedgerBatch {
     )
   }
 
-  /** A memo of what the operator paid for what nobody is charged for. */
+  /** Records what the operator paid without charging anybody. */
   #insure(
     account: AccountRow,
     hold: HoldRow,
@@ -280,7 +280,7 @@ export class LedgerBatch {
 
   #expire(request: ExpireRequest): ExpireOutcome {
     const hold = this.#rows.holds.get(request.generationId)
-    // Looked up without a lock, so it may have ended or been renewed since.
+    // It was found without a lock, so it may have ended or been renewed since.
     if (hold === undefined || hold.state !== 'open' || hold.leaseUntilMs >= request.atMs) return { status: 'kept' }
     const { account, key } = this.#owners(hold)
     this.#move(account, key, hold.amountMicro, -hold.amountMicro)
@@ -288,7 +288,7 @@ export class LedgerBatch {
     return { status: 'expired' }
   }
 
-  /** Compare and set: false where another was faster, so that the money stays as the job is. */
+  /** Compare and set: false when another process was faster, so that job and money stay consistent. */
   #moveJob(move: JobMove | undefined): boolean {
     if (move === undefined) return true
     if (this.#rows.jobs.get(move.id) !== move.version) return false
@@ -303,8 +303,8 @@ export class LedgerBatch {
   }
 
   /**
-   * The cost, as far as the hold covers it and, beyond, as far as the account and the key still have it (guarantees.md
-   * rule 11).
+   * The chargeable cost: all that the hold covers and, beyond it, what account and key still have (guarantees.md rule
+   * 11).
    */
   #chargeable(costMicro: Micro, coveredMicro: Micro, account: AccountRow, key: KeyRow, hold: HoldRow): Micro {
     if (costMicro <= coveredMicro) return costMicro
@@ -348,7 +348,7 @@ export class LedgerBatch {
     hold.endedAtMs = atMs
     hold.chargedMicro = chargedMicro
     hold.shortfallMicro = shortfallMicro
-    // A hold placed in this very batch is written once, in its final state.
+    // A hold of this same batch is written once, in its final state.
     if (!this.#newHolds.has(hold)) this.#endedHolds.add(hold)
   }
 
@@ -413,22 +413,19 @@ function refusal(
   return key.disabled ? 'key_deactivated' : null
 }
 
-/** An expired hold whose request ended free: voided but for the name of its state. */
+/** An expired hold whose request ended free: like a voided one, except for its state's name. */
 function closedAfterExpiry(hold: HoldRow): boolean {
   return hold.state === 'expired' && hold.chargedMicro !== null
 }
 
-/** A guarded void whose answer was lost may have been charged: the repeat gets the same outcome. */
+/** A guarded void whose answer was lost may have been charged: a repeat gets the same outcome. */
 function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: VoidRequest): VoidOutcome {
   return guarded === undefined
     ? { status: 'not_open', state: 'settled' }
     : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
 }
 
-/**
- * A charge stands on the day it is made, and never in a month that is closed: what its customer has seen of it does not
- * change.
- */
+/** The day of a charge: the day it is made, and never in a closed month, whose statement the customer has seen. */
 function bookedDay(hold: HoldRow, account: AccountRow, day = ''): string {
   const { day: placed } = hold.periods
   const booked = [day, account.openDay].reduce((latest, each) => (each > latest ? each : latest), placed)

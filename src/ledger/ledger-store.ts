@@ -12,7 +12,7 @@ export interface PeriodStarts {
   readonly month: string
 }
 
-/** What a log row needs of a request whose process died. */
+/** Fields of a log row that are kept for a request whose process dies. */
 export interface HoldSubject {
   readonly type: GenerationRecord['type']
   readonly model: string
@@ -34,9 +34,9 @@ export interface HoldRequest {
   readonly atMs: number
   readonly leaseUntilMs: number
   readonly node: string
-  /** It can cost more than it holds: refused where the account has used up what the operator loses to it in an hour. */
+  /** The request may cost more than its hold: refused when the account has used up its free hour. */
   readonly mayExceed?: true
-  /** Created in the commit of its hold: neither is there without the other. */
+  /** Created in the commit of its hold, so that neither exists without the other. */
   readonly job?: NewJob
 }
 
@@ -61,10 +61,10 @@ export type HoldOutcome =
         | 'free_hour_used_up'
     }
 
-/** The Idempotency-Key of a request: ended, with the answer that is kept for it, in the commit that charges it. */
+/** The Idempotency-Key of a request: its claim ends, with the kept answer, in the commit of the charge. */
 export interface SettledClaim {
   readonly id: string
-  /** The answer, encrypted, as it reads with this charge; null = it is not kept. May be called more than once. */
+  /** The encrypted answer with this charge; null = it is not kept. May be called more than once. */
   readonly answer: (chargedMicro: Micro) => Buffer | null
 }
 
@@ -79,9 +79,9 @@ export interface SettleRequest {
   readonly generationId: string
   /** price(usage) of the answer; what exceeds the hold is taken only as far as account and key still have it. */
   readonly costMicro: Micro
-  /** What the provider charges us for it. */
+  /** The provider's charge for it. */
   readonly providerCostMicro: Micro
-  /** What failed attempts before it may cost us, booked to `insured`. */
+  /** What failed attempts before it may cost us, booked as `insured`. */
   readonly insuredMicro: Micro
   readonly record: GenerationRecord
   /** The last move of the job that the hold belongs to, in the same commit. */
@@ -89,12 +89,12 @@ export interface SettleRequest {
   readonly claim?: SettledClaim
   readonly kept?: SettledAnswer
   readonly atMs: number
-  /** Local day of `atMs`; absent in what an older program has left in the journal. */
+  /** Local day of `atMs`; absent in ends that an older program left in the journal. */
   readonly day?: string
 }
 
 export type SettleOutcome =
-  /** `replayed`: this generation had been settled before; nothing moved. */
+  /** `replayed`: this generation was settled before; nothing changed. */
   | {
       readonly status: 'settled' | 'settled_late' | 'replayed'
       readonly chargedMicro: Micro
@@ -105,7 +105,7 @@ export type SettleOutcome =
    */
   | { readonly status: 'journaled'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   /**
-   * `job_moved`: the job is no longer what the move was made from; `claim_lost`: another request has its key now.
+   * `job_moved`: the job is no longer at the version of the move; `claim_lost`: another request has the key now.
    * Nothing was changed.
    */
   | { readonly status: 'not_open'; readonly state: 'voided' | 'missing' | 'job_moved' | 'claim_lost' }
@@ -113,24 +113,24 @@ export type SettleOutcome =
 export interface VoidRequest {
   readonly op: 'void'
   readonly generationId: string
-  /** Provider cost of a free answer, booked to `insured`; 0 when nothing was spent. */
+  /** Provider cost of a free answer, booked as `insured`; 0 when nothing was spent. */
   readonly insuredMicro: Micro
-  /** null = never dispatched: no usage-log row. */
+  /** null = never sent to a provider: no usage-log row. */
   readonly record: GenerationRecord | null
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
   /** Present where the free rules can be abused; absent = free in any case. */
   readonly guarded?: GuardedCharge
   readonly atMs: number
-  /** As of a settle. */
+  /** As for a settle. */
   readonly day?: string
 }
 
-/** The charge for a free answer of an account that has used up its free hour (guarantees.md rule 20). */
+/** The charge for a free answer when its account has used up its free hour (guarantees.md rule 20). */
 export interface GuardedCharge {
-  /** The provider's price of what the record says was used. */
+  /** The recorded usage at the provider's price. */
   readonly costMicro: Micro
-  /** What the provider bills for it, which is no less; part of the void's `insuredMicro`. */
+  /** The provider's bill for it, at least as much; a part of the void's `insuredMicro`. */
   readonly providerCostMicro: Micro
   readonly record: GenerationRecord
   readonly claim?: SettledClaim
@@ -142,7 +142,7 @@ export type VoidOutcome =
   | { readonly status: 'charged'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
 
-/** The sweeper's move for a hold whose lease ended: the money returns, a late settle stays possible. */
+/** The sweeper's end of a hold whose lease ended: the money returns, and a late settle stays possible. */
 export interface ExpireRequest {
   readonly op: 'expire'
   readonly generationId: string
@@ -159,25 +159,25 @@ export interface AccountRow {
   readonly status: 'active' | 'deactivated' | 'locked'
   availableMicro: Micro
   heldMicro: Micro
-  /** Rows of its usage log, which number them densely. */
+  /** The number of rows in its usage log, which are numbered without gaps. */
   logRows: bigint
   /** Hash of its newest entry, which the next one is chained to; empty before the first. */
   entryHead: string
   /**
-   * Start of the hour of the two sums, Unix ms: the insured and short amounts of that hour, and its charges; for
+   * Start of the hour of these two sums, Unix ms: the hour's insured and short amounts, and its charges; for
    * `free-hour.ts`.
    */
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro
-  /** Rows of its usage log that retention has taken. */
-  /** As the store has them: under the account's seal, and not looked at here. */
+  /** This and the next as stored: under the account's seal, and not read here. */
   readonly rateLimitText: string | null
   readonly allowedModelsText: string | null
+  /** The number of rows of its usage log that retention has removed. */
   readonly logDropped: bigint
-  /** The first day that is in no closed month; empty = none is closed. */
+  /** The first day that is not in a closed month; empty = no month is closed. */
   readonly openDay: string
-  /** Its seal was right when it was read. */
+  /** Whether its seal was right when it was read. */
   readonly intact: boolean
 }
 
@@ -207,9 +207,9 @@ export interface HoldRow {
   endedAtMs: number | null
   chargedMicro: Micro | null
   shortfallMicro: Micro | null
-  /** The day that its charge stands on in statements; empty = the one it was placed on. */
+  /** The day of its charge in statements; empty = the day of the hold. */
   bookedDay: string
-  /** Its seal was right when it was read. */
+  /** Whether its seal was right when it was read. */
   readonly intact: boolean
 }
 
@@ -257,15 +257,17 @@ export interface LedgerRows {
   readonly accounts: ReadonlyMap<string, AccountRow>
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly holds: Map<string, HoldRow>
-  /** Spent so far in each period that a limit of the batch counts in, by `spendKeyText`; other periods are absent. */
+  /**
+   * Spending so far in each period that a limit of the batch counts in, by `spendKeyText`; other periods are absent.
+   */
   readonly spends: Map<string, Micro>
   /** Versions of the jobs that operations of the batch move. */
   readonly jobs: Map<string, number>
-  /** Which generation has each running claim that operations of the batch end. */
+  /** The generation of each running claim that operations of the batch end. */
   readonly claims: Map<string, string>
 }
 
-/** What a batch changes, written in one commit. */
+/** The changes of a batch, written in one commit. */
 export interface LedgerChanges {
   readonly accounts: ReadonlySet<AccountRow>
   readonly keys: ReadonlySet<KeyRow>
@@ -297,8 +299,8 @@ export function spendKeyText(key: SpendKey): string {
 }
 
 /**
- * The money half of the store. It loads and writes; what happens to the rows is decided by the ledger's pure core.
- * Both stores implement it and share one contract test.
+ * The store's part for money. It loads and writes; the ledger's pure core decides on the rows. Both stores implement it
+ * and share one contract test.
  */
 export interface LedgerStore {
   /** The store has one writer and keeps the rows it works with: holds are decided without a write. */
@@ -313,11 +315,11 @@ export interface LedgerStore {
     decide: (rows: LedgerRows) => LedgerChanges,
     durable: boolean,
   ): Promise<void>
-  /** Writes what batches of holds have left unwritten. */
+  /** Writes the unwritten changes of earlier batches of holds. */
   flush(): Promise<void>
   /**
-   * Resolves when a write of some size has succeeded, after one had failed. Absent = the next hold finds out whether
-   * the store can write again.
+   * Resolves when a larger write succeeds again after a failure. Absent = the next hold tests whether the store can
+   * write.
    */
   probe?(): Promise<void>
   /** Moves the leases of running holds. */

@@ -20,31 +20,31 @@ const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const SWEEP_MS = 15_000
 const PERIODS_CACHE_MS = 1_000
-/** Between two looks whether a store that could not write can write again. */
+/** Time between two tests whether a failed store can write again. */
 const PROBE_MS = 1_000
 const UNWRITABLE_RETRY_SECONDS = 5
-/** How long a hold that was decided in memory may wait for the write of a settle; then it gets its own write. */
+/** How long a hold that was decided in memory may wait for the write of a settle; then it is written by itself. */
 const FLUSH_MS = 25
-/** Running requests from which commits keep their full distance; fewer keep a part of it, a lone one none. */
+/** With this many running requests commits keep their full distance; with fewer, a part of it; with one, none. */
 const FULL_SPACING_REQUESTS = 16
 
 export interface LedgerPorts {
   readonly store: LedgerStore
   readonly clock: Clock
-  /** This process, written on its holds. */
+  /** This process's name on its holds. */
   readonly node: string
   /** The service's time zone now, for the periods of spending limits. */
   readonly timezone: () => string
   /** The store has one process: holds that are open at the start belong to a dead one. */
   readonly singleProcess: boolean
   /**
-   * Waits until what arrives in this turn of the event loop has arrived, so that it shares a commit; absent = writes at
+   * Waits for everything that arrives in this turn of the event loop, so that it shares a commit; absent = writes at
    * once.
    */
   readonly gather?: () => Promise<void>
-  /** Least time between the starts of two commits where many requests run, ms; absent = none. */
+  /** Least time between the starts of two commits when many requests run, ms; absent = none. */
   readonly commitSpacingMs?: number
-  /** For outages of the store; absent = an answer whose settle it does not confirm in time is refused. */
+  /** For outages of the store; absent = an answer whose settle is not confirmed in time is refused. */
   readonly journal?: EndJournal
   /** A sentence for the operator. */
   readonly notice?: (message: string) => void
@@ -52,7 +52,7 @@ export interface LedgerPorts {
 
 /**
  * The money of running requests: hold → settle | void, in group commits. Where the store decides holds in memory they
- * wait for no write; elsewhere they share the commits of the settles.
+ * wait for no write; elsewhere they share the settles' commits.
  */
 export class Ledger {
   readonly #ports: LedgerPorts
@@ -83,26 +83,26 @@ export class Ledger {
       : this.#ends
   }
 
-  /** What waits for the store, and whether it answers. */
+  /** How much waits for the store, and whether it answers. */
   get load(): { readonly waiting: number; readonly down: boolean; readonly journaled: number } {
     const own = this.#holds === this.#ends ? 0 : this.#holds.waiting
     return { waiting: this.#ends.waiting + own, down: this.#ends.down, journaled: this.#ports.journal?.open ?? 0 }
   }
 
   /**
-   * Why nothing may be sold now: the only store there is could not write; null = it can. Other nodes may reach a
-   * database that this one does not.
+   * Why nothing may be sold now: the only process's store cannot write; null = it can. With several nodes others may
+   * reach a database that this one does not.
    */
   get unwritable(): string | null {
     return this.#ports.store.probe !== undefined && this.#ends.down ? 'The store cannot be written' : null
   }
 
   /**
-   * Recovers the holds of a dead process and goes on with what its journal holds, then keeps leases alive and sweeps
-   * the ended ones. Answers how many were recovered.
+   * Recovers a dead process's holds and continues its journal, then renews leases and sweeps ended ones. Answers the
+   * number of recovered holds.
    */
   async start(): Promise<number> {
-    // Before anything else is asked of the store, and without waiting for it.
+    // Before any other request to the store, and without waiting for it.
     const left = this.#ports.journal?.left() ?? []
     for (const end of left) this.#ends.resume(end)
     if (left.length > 0)
@@ -139,13 +139,13 @@ export class Ledger {
       subject: request.subject,
       periods: this.periods(atMs),
       atMs,
-      // A job's hold lives as long as the job, which ends at its deadline at the latest.
+      // A job's hold lives as long as the job, at most until its deadline.
       leaseUntilMs: (job?.deadlineMs ?? atMs) + LEASE_MS,
       node: this.#ports.node,
       ...(mayExceed === undefined ? {} : { mayExceed }),
       ...(job === undefined ? {} : { job }),
     }
-    // It outlives this process, so it is on the disk when this resolves.
+    // It outlives this process, so it is durable when this resolves.
     if (job !== undefined) return this.#placeDurably(operation)
     const outcome = await this.#place(operation)
     if (outcome.status === 'held') this.#running.add(request.generationId)
@@ -170,7 +170,7 @@ export class Ledger {
       ...(claim === undefined ? {} : { claim }),
       ...(kept === undefined ? {} : { kept }),
     }
-    // The core answers each operation with the outcome of its own kind.
+    // The core answers each operation with an outcome of its own type.
     return (await this.#ends.submit(operation)) as SettleOutcome
   }
 
@@ -189,18 +189,15 @@ export class Ledger {
       ...(job === undefined ? {} : { job }),
       ...(guarded === undefined ? {} : { guarded }),
     }
-    // The core answers each operation with the outcome of its own kind.
+    // The core answers each operation with an outcome of its own type.
     return (await this.#ends.submit(operation)) as VoidOutcome
   }
 
-  /**
-   * The periods of spending limits now; kept for a second, since a boundary is met by its first request of the next
-   * second at the latest.
-   */
+  /** The current periods of spending limits, cached for one second of the clock. */
   periods(atMs: number): PeriodStarts {
     const timezone = this.#ports.timezone()
     const known = this.#periods
-    // A second of the clock never spans a boundary: boundaries are whole seconds.
+    // A second of the clock never spans a boundary, since boundaries are whole seconds.
     if (
       known !== null &&
       known.timezone === timezone &&
@@ -216,11 +213,11 @@ export class Ledger {
     this.#refuseUnwritable()
     if (this.#holds.blocked || this.#ends.blocked) throw storeUnavailable(null)
     const writer = this.#ends.down ? this.#ends : this.#holds
-    // The core answers each operation with the outcome of its own kind.
+    // The core answers each operation with an outcome of its own type.
     const outcome = (await writer.submit(operation)) as HoldOutcome
     if (writer === this.#ends) return outcome
     if (outcome.status === 'held') this.#flushSoon()
-    // Refused only after the operations that arrived earlier: a settle under way may free the money.
+    // Refused only after the operations that arrived earlier, since a queued settle may free money.
     const short = outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded'
     return short && this.#ends.busy ? ((await this.#ends.submit(operation)) as HoldOutcome) : outcome
   }
@@ -228,11 +225,11 @@ export class Ledger {
   async #placeDurably(operation: HoldRequest): Promise<HoldOutcome> {
     this.#refuseUnwritable()
     if (this.#ends.blocked) throw storeUnavailable(null)
-    // The core answers each operation with the outcome of its own kind.
+    // The core answers each operation with an outcome of its own type.
     return (await this.#ends.submit(operation)) as HoldOutcome
   }
 
-  /** Nothing is bought of a provider that could not be charged. */
+  /** Nothing is bought from a provider that could not be charged. */
   #refuseUnwritable(): void {
     if (this.unwritable !== null) throw storeUnavailable(null, UNWRITABLE_RETRY_SECONDS)
   }
@@ -243,7 +240,7 @@ export class Ledger {
     const done = (): void => {
       this.#flushing = false
     }
-    // What cannot be written now is met again by the next settle; until then nothing more is sold.
+    // A failure comes up again at the next settle; until then nothing more is sold.
     const failed = (thrown: unknown): void => {
       done()
       if (thrown instanceof StoreUnavailableError) this.#ends.learn(thrown)
@@ -284,11 +281,11 @@ export class Ledger {
       await this.#ports.store.renewLeases([...this.#running], this.#ports.clock.now() + LEASE_MS)
   }
 
-  /** Gives back the money of holds whose process renews them no more; done every 15 s. */
+  /** Gives back the money of holds that no process renews any more; runs every 15 s. */
   async sweep(): Promise<void> {
     const atMs = this.#ports.clock.now()
     const holds = await this.#ports.store.openHolds(atMs)
-    // A clock that jumped ahead must not expire what still runs here: its lease is only late to be renewed.
+    // A clock that jumped ahead must not expire a hold that still runs here: its lease is merely due.
     const lost = holds.filter(({ id }) => !this.#running.has(id))
     await Promise.all(lost.map(({ id }) => this.#ends.submit({ op: 'expire', generationId: id, atMs })))
   }
@@ -300,7 +297,7 @@ export class Ledger {
       if (!stopped) stop = this.#ports.clock.after(everyMs, run)
     }
     const run = (): void => {
-      // A store that is down now is asked again at the next beat.
+      // If the store is down now, it is asked again at the next beat.
       void task().then(next, next)
     }
     next()
@@ -311,7 +308,7 @@ export class Ledger {
   }
 }
 
-/** The log row of a request whose process died before it could tell more. */
+/** The log row of a request whose process died. */
 function recordOfLost(hold: HoldRow): GenerationRecord {
   return {
     ...LOST_FIELDS,

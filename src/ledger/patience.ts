@@ -1,11 +1,11 @@
 import type { Clock } from '../lib/clock.ts'
 
-/** Reports operations that have waited too long: one timer for all, since each may wait equally long. */
+/** Reports operations that have waited too long. One timer serves all, since all may wait equally long. */
 export class Patience<T> {
   readonly #clock: Clock
   readonly #limitMs: number
   readonly #overdue: (items: readonly T[]) => void
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly #dueMs = new Map<T, number>()
   #stop: (() => void) | null = null
 
@@ -24,7 +24,7 @@ export class Patience<T> {
     return this.#dueMs.has(item)
   }
 
-  /** It came, or nobody waits for it any more. */
+  /** It ended, or nobody waits for it any more. */
   forget(item: T): void {
     this.#dueMs.delete(item)
   }

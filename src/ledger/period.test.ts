@@ -16,7 +16,7 @@ const ZONES = [
 ] as const
 const RESETS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
 
-/** The local day told by another formatter and another locale than the module's. */
+/** The local day by another formatter and locale than the module's. */
 function localDay(atMs: number, timezone: string): { readonly iso: string; readonly weekday: number } {
   const iso = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(atMs)
   const weekday = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].indexOf(
@@ -25,7 +25,7 @@ function localDay(atMs: number, timezone: string): { readonly iso: string; reado
   return { iso, weekday }
 }
 
-/** Walks the calendar back a day at a time, where the module computes. */
+/** Walks the calendar back day by day, where the module calculates. */
 function scannedStarts(
   atMs: number,
   timezone: string,

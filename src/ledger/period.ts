@@ -4,7 +4,7 @@ const DAY_MS = 86_400_000
 const FORMATTERS_MAX = 16
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
-/** A calendar day without a zone, as the Unix ms of its midnight in UTC: a day's number, made for arithmetic. */
+/** A calendar day without a zone, as the Unix ms of its midnight in UTC, for arithmetic. */
 type CivilDay = number
 
 /** The local day that `atMs` falls in. */
@@ -15,7 +15,7 @@ function civilDay(atMs: number, timezone: string): CivilDay {
   return Date.UTC(Number(parts['year']), Number(parts['month']) - 1, Number(parts['day']))
 }
 
-/** Building a formatter costs a hundred times more than using it. */
+/** Cached: making a formatter costs a hundred times more than using it. */
 function formatter(timezone: string): Intl.DateTimeFormat {
   let known = formatters.get(timezone)
   if (known === undefined) {
@@ -55,7 +55,7 @@ export function periodStarts(atMs: number, timezone: string): PeriodStarts {
   return { day: isoDay(day), week: isoDay(monday(day)), month: isoDay(firstOfMonth(day)) }
 }
 
-/** Unix ms at which the period of `reset` that holds `atMs` ends: the first instant of the next one. */
+/** Unix ms of the end of the period of `reset` that contains `atMs`: the first instant of the next one. */
 export function periodEndMs(atMs: number, reset: LimitReset, timezone: string): number {
   const day = civilDay(atMs, timezone)
   const next = reset === 'daily' ? day + DAY_MS : reset === 'weekly' ? monday(day) + 7 * DAY_MS : firstOfMonth(day, 1)
@@ -63,8 +63,8 @@ export function periodEndMs(atMs: number, reset: LimitReset, timezone: string): 
 }
 
 /**
- * The first instant of a local day. Zones jump at odd hours (also at midnight), so the instant is searched for
- * between bounds no offset exceeds instead of computed from one offset.
+ * The first instant of a local day. Zones change their offsets at odd hours, even at midnight, so the instant is
+ * searched for between bounds that no offset exceeds, rather than computed from one offset.
  */
 function startOfDayMs(day: CivilDay, timezone: string): number {
   let low = day - DAY_MS
@@ -82,7 +82,7 @@ export function startOfDay(day: string, timezone: string): number {
   return startOfDayMs(Date.parse(day), timezone)
 }
 
-/** Whether the name is a time zone that this runtime knows. */
+/** Whether the name is a time zone of this runtime. */
 export function isTimezone(name: string): boolean {
   try {
     formatter(name)

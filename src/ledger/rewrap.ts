@@ -4,14 +4,17 @@ import type { ResponseStore } from '../store/responses/response-store.ts'
 import type { KeyWrap } from './key-wrap.ts'
 
 /**
- * Encrypts the requests of jobs with the first key, so that an old one can go; answers how many there are. A request
- * that no key opens stays as it is.
+ * Encrypts the requests of jobs with the first key, so that an old one can be removed; answers their number. A request
+ * that no key decrypts stays as it is.
  */
 export function rewrapJobs(jobs: Pick<JobStore, 'rewrap'>, keyWrap: KeyWrap): Promise<number> {
   return jobs.rewrap((id, request) => again(keyWrap, jobPurpose(id), request))
 }
 
-/** Encrypts kept answers with the first key, so that an old one can go. An answer that no key opens stays as it is. */
+/**
+ * Encrypts kept answers with the first key, so that an old one can be removed. An answer that no key decrypts stays as
+ * it is.
+ */
 export function rewrapAnswers(store: Pick<IdempotencyStore, 'rewrap'>, keyWrap: KeyWrap): Promise<void> {
   return store.rewrap((id, generationId, answer) => again(keyWrap, answerPurpose(id, generationId), answer))
 }

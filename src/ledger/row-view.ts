@@ -8,7 +8,7 @@ const FIELDS: Readonly<Record<LogView, readonly ViewField[]>> = {
   operator: viewFields('operator'),
 }
 
-/** What a reader sees of a row of the usage log, by the names and in the order of the table. */
+/** A reader's view of a row of the usage log, with the names and order of the table. */
 export function viewOf<V extends LogView>(row: GenerationRow, view: V): RowView<V> {
   const seen: Record<string, unknown> = {}
   for (const { field, name, as } of FIELDS[view]) seen[name] = written(row[field], as)

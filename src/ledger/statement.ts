@@ -4,7 +4,7 @@ import { day, flag, list, nullable, object, oneOf, rub, text, time, whole, type 
 import type { StatementLine, StatementStore } from '../store/ledger/statement-store.ts'
 import type { AccountRecord } from '../store/accounts/account-store.ts'
 
-/** A statement by whole days: opening + lines = closing. Charges are one line a day and model. */
+/** A statement in whole days: opening + lines = closing. Charges are one line for each day and model. */
 export const Statement = object(
   {
     account: object({ id: text(), name: text(), email: nullable(text()) }),
@@ -37,7 +37,7 @@ export interface StatementRange {
   readonly nowMs: number
 }
 
-/** The statement of an account as its owner and the operator see it. */
+/** The statement of an account, for its owner and the operator. */
 export async function statementOf(
   statements: StatementStore,
   { id, name, email }: AccountRecord,

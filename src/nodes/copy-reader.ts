@@ -3,7 +3,7 @@ import { copyKeys, FRAME_HEAD_BYTES, frameOf, readState, type CopyState } from '
 import { script, type Valkey } from './valkey.ts'
 
 const READ_BYTES = 65_536
-/** Of one frame: far beyond what a stream says in the time that is gathered into one. */
+/** The largest frame: far beyond a stream's output in the time that is gathered into one. */
 const FRAME_BYTES_MAX = 4 * 1_048_576
 
 const READ = script(`
@@ -15,17 +15,17 @@ return { state, redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[1] + ${READ_BYTES 
 export interface Piece {
   readonly bytes: Buffer
   readonly state: CopyState
-  /** More is there already. */
+  /** Whether more is there already. */
   readonly more: boolean
 }
 
-/** Reads a copy from its beginning to its end, frame by frame. */
+/** Reads a copy frame by frame from its beginning to its end. */
 export class CopyReader {
   readonly #valkey: Valkey
   readonly #cipher: NodeCipher
   readonly #accountId: string
   readonly #generationId: string
-  /** The bytes read so far, and how many of them have been decrypted. */
+  /** Bytes read so far, and the part of them that has been decrypted. */
   #readBytes = 0
   #openedBytes = 0
   #carry = Buffer.alloc(0)
@@ -37,7 +37,7 @@ export class CopyReader {
     this.#generationId = generationId
   }
 
-  /** null = no answer in time; `gone` = there is no such copy any more, or not one that a node wrote like this. */
+  /** null = no answer in time; `gone` = there is no such copy any more, or not one that a node wrote. */
   async next(): Promise<Piece | 'gone' | null> {
     const answer = await this.#valkey.run(READ, copyKeys(this.#generationId), [this.#readBytes])
     if (!Array.isArray(answer)) return null
@@ -47,7 +47,7 @@ export class CopyReader {
     this.#readBytes += bytes.length
     const opened = this.#frames(bytes)
     const more = bytes.length === READ_BYTES
-    // What its node did not write, or what somebody has cut off, is not the stream.
+    // Bytes that the node did not write, or a cut copy, are not the stream.
     if (opened === null || (!more && this.#openedBytes !== state.writtenBytes)) return 'gone'
     return { bytes: opened, state: state.state, more }
   }

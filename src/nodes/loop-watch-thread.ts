@@ -11,7 +11,7 @@ const count = new Int32Array(beats)
 let last = Atomics.load(count, 0)
 let still = 0
 
-// Looks are counted, not time: while the whole process is stopped, or the machine sleeps, this thread does not look
+// Looks are counted rather than time: while the process is stopped, or the machine sleeps, this thread does not look
 // either.
 setInterval(() => {
   const now = Atomics.load(count, 0)
@@ -21,7 +21,7 @@ setInterval(() => {
   try {
     writeSync(STDERR, `The event loop has not turned for ${limitMs / 1_000} s: the process ends, to be started anew\n`)
   } finally {
-    // An exit of this thread would end only the thread, and the other one hears no signal.
+    // `exit` here would end only this thread, and the other one hears no signal.
     process.kill(process.pid, 'SIGKILL')
   }
 }, limitMs / LOOKS)

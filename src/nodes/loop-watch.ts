@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** What the thread is given. */
+/** The data for the thread. */
 export interface LoopWatchOrder {
   /** One 32-bit number that the watched thread counts up. */
   readonly beats: SharedArrayBuffer
@@ -11,8 +11,8 @@ const BEAT_MS = 1_000
 
 /**
  * Ends the process when its event loop has not turned for `limitMs`: it serves nobody and does not even react to
- * SIGTERM, while its supervisor takes it for alive. The next start gives its holds back, as after any crash. The
- * returned function ends the watch. The thread takes 30 MB and 80 ms of CPU to start.
+ * SIGTERM, while its supervisor thinks it alive. The next start voids its holds, as after any crash. The returned
+ * function ends the watch. The thread takes 30 MB and 80 ms of CPU to start.
  */
 export function watchLoop(limitMs: number, notice: (message: string) => void): () => void {
   const beats = new SharedArrayBuffer(4)

@@ -8,14 +8,14 @@ export interface NodeBeatPorts {
   /** null = there are no other nodes. */
   readonly store: NodeStore | null
   readonly clock: Clock
-  /** Takes in what changed elsewhere. The view's time is from between the two, which are monotonic. */
+  /** Takes over changes from elsewhere. The view was read between the two monotonic times. */
   readonly heard: (view: NodeView, askedMs: number, answeredMs: number) => Promise<void> | void
 }
 
 /**
- * Every two seconds this node records that it is alive and reads the changes. It polls and does not LISTEN: a poll
- * works through every pooler and on every database with PostgreSQL's protocol, it bounds staleness, and a lost
- * notification would need it anyway.
+ * Every two seconds this node records that it is alive and reads changes. It polls rather than LISTENs: polling works
+ * through every pooler and on every database with PostgreSQL's protocol, bounds staleness, and would be needed anyway
+ * for lost notifications.
  */
 export class NodeBeat {
   readonly #ports: NodeBeatPorts
@@ -34,19 +34,19 @@ export class NodeBeat {
     return this.#view.nodes
   }
 
-  /** This node does the work that one node has to do. */
+  /** Whether this node does the work that one node does for all. */
   get leads(): boolean {
     return this.#view.leads
   }
 
-  /** Resolves after the first beat. Rejects when the database does not answer it. */
+  /** Resolves after the first beat. Rejects when the database does not answer. */
   async start(): Promise<void> {
     if (this.#ports.store === null) return
     await this.#beat(this.#ports.store)
     this.#next(this.#ports.store)
   }
 
-  /** The others no longer count this node. */
+  /** From now on the others do not count this node. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel()
@@ -56,7 +56,7 @@ export class NodeBeat {
 
   #next(store: NodeStore): void {
     this.#cancel = this.#ports.clock.after(BEAT_MS, () => {
-      // A database that is down now is asked again at the next beat; without it nothing is sold meanwhile.
+      // If the database is down, it is asked again at the next beat; meanwhile nothing is sold.
       this.#running = this.#beat(store)
         .catch(() => undefined)
         .then(() => {

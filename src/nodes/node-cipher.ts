@@ -7,7 +7,7 @@ const TAG_BYTES = 16
 const SALT_AT = 1 + KEY_ID_BYTES
 const TAG_AT = SALT_AT + SALT_BYTES
 const BODY_AT = TAG_AT + TAG_BYTES
-/** Each text has another key, derived from the salt, so that no nonce is used twice with one key. */
+/** Each text has its own key, derived from its salt, so no nonce is used twice with one key. */
 const NONCE = Buffer.alloc(12)
 
 interface NodeKey {
@@ -16,9 +16,9 @@ interface NodeKey {
 }
 
 /**
- * The encryption of everything that nodes share through Valkey: somebody who can read or write there learns no
- * stream, and a forged message is ignored. AES-256-GCM, bound to a purpose, with keys that every node derives from
- * TOLLGATE_KEK. The first key encrypts, every key decrypts.
+ * Encrypts everything that nodes share through Valkey: somebody who can read or write there sees no stream, and forged
+ * messages are ignored. AES-256-GCM, bound to a purpose, with keys that every node derives from TOLLGATE_KEK. The first
+ * key encrypts, every key decrypts.
  */
 export class NodeCipher {
   readonly #keys: readonly NodeKey[]
@@ -41,7 +41,7 @@ export class NodeCipher {
     return Buffer.concat([Buffer.of(VERSION), this.#first.id, salt, cipher.getAuthTag(), body])
   }
 
-  /** null = not encrypted by a node with one of these keys, or for something else. */
+  /** null = not encrypted by a node with one of these keys, or for another purpose. */
   decrypt(encrypted: Buffer, purpose: string): Buffer | null {
     if (encrypted.length < BODY_AT || encrypted[0] !== VERSION) return null
     const id = encrypted.subarray(1, SALT_AT)
@@ -59,12 +59,12 @@ export class NodeCipher {
     }
   }
 
-  /** What tells one encrypted text from every other. */
+  /** Identifies an encrypted text. */
   saltOf(encrypted: Buffer): string {
     return encrypted.toString('latin1', SALT_AT, TAG_AT)
   }
 
-  /** Names of a key in Valkey that do not reveal their parts: the first is used for writing, all for reading. */
+  /** Names of keys in Valkey that do not reveal their parts: the first is used for writing, all for reading. */
   names(text: string): readonly [string, ...string[]] {
     const nameOf = ({ key }: NodeKey): string => createHmac('sha256', key).update(`name ${text}`).digest('base64url')
     const [, ...rest] = this.#keys

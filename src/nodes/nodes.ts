@@ -18,18 +18,18 @@ export interface NodePorts {
   /** null = the store has one process. */
   readonly store: NodeStore | null
   readonly valkey: Valkey | null
-  /** The same on every node; the first encrypts everything shared through Valkey, every key decrypts. */
+  /** The same on every node; the first encrypts what is shared through Valkey, every key decrypts. */
   readonly cipherKeys: readonly Buffer[]
   readonly clock: SyncedClock
   readonly ids: IdSource
-  /** Adopts what another node made of the catalogue. */
+  /** Takes over another node's changes of the catalogue. */
   readonly refreshCatalog: () => Promise<unknown>
 }
 
-/** What this process says of itself and gives to the other nodes, once it has begun to take requests. */
+/** What this process gives to other nodes, once it takes requests. */
 export interface NodeDuties {
   readonly block: (ip: string, leftMs: number, blocks: number) => void
-  /** Valkey answers again; it may have missed or lost accepted requests. */
+  /** Called when Valkey answers again, which may have missed or lost accepted requests. */
   readonly tellWindows: () => Promise<void>
   /** A stream of this node by its account and its generation id or X-Request-Id. */
   readonly findStream: (accountId: string, id: string) => OwnStream | null
@@ -37,7 +37,7 @@ export interface NodeDuties {
 
 /** This process among the others that share its store. */
 export class Nodes {
-  /** Names it on holds and everywhere else. */
+  /** Names this process on holds and everywhere else. */
   readonly id: string
   readonly #ports: NodePorts
   readonly #valkey: Valkey | null
@@ -62,7 +62,7 @@ export class Nodes {
     })
   }
 
-  /** This node does the work that one node has to do. */
+  /** Whether this node does the work that one node does for all. */
   get leads(): boolean {
     return this.#beat.leads
   }
@@ -80,7 +80,7 @@ export class Nodes {
       nodes: () => this.#beat.nodes,
       windows: this.#valkey === null ? null : new ValkeyWindows(this.#valkey, this.id),
       guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey, this.#cipher, this.#ports.clock),
-      // The others hear of it at their next beat; a block that cannot be written stays on this node.
+      // The others read it at their next beat; a block that cannot be written stays on this node.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
       unblocked: async (ip) => await store?.unblock(ip),
     }
@@ -94,7 +94,7 @@ export class Nodes {
     }
   }
 
-  /** Joins the others; from then on they count this node. */
+  /** Joins the other nodes, which count this one from then on. */
   async start(duties: NodeDuties): Promise<void> {
     const { clock, ids } = this.#ports
     this.#duties = duties

@@ -10,7 +10,7 @@ export interface ParentLinkPorts {
   readonly send: (message: FromWorker) => void
 }
 
-/** A worker's side of the channel to its parent. */
+/** A worker's end of the channel to its parent. */
 export class ParentLink {
   readonly #ports: ParentLinkPorts
   readonly #asked = new Map<number, (all: readonly MetricReading[]) => void>()
@@ -22,7 +22,7 @@ export class ParentLink {
     this.#beat()
   }
 
-  /** Says that it takes requests. */
+  /** Reports that it takes requests. */
   ready(url: string): void {
     this.#ports.send({ ready: url })
   }
@@ -32,12 +32,12 @@ export class ParentLink {
     else this.#asked.get(message.id)?.(message.all)
   }
 
-  /** Gives the numbers of this worker to the worker that is asked for metrics. */
+  /** Sets the function that gives this worker's metrics to the worker that serves `/metrics`. */
   provide(own: () => readonly MetricReading[]): void {
     this.#own = own
   }
 
-  /** The numbers of all workers; its own where the parent does not answer. */
+  /** The metrics of all workers; only its own if the parent does not answer. */
   all(): Promise<readonly MetricReading[]> {
     this.#lastId += 1
     const id = this.#lastId

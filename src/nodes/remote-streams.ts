@@ -10,7 +10,7 @@ import type { Valkey } from './valkey.ts'
 const POLL_MS = 100
 const WATCH_MS = 2_000
 const SILENCE_MS = 10_000
-/** Valkey may be away for this long before a reader is cut off. */
+/** How long Valkey may be away before a reader is cut off. */
 const PATIENCE_MS = 5_000
 const READERS_MAX = 500
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
@@ -24,7 +24,7 @@ export interface RemoteStreamPorts {
   readonly ids: IdSource
 }
 
-/** Streams of other nodes, read from their copies. */
+/** Streams on other nodes, read from their copies. */
 export class RemoteStreams {
   readonly #ports: RemoteStreamPorts
   #readers = 0
@@ -48,7 +48,7 @@ export class RemoteStreams {
   }
 
   /**
-   * Sends the events after number `after`, then the new ones; resolves at the end of the stream or of the client.
+   * Sends the events after number `after`, then new ones; resolves at the end of the stream or when the client leaves.
    * `open` commits the response.
    */
   async send(
@@ -93,7 +93,7 @@ export class RemoteStreams {
 class FarStream {
   readonly #client: ClientStream
   readonly #clock: Clock
-  /** Events still to be left out. */
+  /** Events still to be skipped. */
   #skip: number
   #carry = Buffer.alloc(0)
   #lastSentMs: number
@@ -120,7 +120,7 @@ class FarStream {
     this.#room?.()
   }
 
-  /** Sends the new events; true = that was the end. */
+  /** Sends the new events; true = the stream has ended. */
   take({ bytes, state, more }: Piece): boolean {
     const events = this.#after(bytes)
     const ends = state !== 'running' && !more
@@ -138,7 +138,7 @@ class FarStream {
     this.#client.reset()
   }
 
-  /** Waits until it is worth looking again: for `delayMs`, and until the client has room. */
+  /** Waits for `delayMs`, and until the client has room. */
   async wait(delayMs: number): Promise<void> {
     if (this.#room === null && delayMs > 0)
       await new Promise<void>((resolve) => void this.#clock.after(delayMs, resolve))

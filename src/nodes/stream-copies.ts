@@ -3,20 +3,20 @@ import type { CopyStream, StreamCopy } from '../relay/event-buffer.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
 
-/** Events of this long share one write. */
+/** Events within this time share one write. */
 const GATHER_MS = 50
-/** The copy of a stream whose node has died is gone after this; a living one renews it. */
+/** The copy of a dead node's stream disappears after this time; a living node renews it. */
 const RUNNING_MS = 15_000
 const RENEW_MS = 5_000
 /** An index row outlives the longest stream and its retention; it leads nowhere when the copy is gone. */
 const INDEX_MS = 2 * 3_600_000
 
-/** A write that was not answered in time is sent again after this. */
+/** Time until a write without an answer is repeated. */
 const RETRY_MS = 250
 
 /**
- * Appends where the copy is as long as the writer believes. A copy that is longer by just these bytes has them: the
- * answer to the same write was late. Any other length means that something is lost: then nothing is kept.
+ * Appends if the copy has the length that the writer expects. A copy that is longer by exactly these bytes has them:
+ * the answer to the same write was late. Any other length means that something was lost: then nothing is kept.
  */
 const APPEND = script(`
 local length, known = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
@@ -32,28 +32,29 @@ return 1`)
 
 const NOTHING = Buffer.alloc(0)
 
-/** Before each frame of a copy: its length. */
+/** The length before each frame of a copy. */
 export const FRAME_HEAD_BYTES = 4
 
 /**
- * Other names than those of plain copies, so that nodes of two versions do not take each other's for broken ones.
+ * Different from the names of plain copies, so that nodes of two versions do not take each other's copies for broken
+ * ones.
  */
 export function copyKeys(generationId: string): readonly [string, string] {
   return [`tollgate:copy:{${generationId}}`, `tollgate:copy-state:{${generationId}}`]
 }
 
-/** Under which names the generation id of a stream may be found by the client's own id. */
+/** Names under which a stream's generation id can be found by the client's own id. */
 export function indexKeys(cipher: NodeCipher, accountId: string, requestId: string): readonly [string, ...string[]] {
   const [first, ...rest] = cipher.names(`request ${accountId} ${requestId}`).map((name) => `tollgate:request:${name}`)
   return [first ?? '', ...rest]
 }
 
-/** What an index row is encrypted for. */
+/** The purpose for which an index row is encrypted. */
 export function indexPurpose(accountId: string, requestId: string): string {
   return `index ${accountId} ${requestId}`
 }
 
-/** What a frame is encrypted for: its place in its stream. */
+/** The purpose for which a frame is encrypted: its place in its stream. */
 export function frameOf(generationId: string, offset: number): string {
   return `stream ${generationId} ${offset}`
 }
@@ -62,7 +63,7 @@ export function frameOf(generationId: string, offset: number): string {
 interface CopyRecord {
   readonly accountId: string
   readonly state: CopyState
-  /** The copy is as long as this. */
+  /** The length of the copy. */
   readonly writtenBytes: number
 }
 
@@ -74,7 +75,7 @@ function encryptState(
   return cipher.encrypt(Buffer.from(`${accountId} ${state} ${writtenBytes}`), `state ${generationId}`)
 }
 
-/** null = not one that a node wrote for this stream. */
+/** null = not written by a node for this stream. */
 export function readState(cipher: NodeCipher, encrypted: Buffer, generationId: string): CopyRecord | null {
   const [accountId, state, writtenBytes] =
     cipher.decrypt(encrypted, `state ${generationId}`)?.toString().split(' ') ?? []
@@ -90,7 +91,7 @@ export interface CopyPorts {
   readonly clock: Clock
 }
 
-/** The owner's side: copies what its resumable streams say into Valkey. */
+/** The owner's side: copies the events of its resumable streams to Valkey. */
 export function copyStreams(ports: CopyPorts): CopyStream {
   return (stream) => new ValkeyCopy(ports, stream)
 }
@@ -106,11 +107,11 @@ class ValkeyCopy implements StreamCopy {
   #ttlMs = RUNNING_MS
   #given = false
   #cancel: () => void = () => undefined
-  /** Writes follow one another. */
+  /** Writes happen one after another. */
   #writing = false
-  /** The frame of the write that was not answered yet; empty = there is none. */
+  /** The frame of the write without an answer; empty = none. */
   #frame: Buffer = NOTHING
-  /** When Valkey last answered, on the monotonic clock. */
+  /** The monotonic time of Valkey's last answer. */
   #answeredMs: number
 
   constructor({ valkey, cipher, clock }: CopyPorts, stream: Parameters<CopyStream>[0]) {
@@ -120,7 +121,7 @@ class ValkeyCopy implements StreamCopy {
     this.#stream = stream
     this.#answeredMs = clock.monotonic()
     void this.#writeIndex()
-    // A copy that is there before its first event can be waited at.
+    // Created before the first event, so that readers can wait for it.
     this.#writeIn(0)
   }
 
@@ -197,7 +198,7 @@ class ValkeyCopy implements StreamCopy {
     return Buffer.concat([head, encrypted])
   }
 
-  /** What was written before may still be there. */
+  /** Whether the bytes written so far may still be there. */
   #isHopeful(): boolean {
     return this.#clock.monotonic() - this.#answeredMs < RUNNING_MS
   }

@@ -5,19 +5,19 @@ import type { ClientStream } from '../relay/client-end.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import type { Valkey } from './valkey.ts'
 
-/** Another name than that of plain messages: nodes of two versions would wait for each other's answers. */
+/** Another channel than that of plain messages: nodes of two versions would wait for each other's answers. */
 const CHANNEL = 'tollgate:sealed-streams'
 const PURPOSE = 'message'
-/** Nodes have one time, the database's; an older message is one that somebody has kept. */
+/** Nodes share the database's time, so an older message is a replayed one. */
 const AGE_MS_MAX = 10_000
-/** Twice the messages of a thousand far readers in that time. */
+/** Twice the messages of a thousand remote readers in that time. */
 const HEARD_MAX = 20_000
-/** A reader on another node is taken for gone when it has not said for this long that it is there. */
+/** A reader on another node counts as gone when it has not reported for this long. */
 const WATCHED_MS = 6_000
-/** A cancelled stream that is not read on is settled before the answer; the database may take two seconds for that. */
+/** A cancelled stream that is not drained is settled before the answer, which may take the database two seconds. */
 const ANSWER_MS = 4_000
 
-/** A running stream of this node, as far as this folder needs it. */
+/** A running stream of this node, with the facts that this folder needs. */
 export interface OwnStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
@@ -27,7 +27,7 @@ export interface OwnStream {
   attach(reader: ClientStream, after: number): void
   /** The client of `reader` is gone. */
   detached(reader: ClientStream): void
-  /** The Response that it is or has become; null for a stream of another kind. */
+  /** Its Response, now or at its end; null for a stream of another kind. */
   response(): Promise<ResponseBody | null>
 }
 
@@ -70,22 +70,22 @@ type Message =
       readonly found: Cancelled | ResponseBody | null
     }
 
-/** What the owner of a stream may be asked: to cancel it, or for the Response that it is. */
+/** What a stream's owner may be asked: to cancel it, or for its Response. */
 type Question = 'cancel' | 'response'
 
 interface Asked {
   readonly resolve: (found: Cancelled | ResponseBody | null) => void
-  /** Nodes that have heard it, once that is known. */
+  /** The number of nodes that received it, once known. */
   receivers: number
   answers: number
 }
 
-/** What nodes tell one another of their streams: who reads one from afar, and whose client cancels it. */
+/** Messages between nodes about their streams: who reads one from another node, and whose client cancels it. */
 export class StreamMessages {
   readonly #ports: StreamMessagePorts
   readonly #watched = new Map<string, { readonly reader: ClientStream; readonly stream: OwnStream; stop: () => void }>()
   readonly #asked = new Map<string, Asked>()
-  /** Salts of messages that were heard: a copy of one says nothing again. */
+  /** Salts of received messages, so that a replayed copy has no effect. */
   readonly #heardSalts = new RecentMap<true>(HEARD_MAX)
   readonly #close: () => void
 
@@ -101,7 +101,8 @@ export class StreamMessages {
   }
 
   /**
-   * Tells the owner that a client reads its stream here: it goes on as if the client were there. Said again and again.
+   * Tells the owner that a client reads its stream here, so that it continues as if the client were there. Repeated
+   * regularly.
    */
   watch(accountId: string, id: string, reader: string): void {
     void this.#send({ op: 'watch', node: this.#ports.node, accountId, id, reader })
@@ -129,13 +130,13 @@ export class StreamMessages {
       const finish: Asked['resolve'] = (found) => {
         stop()
         this.#asked.delete(ask)
-        // Each question has one kind of answer.
+        // Each question has one type of answer.
         resolve(found as A | null)
       }
       const asked: Asked = { resolve: finish, receivers: Number.POSITIVE_INFINITY, answers: 0 }
       this.#asked.set(ask, asked)
       void this.#send({ op, node, accountId, id, ask }).then((receivers) => {
-        // This node hears itself too.
+        // This node receives its own message too.
         asked.receivers = receivers - 1
         if (asked.answers >= asked.receivers) finish(null)
       })
@@ -218,15 +219,15 @@ async function cancelled(stream: OwnStream): Promise<Cancelled> {
   return { generationId: stream.input.generationId, status }
 }
 
-/** The client's end is on another node, which reads the copy. */
+/** The client's end on another node, which reads the copy. */
 function farReader(): ClientStream {
   return { write: () => true, end: () => undefined, reset: () => undefined }
 }
 
-/** null = it is too old, or has a kind that is not known here. */
+/** null = too old, or of an unknown kind. */
 function parse(bytes: Buffer, nowMs: number): Message | null {
   try {
-    // Encrypted by #send of a node; another version's message has an op that is not known here.
+    // Encrypted by #send of a node; a message of another version has an op that is unknown here.
     const message = JSON.parse(bytes.toString()) as Message & { readonly atMs: number }
     if (!(Math.abs(nowMs - message.atMs) <= AGE_MS_MAX)) return null
     return ['watch', 'leave', 'cancel', 'response', 'answer'].includes(message.op) ? message : null

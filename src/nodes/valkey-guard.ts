@@ -6,7 +6,8 @@ import { script, type Valkey } from './valkey.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Answers whether the address had been blocked, for how many ms it is now, and its blocks in a row, each within a day.
+ * Answers whether the address was already blocked, for how many ms it is blocked now, and its consecutive blocks, each
+ * within a day.
  */
 const FAIL = script(`
 local left = redis.call('PTTL', KEYS[2])
@@ -32,10 +33,7 @@ local left = redis.call('PTTL', KEYS[1])
 if left <= 0 then return { 0, 0 } end
 return { left, tonumber(redis.call('GET', KEYS[1])) }`)
 
-/**
- * Address blocks that are exact over all nodes. The braces keep the keys of an address together where slots are
- * divided.
- */
+/** Address blocks that are exact over all nodes. The braces keep an address's keys in one slot. */
 export class ValkeyGuard implements SharedGuard {
   readonly #valkey: Valkey
   readonly #cipher: NodeCipher
@@ -72,10 +70,10 @@ export class ValkeyGuard implements SharedGuard {
     await this.#valkey.command('DEL', keysOf(ip))
   }
 
-  /** Encrypted, since it opens an address that is blocked. */
+  /** Encrypted, since it opens a blocked address. */
   prove(ip: string, digest: string): void {
     const [key] = this.#proofKeys(ip, digest)
-    // What is not remembered is asked of the key's own node again.
+    // If it is not remembered, the key's own node is asked again.
     void this.#valkey.command('SET', [
       key,
       this.#cipher.encrypt(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)),
@@ -103,7 +101,7 @@ export class ValkeyGuard implements SharedGuard {
   }
 }
 
-/** Somebody else may have written what a script reads: no number of it is believed beyond what the rules allow. */
+/** Others may have written the script's data: no number is accepted beyond what the rules allow. */
 function numbersOf(answer: unknown, count: number): readonly number[] {
   const numbers = Array.isArray(answer) ? answer.map(Number) : []
   return numbers.length === count && numbers.every((number) => Number.isFinite(number) && number >= 0) ? numbers : []

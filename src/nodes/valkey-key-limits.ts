@@ -2,13 +2,14 @@ import type { SharedKeyLimits, SharedLimitsTake, SharedLimitsTaken } from '../ac
 import { script, type Argument, type Valkey } from './valkey.ts'
 
 const LEASE_MS = 60_000
-/** Numbers that the script says of each window. */
+/** Numbers that the script returns for each window. */
 const STATE_LENGTH = 5
 
 /**
  * Counts a request in all windows of its key, or in none. Each window is a hash of the requests (`r`) and tokens (`t`)
- * of a second, by Valkey's clock; running requests are names with the end of their lease. Answers: allowed, the
- * second, running requests, then of each window its requests, tokens, the waits for both, and when its oldest leaves.
+ * of a second, by Valkey's clock; running requests are members with the end of their lease. Returns: allowed, the
+ * second, running requests, then for each window its requests, tokens, the waits for both, and the time until its
+ * oldest second leaves.
  */
 const TAKE = script(`
 local time = redis.call('TIME')
@@ -67,7 +68,7 @@ if answer[1] == 1 then
 end
 return answer`)
 
-/** Changes what a second counts of tokens, while it counts. */
+/** Corrects the tokens of a second, while it counts. */
 const CORRECT = script(`
 if redis.call('HEXISTS', KEYS[1], 't' .. ARGV[1]) == 1 then
   redis.call('HINCRBY', KEYS[1], 't' .. ARGV[1], ARGV[2])
@@ -81,7 +82,7 @@ for index = 2, #ARGV do redis.call('ZADD', KEYS[1], untilMs, ARGV[index]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1`)
 
-/** Limits of keys over all nodes. The braces keep what belongs to a key together where slots are divided. */
+/** Limits of keys over all nodes. The braces keep a key's data in one slot. */
 export class ValkeyKeyLimits implements SharedKeyLimits {
   readonly #valkey: Valkey
   readonly #node: string
@@ -107,7 +108,7 @@ export class ValkeyKeyLimits implements SharedKeyLimits {
     ]
     const answer = await this.#valkey.run(TAKE, keys, values)
     const numbers = Array.isArray(answer) ? answer.map(Number) : []
-    // Somebody else may have written into it: what is no number counts as no answer.
+    // Others may have written the data: a value that is not a number counts as no answer.
     if (numbers.length !== 3 + windows.length * STATE_LENGTH || !numbers.every(Number.isFinite)) return null
     const [allowed = 0, second = 0, running = 0, ...rest] = numbers
     return {

@@ -2,8 +2,8 @@ import type { SharedPast, SharedTake, SharedTaken, SharedWindows } from '../acce
 import { script, type Argument, type Valkey } from './valkey.ts'
 
 /**
- * A sliding log of accepted requests, by Valkey's clock. Answers -1 where the witness is missing: then Valkey
- * has lost entries. Else: allowed, used, and the ms until the oldest leaves and until there is room.
+ * A sliding log of accepted requests, by Valkey's clock. Returns -1 when the witness is missing, which means that
+ * Valkey has lost entries; else: allowed, used, and the ms until the oldest leaves and until there is room.
  */
 const TAKE = script(`
 local time = redis.call('TIME')
@@ -65,8 +65,8 @@ export class ValkeyWindows implements SharedWindows {
     const numbers = answer.map(Number)
     const [allowed = 0, used = 0, oldestLeftMs = 0, slotLeftMs = 0] = numbers
     if (allowed === -1) return 'lost'
-    // Somebody else may have written into the log: no wait is longer than the window, and a result that is no number
-    // counts as no answer.
+    // Others may have written the log: no wait exceeds the window, and a value that is not a number counts as no
+    // answer.
     if (!numbers.every(Number.isFinite)) return null
     const within = (ms: number): number => Math.min(Math.max(0, ms), windowMs)
     return { allowed: allowed === 1, used, oldestLeftMs: within(oldestLeftMs), slotLeftMs: within(slotLeftMs) }

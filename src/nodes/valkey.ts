@@ -20,14 +20,14 @@ export interface Script {
 export interface ValkeyPorts {
   /** redis:, rediss:, valkey: or valkeys:. */
   readonly url: string
-  /** Nothing waits for an answer longer than so many ms. */
+  /** The longest wait for an answer, ms. */
   readonly timeoutMs: number
   readonly clock: Clock
   /** One sentence for the operator. */
   readonly notice: (message: string) => void
 }
 
-/** A connection to Valkey; the client is loaded only where there is a Valkey. */
+/** Connects to Valkey; the client library is loaded only where there is a Valkey. */
 export async function openValkey(ports: ValkeyPorts): Promise<Valkey> {
   const { Redis: Client } = await import('ioredis')
   return new Valkey(ports, connect(Client, ports.url))
@@ -38,8 +38,8 @@ export function script(text: string): Script {
 }
 
 /**
- * The quick state that nodes share. Nothing waits for it longer than its time limit, and after three failures in a
- * row it is not asked until a probe has been answered: requests go on with the knowledge of this node.
+ * The fast state that nodes share. No wait exceeds the time limit, and after three failures in a row Valkey is not
+ * asked until a probe has been answered: requests go on with this node's own knowledge.
  */
 export class Valkey {
   readonly #redis: Redis
@@ -47,11 +47,11 @@ export class Valkey {
   readonly #clock: Clock
   readonly #notice: (message: string) => void
   #failures = 0
-  /** Nobody asks until a probe is answered. */
+  /** Circuit open: nobody asks until a probe is answered. */
   #open = false
   #stopProbe: () => void = () => undefined
   #closed = false
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   #broken: string | null = null
   /** Runs when it answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
@@ -70,12 +70,12 @@ export class Valkey {
     })
   }
 
-  /** false = not to be asked now. */
+  /** false = must not be asked now. */
   get available(): boolean {
     return !this.#open && !this.#closed
   }
 
-  /** Resolves when it has answered for the first time, or has not. */
+  /** Resolves after the first answer or failure. */
   async start(): Promise<void> {
     for (let tries = 0; tries < FAILURES_MAX * 10 && this.#redis.status !== 'ready'; tries += 1) {
       await new Promise<void>((resolve) => void this.#clock.after(PROBE_MS / 20, resolve))
@@ -102,7 +102,7 @@ export class Valkey {
       try {
         return await this.#redis.callBuffer('EVALSHA', [program.sha, keys.length, ...keys, ...values])
       } catch (thrown) {
-        // It was restarted, or never knew it.
+        // Valkey was restarted, or never had the script.
         if (!(thrown instanceof Error) || !thrown.message.startsWith('NOSCRIPT')) throw thrown
         return this.#redis.callBuffer('EVAL', [program.text, keys.length, ...keys, ...values])
       }
@@ -114,7 +114,7 @@ export class Valkey {
     return this.#ask(() => this.#redis.callBuffer(name, [...values]))
   }
 
-  /** The bytes of a key; null = there are none, or no answer to three questions. */
+  /** The bytes of a key; null = none, or no answer to three requests. */
   async bytesOf(key: string): Promise<Buffer | null> {
     for (let tries = 0; tries < FAILURES_MAX; tries += 1) {
       const answer = await this.#ask(async () => [await this.#redis.getBuffer(key)])
@@ -124,8 +124,8 @@ export class Valkey {
   }
 
   /**
-   * Another connection that receives the messages of `channels`, whatever the state of the circuit. The returned
-   * function ends it.
+   * Receives the messages of `channels` over another connection, whatever the circuit's state. The returned function
+   * ends it.
    */
   listen(channels: readonly string[], heard: (message: Buffer) => void): () => void {
     const listener = this.#redis.duplicate({
@@ -154,7 +154,7 @@ export class Valkey {
   #inTime(answer: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const stop = this.#clock.after(this.#timeoutMs, () => {
-        // Where this process was busy itself the answer may be there, unread: sockets are read before this is called.
+        // If this process was busy, the answer may be there unread: sockets are read before this is called.
         setImmediate(() => reject(new Error(`No answer in ${this.#timeoutMs} ms.`)))
       })
       answer.then(resolve, reject).finally(stop)
@@ -201,7 +201,7 @@ export class Valkey {
 function connect(Client: typeof Redis, url: string): Redis {
   return new Client(url.replace(/^valkey/, 'redis'), {
     connectTimeout: CONNECT_MS,
-    // A command that cannot be sent now is not worth sending later.
+    // A command that cannot be sent now is not sent later.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

@@ -1,8 +1,8 @@
 import type { MetricReading } from '../lib/prometheus.ts'
 
 /**
- * What a worker tells its parent: its address once it takes requests, that its loop turns, what its numbers are, and
- * that somebody asks for those of all.
+ * A worker's messages to its parent: its address when it takes requests, that its loop turns, its metrics, and a
+ * request for everybody's metrics.
  */
 export type FromWorker =
   | { readonly ready: string }
@@ -10,8 +10,8 @@ export type FromWorker =
   | { readonly metrics: readonly MetricReading[]; readonly id: number }
   | { readonly askAll: number }
 
-/** What the parent tells a worker: to say its numbers, and those of all that it asked for. */
+/** The parent's messages to a worker: a request for its metrics, and everybody's metrics that it requested. */
 export type ToWorker = { readonly askMetrics: number } | { readonly all: readonly MetricReading[]; readonly id: number }
 
-/** How often a worker says that its loop turns. */
+/** How often a worker reports that its loop turns. */
 export const BEAT_MS = 1_000

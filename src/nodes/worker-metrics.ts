@@ -5,7 +5,7 @@ import type { ToWorker } from './worker-messages.ts'
 /** A worker that is busy for longer is reported with its last numbers. */
 const COLLECT_MS = 1_000
 
-/** A worker, as far as its numbers go. */
+/** A worker, as far as metrics need it. */
 export interface MeasuredWorker {
   send(message: ToWorker): void
 }
@@ -15,13 +15,13 @@ interface Collection {
   readonly finish: () => void
 }
 
-/** The numbers of all workers as those of one process. */
+/** Combines the metrics of all workers into those of one process. */
 export class WorkerMetrics {
   readonly #clock: Clock
-  /** What each said last. */
+  /** The last metrics of each worker. */
   readonly #said = new Map<MeasuredWorker, readonly MetricReading[]>()
   readonly #collections = new Map<number, Collection>()
-  /** What those that have ended had counted: a sum that fell would be taken for a restart of all. */
+  /** The counts of workers that have ended: a sum that fell would look like a restart of all. */
   #departed: readonly MetricReading[] = []
   #lastId = 0
 
@@ -29,7 +29,7 @@ export class WorkerMetrics {
     this.#clock = clock
   }
 
-  /** Asks all of `workers` and tells the one that asked, who names its question `id`. */
+  /** Asks all `workers` and answers `asker`, whose question has this `id`. */
   collect(workers: Iterable<MeasuredWorker>, asker: MeasuredWorker, id: number): void {
     this.#lastId += 1
     const own = this.#lastId

@@ -3,15 +3,12 @@ import type { Clock } from '../lib/clock.ts'
 import { BEAT_MS, type FromWorker } from './worker-messages.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
-/** A worker that dies sooner than this after its start is started again only after a while. */
+/** A worker that dies sooner than this after its start is restarted only after a pause. */
 const HASTE_MS = 10_000
 const PAUSE_MS = 1_000
-/** Longer than a worker lets answers run while it stops. */
+/** Longer than a stopping worker lets answers run. */
 const KILL_MS = 140_000
-/**
- * Checks without a message from a worker, one a second, after which it is killed; and while it has not sent its
- * first message.
- */
+/** Checks (one a second) without a message after which a worker is killed, also before its first message. */
 const SILENT_LOOKS_MAX = 10
 const STARTING_LOOKS_MAX = 120
 
@@ -20,29 +17,26 @@ export interface WorkerGroupPorts {
   readonly clock: Clock
   /** One line for the operator. */
   readonly say: (line: string) => void
-  /** How often it looks whether the workers have said something; absent = once a second. */
+  /** How often it checks for messages from workers; absent = once a second. */
   readonly lookMs?: number
 }
 
-/** The number of a worker: the first one does the work that is needed once, such as applying the catalogue file. */
+/** The worker's role: the first does work that is needed once, such as applying the catalogue file. */
 export const WORKER_ROLE = 'TOLLGATE_WORKER'
 export type WorkerRole = 'first' | 'other'
 
-/** What the parent knows of a worker. */
+/** The parent's state of a worker. */
 interface Known {
-  /**
-   * Looks since it said something. Not time: a parent that was stopped itself, or a machine that slept, must kill
-   * nobody.
-   */
+  /** Checks since its last message. Not time: a parent that was stopped, or a machine that slept, must kill nobody. */
   silentLooks: number
   spoke: boolean
   ready: boolean
 }
 
 /**
- * Several processes behind one port. The parent accepts connections and deals them out in turn, so that a worker which
- * stops or dies takes none with it that it has not been given; with SO_REUSEPORT the kernel would have queued some for
- * it. One whose loop stands still is killed, and another takes its place.
+ * Several processes behind one port. The parent accepts connections and deals them out in turn, so that a worker that
+ * stops or dies loses only its own connections; with SO_REUSEPORT the kernel would have queued more for it. A worker
+ * whose loop stands still is killed and replaced.
  */
 export class WorkerGroup {
   readonly #ports: WorkerGroupPorts
@@ -69,7 +63,7 @@ export class WorkerGroup {
     })
   }
 
-  /** Lets every worker end its answers. */
+  /** Tells every worker to end its answers. */
   stop(): void {
     if (this.stopping) return
     this.stopping = true
@@ -82,14 +76,14 @@ export class WorkerGroup {
     for (const worker of this.#workers.keys()) worker.process.kill(name)
   }
 
-  /** One worker reads the catalogue file again; the others get its result from the store. */
+  /** One worker reads the catalogue file again; the others get the result from the store. */
   reload(): void {
     const [worker] = this.#workers.keys()
     worker?.process.kill('SIGHUP')
   }
 
   #fork(role: WorkerRole): void {
-    // All ask for the same port, also for 0: the parent gives each the one that it has.
+    // All ask for the same port, even for 0: the parent gives each the one that it has.
     const worker = cluster.fork({ [WORKER_ROLE]: role })
     const startedMs = this.#ports.clock.monotonic()
     const known: Known = { silentLooks: 0, spoke: false, ready: false }
@@ -115,7 +109,7 @@ export class WorkerGroup {
     }
   }
 
-  /** While it stops as well: a worker that stands still does not hear SIGTERM. */
+  /** While stopping too: a worker that stands still does not hear SIGTERM. */
   #look(): void {
     const { clock, say, lookMs = BEAT_MS } = this.#ports
     clock.after(lookMs, () => {
@@ -143,12 +137,12 @@ export class WorkerGroup {
     this.#workers.delete(worker)
     this.#metrics.left(worker)
     if (this.stopping) {
-      // One that was still starting ends by the signal itself.
+      // A worker that was still starting ends by the signal itself.
       if (code !== 0 && worker.process.signalCode !== 'SIGTERM') this.#failed = true
       if (this.#workers.size === 0) this.#finish(this.#failed ? 1 : 0)
       return
     }
-    // Before all have been ready once the cause is the settings, and the worker has reported it.
+    // Before all were ready the cause is usually the settings, which the worker has reported.
     if (this.#ready < this.#ports.count) {
       this.stopping = true
       this.signal('SIGTERM')

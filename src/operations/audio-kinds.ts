@@ -7,7 +7,7 @@ import { speechOperations } from './speech.ts'
 import { transcriptionKind } from './transcription-kind.ts'
 import { unitOperation } from './unit.ts'
 
-/** Requests of the types that speak and hear. */
+/** Requests of the types for speech and transcription. */
 export function audioReaders(
   adapters: AdapterTable,
 ): Readonly<Record<'tts' | 'transcription' | 'translation', RequestReader>> {

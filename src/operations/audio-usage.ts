@@ -10,19 +10,19 @@ const TOKEN_METERS = [...INPUT_METERS, ...OUTPUT_METERS].filter((meter) =>
 )
 
 /**
- * Whether tokens cost anything at an endpoint, the client or us: else its unit is time or characters, and tokens are no
- * business of the log.
+ * Whether tokens have a price at an endpoint, for the client or for us; else it is sold by time or characters, and the
+ * log shows no tokens.
  */
 export function countsTokens({ sell, buy }: Endpoint): boolean {
   return TOKEN_METERS.some((meter) => sell[meter].digits > 0n || buy[meter].digits > 0n)
 }
 
-/** The most tokens an answer has. */
+/** The most output tokens of an answer. */
 export function outputMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
 }
 
-/** The most tokens an answer can have: its own bound, else all that the model's context holds. */
+/** The most tokens of an answer: its own bound, else the model's whole context. */
 export function answerMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
@@ -33,7 +33,7 @@ export function decisecondsOf(seconds: number): number {
   return decimal === null || decimal.digits <= 0n ? 0 : Number(ceilMicro(shift(decimal, 1)))
 }
 
-/** Usage in units, with the tokens where they are counted. */
+/** Usage in units, with tokens where they have a price. */
 export function withUnits(units: Usage, tokens: UsageReport | null): UsageReport {
   const none = {
     inputTokens: 0,

@@ -18,7 +18,7 @@ import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } 
 import { TextCounter } from './text-counter.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** As long as a whole answer may be in bytes. A writer may keep all of a stream, so that an endless one must end. */
+/** As long as a whole answer may be in bytes. A writer may keep all of a stream, so an endless one must end. */
 const TEXT_CHARS_MAX = 32 * 1_048_576
 
 export interface ChatAttemptParts {
@@ -26,20 +26,17 @@ export interface ChatAttemptParts {
   readonly writer: AnswerWriter
   /** Inputs of at most the request's size that are answered together. */
   readonly inputs: number
-  /** Answers that the provider writes to each; without it as many as are asked for. */
+  /** Answers that the provider writes for each; absent = the requested number. */
   readonly written?: number
-  /**
-   * How often the model may read its whole context: once, and again after each call of a tool that the provider
-   * runs.
-   */
+  /** How often the model may read its whole context: once, and again after each call of a provider-run tool. */
   readonly readings?: number
   readonly start: AttemptStart
   readonly sink: AnswerSink<Buffer>
-  /** Parts of the request that this provider is not sent. */
+  /** Parts of the request that were not sent to this provider. */
   readonly dropped?: readonly string[]
 }
 
-/** One provider's answer in events: written for the client as they come, and measured. */
+/** One provider's answer as events: written for the client as they come, and measured. */
 export class ChatAttempt implements Attempt, AnswerSink {
   says = false
   readonly #parts: ChatAttemptParts
@@ -51,7 +48,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   #countedEvents = 0
   #firstTokenMs: number | null = null
   #textChars = 0
-  /** No provider reports how many it has made, and each may have a price. */
+  /** No provider reports how many pictures it made, and each may have a price. */
   #pictures = 0
   #result: StreamEnd | null = null
   #isWritten = false
@@ -120,7 +117,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     this.#parts.sink.fail(failure)
   }
 
-  /** No tokens, nothing said, and no finish that would make it an answer. */
+  /** No tokens, no content, and no finish reason that makes it an answer. */
   isEmpty(): boolean {
     const { hasContent, usage } = this.#ended()
     return (
@@ -133,7 +130,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return usage === null ? this.delivered() : this.#measure(usage)
   }
 
-  /** A provider that tells its usage along the way has told the input; of the output more may have come since. */
+  /** A provider that reports usage during the stream has reported the input, but more output may have come since. */
   delivered(): MeasuredUsage {
     const usage = this.#end.usage ?? { ...countedReport(0, 0), missing: ['input'] }
     return this.#measure({ ...usage, missing: [...(usage.missing ?? []), 'output'] })
@@ -189,7 +186,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return true
   }
 
-  /** The end as it stands; once it is asked for, it is over. */
+  /** The current end; asking for it ends the answer. */
   #ended(): StreamEnd {
     this.#result ??= this.#end.result()
     return this.#result
@@ -206,7 +203,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return { report: billed, reported: reported === report ? billed : this.#withFixed(reported), flagged, basis }
   }
 
-  /** No byte of a text makes more than one token; what else a model reads only its context bounds. */
+  /** A byte of text is at most one token; other input is bounded only by the model's context. */
   #inputMax(): number {
     const { request, inputs, readings, start } = this.#parts
     const { model, endpoint } = start.candidate
@@ -228,7 +225,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return { ...report, usage }
   }
 
-  /** A whole answer is counted only where the provider did not. */
+  /** A whole answer is counted only if the provider did not count it. */
   #countOutput(): number {
     for (const event of this.#events.slice(this.#countedEvents)) this.#output.add(eventText(event))
     this.#countedEvents = this.#events.length

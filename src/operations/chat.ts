@@ -9,7 +9,7 @@ import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** A request for chat; `dropped` are parts of the client's that it does without. */
+/** A chat operation; `dropped` are parts of the client's request that it leaves out. */
 export function chatOperation(
   request: ChatRequest,
   adapters: AdapterTable,

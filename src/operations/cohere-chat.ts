@@ -7,7 +7,7 @@ import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** Cohere's `/v2/chat` (clients.md 6): a chat in other words. */
+/** Cohere's `/v2/chat` (clients.md 6) as a chat operation. */
 export function cohereChatOperation({ chat, dropped }: CohereChatRequest, adapters: AdapterTable): Operation {
   const able = ({ provider }: Endpoint): boolean => adapters.get(provider.adapter)?.chat !== undefined
   return {

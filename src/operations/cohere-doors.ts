@@ -6,7 +6,7 @@ import { embeddingsOperations } from './embeddings.ts'
 import { withSession, type PaidKind } from './paid-kind.ts'
 import { rerankOperations } from './rerank.ts'
 
-/** The other calls of Cohere's second version (clients.md 6): each is a request of a type that is there. */
+/** The other calls of Cohere's v2 (clients.md 6), each as a request of an existing type. */
 export function cohereDoors(adapters: AdapterTable): readonly PaidKind[] {
   const embed = embeddingsOperations(adapters, cohereEmbedBody)
   const rerank = rerankOperations(adapters, cohereRerankBody)
@@ -19,7 +19,7 @@ export function cohereDoors(adapters: AdapterTable): readonly PaidKind[] {
     {
       body: 'json',
       paths: ['/v2/rerank'],
-      // Its clients have the documents, and ask by their places.
+      // Its clients have the documents and refer to them by index.
       read: ({ json, sessionId }) => rerank(withSession({ ...parseRerank(json), returnDocuments: false }, sessionId)),
     },
   ]

@@ -10,11 +10,12 @@ import { ChatAttempt } from './chat-attempt.ts'
 import { fanOut } from './fan-out.ts'
 
 /**
- * Legacy completions (wire.md D-2.5): natively where the endpoint has them, else each prompt as a chat of one message.
+ * Legacy completions (wire.md D-2.5): natively where the endpoint has them, else each prompt as a chat with one
+ * message.
  */
 export function completionsOperation(request: CompletionsRequest, adapters: AdapterTable): Operation {
   const { chat, prompts } = request
-  // All that are written are billed, the best of them is given.
+  // All written answers are billed, and the best are returned.
   const sizes = { inputs: prompts.length, written: Math.max(chat.n, request.bestOf ?? 0) }
   const able = (endpoint: Endpoint): boolean => {
     const adapter = adapters.get(endpoint.provider.adapter)

@@ -15,7 +15,7 @@ import type { UnitKind } from './unit-kind.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The body of an answer in a client's protocol, in parts. */
+/** Writes the body of an answer in a client's protocol, in parts. */
 type WriteEmbeddings = typeof embeddingsBody
 
 /** Embeddings (wire.md D-2.1), billed by the tokens of the input. */

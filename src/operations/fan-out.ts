@@ -6,7 +6,7 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 type Ask = (sink: AnswerSink) => RunningCall
 
 /**
- * Asks for several answers at once and gives them as the choices of one: `n` each, numbered through. One that fails
+ * Makes several calls at once and returns their answers as choices of one: `n` each, numbered consecutively. A failure
  * ends all.
  */
 export function fanOut(asks: readonly Ask[], n: number, sink: AnswerSink): RunningCall {
@@ -86,7 +86,7 @@ class FanOut implements RunningCall {
     }
   }
 
-  /** What they have reported so far: it is billed, however the others end. */
+  /** The usage reported so far: it is billed, however the calls end. */
   #told(): UsageReport {
     const known = this.#usage.filter((usage) => usage !== null)
     const whole = sumUsage(known)

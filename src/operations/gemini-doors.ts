@@ -7,7 +7,7 @@ import { embeddingsOperations } from './embeddings.ts'
 import { generateContentOperation } from './generate-content.ts'
 import { withSession, type OperationInput, type PaidKind } from './paid-kind.ts'
 
-/** The other calls of Gemini's protocol (clients.md 4): each is a request of a type that is there. */
+/** The other calls of Gemini's protocol (clients.md 4), each as a request of an existing type. */
 export function geminiDoors(adapters: AdapterTable): readonly PaidKind[] {
   const embedOne = embeddingsOperations(adapters, embedBody(false))
   const embedMany = embeddingsOperations(adapters, embedBody(true))
@@ -28,7 +28,7 @@ export function geminiDoors(adapters: AdapterTable): readonly PaidKind[] {
   ]
 }
 
-/** Without `alt=sse` a stream is the items of one array. */
+/** A stream without `alt=sse` is the items of one JSON array. */
 export function readGenerateContent(
   { json, params, query, sessionId }: OperationInput,
   stream: boolean,

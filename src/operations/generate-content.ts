@@ -12,14 +12,12 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** Not numbered, since not every client of the protocol passes over the fields of an event stream. */
+/** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
 const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
-/** Some of these clients take a comment of an event stream for an answer; none minds an empty line. */
+/** Some of these clients take a comment of an event stream for an answer; all ignore an empty line. */
 const EMPTY_LINE = Buffer.from('\r\n')
 
-/**
- * `generateContent` (clients.md 4): unfiltered where the endpoint speaks it, else as the chat that the request means.
- */
+/** `generateContent` (clients.md 4): unfiltered where the endpoint speaks it, else as the equivalent chat. */
 export function generateContentOperation(request: GenerateContentRequest, adapters: AdapterTable): Operation {
   const { chat, framing, search, withheld, untranslated } = request
   return {
@@ -68,7 +66,7 @@ function planContent(
     return plan((endpoint) => any(endpoint) && searches(chat, endpoint))
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
-    // The model may not be there at all, which this then says.
+    // The model may not exist; this plan then gives the refusal.
     const id = plan(any).candidates[0]?.model.id ?? ''
     throw new ApiError(
       'invalid_input',

@@ -7,7 +7,7 @@ import { imageKind, type KeepPictures } from './image-kind.ts'
 import { withSession, type OperationInput, type PaidKind } from './paid-kind.ts'
 import { unitOperation } from './unit.ts'
 
-/** Keeps a picture for a while; answers its address after `publicUrl`. */
+/** Keeps a picture for a while; answers its path after `publicUrl`. */
 export interface KeptPictures {
   keep(accountId: string, picture: Picture): Promise<string>
 }
@@ -22,11 +22,11 @@ export function imageOperations(adapters: AdapterTable, pictures: KeptPictures):
   }
 }
 
-/** OpenAI's other calls for pictures (clients.md 6): each is a request of the type that is there. */
+/** OpenAI's other calls for pictures (clients.md 6), each as a request of the image type. */
 export function imageDoors(operation: ImageOperations): readonly PaidKind[] {
   const door = (path: string, parse: (input: ImageInput) => ImageRequest): PaidKind => ({
     body: 'json-or-multipart',
-    // And a mask.
+    // And one for a mask.
     filesMax: SOURCES_MAX + 1,
     paths: [path],
     read: (input) => operation(parse(input.form === null ? { json: input.json } : { form: input.form }), input),

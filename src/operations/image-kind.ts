@@ -13,11 +13,11 @@ import type { AttemptStart } from '../relay/operation.ts'
 import type { UnitKind } from './unit-kind.ts'
 
 /**
- * Keeps pictures for the client that asked for them; answers the address of each. Throws an ApiError where it cannot.
+ * Keeps pictures for a client that asked for addresses; answers the address of each. Throws an ApiError if it cannot.
  */
 export type KeepPictures = (accountId: string, pictures: readonly Picture[]) => Promise<readonly string[]>
 
-/** Pictures (wire.md 2.3): by models made for it, and by chat models that answer with them. */
+/** Pictures (wire.md 2.3), from image models and from chat models that answer with pictures. */
 export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<ImageRequest, ImageResult> {
   let urls: readonly string[] = []
   return {
@@ -78,7 +78,7 @@ function draws(adapters: AdapterTable, { provider }: Endpoint): boolean {
   return adapter?.images !== undefined || adapter?.chatImages !== undefined
 }
 
-/** Whether an endpoint makes variations and takes masks, where the request is about them. */
+/** Whether an endpoint makes variations or accepts a mask, if the request needs that. */
 function does(adapters: AdapterTable, { task, mask }: ImageRequest, endpoint: Endpoint): boolean {
   const edits = adapters.get(endpoint.provider.adapter)?.imageEdits
   return (
@@ -86,7 +86,7 @@ function does(adapters: AdapterTable, { task, mask }: ImageRequest, endpoint: En
   )
 }
 
-/** Where no provider draws at all, the model cannot be sold; the message is that of any such model. */
+/** A model that no provider can draw with cannot be sold; the message is that of any such model. */
 function checkTask(request: ImageRequest, model: Model, adapters: AdapterTable): void {
   if (request.task !== 'variation' && request.mask === null) return
   const drawing = model.endpoints.filter((endpoint) => draws(adapters, endpoint))
@@ -100,7 +100,7 @@ function checkTask(request: ImageRequest, model: Model, adapters: AdapterTable):
   throw invalidInput('mask', `no provider of model '${model.id}' takes a mask. Allowed: an edit without one`)
 }
 
-/** A model that speaks and answers with pictures. */
+/** A chat model that answers with pictures. */
 function drawsInChat({ type, outputModalities }: Model): boolean {
   return type === 'chat' && outputModalities.includes('image')
 }
@@ -134,7 +134,7 @@ function sentParameters({ count, size, aspectRatio, imageSize, sources, paramete
 
 function checkModel({ prompt, size, sources }: ImageRequest, model: Model): void {
   const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
-  // A character outside the basic plane is two units of the string and one to people.
+  // A character outside the basic plane is two UTF-16 units, but people count one.
   const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)
   if (characters > most)
     throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)

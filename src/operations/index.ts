@@ -14,12 +14,12 @@ import { withSession, type PaidKind, type RequestReader } from './paid-kind.ts'
 import { rerankOperations } from './rerank.ts'
 import { textReaders } from './text-kinds.ts'
 
-/** What the kinds need besides providers. */
+/** The parts that kinds need besides providers. */
 export interface KindPorts {
   readonly pictures: KeptPictures
 }
 
-/** Every paid kind whose answer comes with the request. Without a reader for one of their types this does not compile. */
+/** Every paid kind whose answer comes with the request. A type without a reader does not compile. */
 export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly PaidKind[] {
   const draw = imageOperations(adapters, ports.pictures)
   const readers = requestReaders(adapters, draw)

@@ -7,12 +7,12 @@ export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
 const FRAME_TOKENS_MAX = 8
 
 /**
- * The tokens of texts that a model reads one by one: bounded by their bytes at no cost, counted once for each encoding
- * when asked.
+ * The tokens of texts that a model reads one by one: bounded by their bytes at no cost, and counted once for each
+ * encoding on demand.
  */
 export class InputCount {
   readonly #texts: readonly string[]
-  /** Tokens that came as such, beside the texts. */
+  /** Tokens that the client sent as such, beside the texts. */
   readonly #given: number
   readonly #counts = new Map<string | null, { readonly tokens: number; readonly exact: boolean }>()
   #bytes: number | null = null
@@ -36,7 +36,7 @@ export class InputCount {
     return this.#given + this.#count(model, counter).tokens
   }
 
-  /** Whether the provider would count the same. */
+  /** Whether the provider's count would be the same. */
   isExact(model: Model, counter: TextTokens): boolean {
     return this.#count(model, counter).exact
   }
@@ -50,8 +50,8 @@ export class InputCount {
 }
 
 /**
- * The tokens to hold for: the count where the provider counts in the same way, else the bytes, since the count of
- * another tokenizer is no bound.
+ * The tokens to hold for: the count if the provider counts in the same way, else the bytes, since another tokenizer's
+ * count is no bound.
  */
 export function heldTokens({
   bound,

@@ -12,11 +12,11 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** Tools that a provider runs and bills by nothing but the tokens that they bring. */
+/** Provider-run tools that cost only the tokens of their results. */
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
 const WEB_SEARCH = /^web_search_/
 
-/** Messages (clients.md 2): unfiltered where the endpoint speaks them, else as the chat that the request means. */
+/** Messages (clients.md 2): unfiltered where the endpoint speaks them, else as the equivalent chat. */
 export function messagesOperation(request: MessagesRequest, requestId: string, adapters: AdapterTable): Operation {
   const { chat, serverTools, withheld, untranslated } = request
   return {
@@ -53,7 +53,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
   }
 }
 
-/** An operator may turn it off for a service that takes only a part of the protocol. */
+/** The operator may turn it off for a service that implements only a part of the protocol. */
 function speaks({ nativeMessages = true }: Endpoint, adapter: Adapter | undefined): boolean {
   return nativeMessages && adapter?.messages !== undefined
 }
@@ -70,7 +70,7 @@ function planMessages(request: MessagesRequest, input: PlanInput, adapters: Adap
     return plan((endpoint) => native(endpoint) && unpricedTool(serverTools, endpoint) === null)
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
-    // The model may not be there at all, which this then says.
+    // The model may not exist; this plan then gives the refusal.
     const [candidate] = plan(any).candidates
     const unpriced = candidate === undefined ? null : unpricedTool(serverTools, candidate.endpoint)
     const isSpoken = candidate?.model.endpoints.some(native) === true
@@ -87,7 +87,7 @@ function planMessages(request: MessagesRequest, input: PlanInput, adapters: Adap
   }
 }
 
-/** The type of a tool that the provider bills and that has no price at the endpoint; null = there is none. */
+/** The type of a provider-run tool without a price at the endpoint; null = none. */
 function unpricedTool(tools: ServerTools | null, { priced }: Endpoint): string | null {
   return (
     tools?.types.find((type) => !TOKENS_ONLY.test(type) && !(WEB_SEARCH.test(type) && priced.has('search'))) ?? null

@@ -8,7 +8,7 @@ const DOCUMENTS_PER_UNIT = 100
 /** A longer document, the query included, counts as several. */
 const CHUNK_TOKENS = 500
 
-/** What a ranking reads: each document, with the query beside it. */
+/** The input of a ranking: each document together with the query. */
 export class RerankInput {
   readonly #texts: readonly string[]
   readonly #query: InputCount
@@ -20,7 +20,7 @@ export class RerankInput {
     this.#documents = new InputCount(documents)
   }
 
-  /** The most it can be billed at an endpoint: by its bytes, or by a count where `counter` is given. */
+  /** The most that an endpoint can bill for it: by bytes, or by a count if `counter` is given. */
   worst(model: Model, endpoint: Endpoint, counter: TextTokens | null): Usage {
     const searches = isSoldBySearch(endpoint)
       ? {
@@ -37,9 +37,7 @@ export class RerankInput {
     return this.#documents.count(model, counter) + this.#query.count(model, counter) * this.#texts.length
   }
 
-  /**
-   * The length of each document follows from its part of the bytes: counting them one by one would change no price.
-   */
+  /** The length of each document follows from its part of the bytes: counting each would change no price. */
   searches(model: Model, counter: TextTokens): number {
     const perByte = this.#documents.count(model, counter) / Math.max(1, this.#documents.bytes)
     return searchUnits(
@@ -61,7 +59,7 @@ export class RerankInput {
     return this.#documents.isExact(model, counter) && this.#query.isExact(model, counter)
   }
 
-  /** No count makes more search units of it. */
+  /** No count gives more search units. */
   searchesMax(): number {
     return searchUnits(
       this.#query.bytes,
@@ -74,14 +72,14 @@ export function isSoldBySearch({ sell, buy }: Endpoint): boolean {
   return sell.search.digits > 0n || buy.search.digits > 0n
 }
 
-/** Its tokens are reported even where they cost nothing. */
+/** Tokens are reported even where they cost nothing. */
 export function isSoldByTokens(endpoint: Endpoint): boolean {
   return endpoint.sell.input.digits > 0n || endpoint.buy.input.digits > 0n || !isSoldBySearch(endpoint)
 }
 
-/** Search units of a ranking on the bill, counted as Cohere does, who invented them. */
+/** Billed search units of a ranking, counted by Cohere's rule. */
 function searchUnits(queryTokens: number, documentTokens: readonly number[]): number {
-  // A query longer than half a chunk is cut to half, otherwise no document would fit beside it.
+  // A query longer than half a chunk counts as half, or no document would fit beside it.
   const room = CHUNK_TOKENS - Math.min(queryTokens, CHUNK_TOKENS / 2)
   const chunks = documentTokens.reduce((sum, tokens) => sum + Math.max(1, Math.ceil(tokens / room)), 0)
   return Math.ceil(chunks / DOCUMENTS_PER_UNIT)

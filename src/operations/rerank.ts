@@ -60,7 +60,7 @@ function checkQuery({ query }: RerankRequest, model: Model, tokens: PlanInput['t
   if (contextLength !== null && longer !== null) throw itemTokensExceeded(model, contextLength, longer.tokens, null)
 }
 
-/** Only what the endpoint is sold by: tokens in the log of a search would be charged by nobody (wire.md D-6.1). */
+/** Only the units that the endpoint is sold by: nobody would pay for tokens in the log of a search (wire.md D-6.1). */
 function measured(
   usage: UsageReport | null,
   input: RerankInput,

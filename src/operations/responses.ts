@@ -12,23 +12,23 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** Tools that the provider runs, and bills by the tokens that they bring. */
+/** Provider-run tools that are billed only by the tokens of their results. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
 
-/** No endpoint is left of those that were asked for. */
+/** No endpoint remains of those requested. */
 const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 'no_available_provider']
 
-/** An operation whose answer is a Response, which can be asked for again while its stream is kept. */
+/** An operation whose answer is a Response, which can be retrieved while its stream is kept. */
 export interface ResponsesOperation extends Operation {
   readonly echo: RequestEcho
   /** What its request adds to its conversation. */
   readonly added: readonly unknown[]
 }
 
-/** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the chat that the request means. */
+/** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the equivalent chat. */
 export function responsesOperation(request: ResponsesRequest, adapters: AdapterTable): ResponsesOperation {
   const { chat, echo } = request
-  // What the plan holds for. It is decided with the endpoints, and every attempt sends just that.
+  // The offer that the plan holds for. It is decided together with the endpoints, and every attempt sends exactly it.
   let offer = wholeOffer(request.input)
   return {
     type: 'responses',
@@ -71,11 +71,11 @@ export function isResponsesOperation(operation: Operation): operation is Respons
   return operation.type === 'responses' && 'echo' in operation
 }
 
-/** What of a request is sent to providers of its protocol. */
+/** The parts of a request that are sent to providers of its protocol. */
 interface Offer {
   readonly input: ResponsesInput
   readonly hosted: HostedUse | null
-  /** Tools that have no price there, by the names of `X-Tollgate-Dropped`. */
+  /** Tools without a price there, by the names of `X-Tollgate-Dropped`. */
   readonly dropped: readonly string[]
 }
 
@@ -85,7 +85,7 @@ interface PlannedOffer {
 }
 
 /**
- * With the tools that a provider runs, where one offers them with a price; else without: one that must be called is
+ * With provider-run tools, if an endpoint offers them at a price; else without them: a tool that must be called is
  * refused then (clients.md 3).
  */
 function planResponses(request: ResponsesRequest, input: PlanInput, adapters: AdapterTable): PlannedOffer {
@@ -107,7 +107,9 @@ function planResponses(request: ResponsesRequest, input: PlanInput, adapters: Ad
   return { plan: plain, offer: bare }
 }
 
-/** What only providers of this protocol can be offered; nothing is preferred where chat can say everything. */
+/**
+ * Parts that only providers of this protocol can serve; null = chat can express everything, so neither is preferred.
+ */
 function nativeOffer(request: ResponsesRequest): Offer | null {
   const { input, demanded } = request
   const offer = demanded === null ? withoutTools(request, (type) => !canBePriced(type)) : wholeOffer(input)
@@ -118,7 +120,7 @@ function wholeOffer(input: ResponsesInput): Offer {
   return { input, hosted: hostedUse(input), dropped: [] }
 }
 
-/** Items that lose something in chat. */
+/** Whether items would lose something in chat. */
 function needsNative({ dropped }: ResponsesRequest): boolean {
   return dropped.some((name) => name.startsWith('input.'))
 }
@@ -137,7 +139,7 @@ function withoutTools({ input }: ResponsesRequest, isLeftOut: (type: string) => 
   }
 }
 
-/** A provider refuses a list of allowed tools that names one which is not there. */
+/** A provider refuses a list of allowed tools that names a missing one. */
 function choiceWithout(
   { toolChoice }: ResponsesInput,
   leaves: (tool: RawObject) => boolean,
@@ -152,7 +154,7 @@ function unlessAbsent(plan: () => Plan): Plan | null {
   try {
     return plan()
   } catch (thrown) {
-    // The model may not be there at all, or not for this client, which the next plan then says.
+    // The model may not exist, or not for this client; the next plan then gives the refusal.
     if (thrown instanceof ApiError && ABSENT.includes(thrown.errorName)) return null
     throw thrown
   }
@@ -176,7 +178,7 @@ function speaksResponses({ nativeResponses, provider }: Endpoint, adapters: Adap
   return nativeResponses && adapters.get(provider.adapter)?.responses !== undefined
 }
 
-/** The type of a tool that the provider runs and bills and that has no price at the endpoint; null = there is none. */
+/** The type of a provider-run tool without a price at the endpoint; null = none. */
 function unpricedTool(hosted: HostedUse | null, endpoint: Endpoint): string | null {
   return hosted?.types.find((type) => !isPriced(type, endpoint)) ?? null
 }

@@ -9,13 +9,13 @@ import type { SpeechProtocol, SpeechSink } from '../providers/ports/audio-protoc
 import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
 import { answerMax, countedTokens, countsTokens, withUnits } from './audio-usage.ts'
 
-/** Where a provider tells no tokens: a second of speech is about 15 characters, and 25 tokens of sound. */
+/** For a provider that reports no tokens: a second of speech is about 15 characters and 25 audio tokens. */
 const CHARACTERS_PER_SECOND = 15
 const TOKENS_PER_SECOND = 25
 
 export interface SpeechAttemptParts {
   readonly request: SpeechRequest
-  /** Asked of the provider. */
+  /** The format requested from the provider. */
   readonly format: SpeechFormat
   readonly voice: string | null
   readonly speech: SpeechProtocol
@@ -24,7 +24,7 @@ export interface SpeechAttemptParts {
 }
 
 /**
- * One provider's speech, passed on as it comes. From its first byte it is worth its characters (guarantees.md 3.5 rule
+ * One provider's speech, passed on as it comes. From its first byte its characters are charged (guarantees.md 3.5 rule
  * 17).
  */
 export class SpeechAttempt implements Attempt, SpeechSink {
@@ -47,7 +47,7 @@ export class SpeechAttempt implements Attempt, SpeechSink {
     )
   }
 
-  /** Each byte is sound. */
+  /** Every byte is sound. */
   get says(): boolean {
     return this.firstTokenMs !== null
   }
@@ -98,7 +98,7 @@ export class SpeechAttempt implements Attempt, SpeechSink {
     return { report: spoken, reported: spoken, flagged: false }
   }
 
-  /** Characters are billed as soon as they are read. */
+  /** Characters are billed when they are read. */
   lost(): Usage {
     return this.#spoken().usage
   }
@@ -127,7 +127,7 @@ export class SpeechAttempt implements Attempt, SpeechSink {
     return Buffer.alloc(0)
   }
 
-  /** Sound has no words for an error: the connection breaks. */
+  /** Sound has no form for an error: the connection is broken instead. */
   errorTail(): null {
     return null
   }

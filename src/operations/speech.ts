@@ -13,10 +13,7 @@ import { SpeechAttempt } from './speech-attempt.ts'
 
 const FIRST_VOICE = 'alloy'
 
-/**
- * Requests for speech on their way through the paid path: the bytes are sent as they arrive, and the input is
- * charged.
- */
+/** Speech requests on the paid path: bytes are sent as they arrive, and the input is charged. */
 export function speechOperations(adapters: AdapterTable): (request: SpeechRequest) => Operation {
   const made = madeBy(adapters)
   return (request) => {
@@ -68,10 +65,7 @@ function madeBy(adapters: AdapterTable): FormatsOf {
   return (endpoint) => adapters.get(endpoint.provider.adapter)?.speech?.formats(endpoint) ?? null
 }
 
-/**
- * The formats that a model can be asked for: those on its list that one of its providers has, or that can be made of
- * one.
- */
+/** The formats that a model offers: those on its list that one of its providers has, or that can be made from one. */
 export function speechFormats(model: Model, adapters: AdapterTable): readonly SpeechFormat[] {
   return offered(model, madeBy(adapters))
 }
@@ -85,7 +79,7 @@ function offered({ endpoints, supportedFormats }: Model, made: FormatsOf): reado
   )
 }
 
-/** What a provider is asked for; null = it has nothing to make the format of. */
+/** The format to request from a provider; null = none that the client's can be made from. */
 function sentFormat(formats: readonly SpeechFormat[], format: SpeechFormat): SpeechFormat | null {
   if (formats.includes(format)) return format
   return format === 'wav' && formats.includes('pcm') ? 'pcm' : null
@@ -98,7 +92,7 @@ function check(request: SpeechRequest, model: Model, made: FormatsOf): void {
       'voice',
       `must be one of ${voices.join(', ')} for model '${model.id}', got '${quoted(request.voice)}'`,
     )
-  // Where no provider has speech the model cannot be sold; the message is that of any such model.
+  // A model whose providers have no speech cannot be sold; the message is that of any such model.
   if (!model.endpoints.some((endpoint) => made(endpoint) !== null)) return
   const formats = offered(model, made)
   if (!formats.includes(request.format))
@@ -113,7 +107,7 @@ function voiceOf(request: SpeechRequest, model: Model): string | null {
   return model.supportedVoices.includes(FIRST_VOICE) ? FIRST_VOICE : (model.supportedVoices[0] ?? null)
 }
 
-/** Characters are known; of tokens there are no more than bytes, and no more sound than the model makes. */
+/** The characters are known; tokens are at most the bytes, and sound at most the model's maximum. */
 function worstUsage({ input, instructions, characters }: SpeechRequest, model: Model, endpoint: Endpoint): Usage {
   if (!countsTokens(endpoint)) return { characters }
   return {

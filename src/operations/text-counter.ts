@@ -1,6 +1,5 @@
 /**
- * Characters kept before they are counted: bounds the memory of a long answer, and an ordinary one is never counted at
- * all.
+ * Characters kept before they are counted: bounds the memory of a long answer, while an ordinary one is never counted.
  */
 const PENDING_CHARS_MAX = 32_768
 

@@ -15,7 +15,7 @@ import { messagesOperation } from './messages.ts'
 import { sessionOf, withSession, type RequestReader } from './paid-kind.ts'
 import { responsesOperation } from './responses.ts'
 
-/** Where Codex, of one version or another, names its conversation (clients.md D-14.7). */
+/** Headers with which Codex versions name their conversation (clients.md D-14.7). */
 const CODEX_SESSIONS = ['session-id', 'session_id', 'thread-id', 'conversation_id'] as const
 
 /** Requests of the types that chat models serve. */

@@ -14,14 +14,14 @@ import type { AttemptStart, MeasuredUsage } from '../relay/operation.ts'
 import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
 import type { UnitKind } from './unit-kind.ts'
 
-/** The most tokens that any provider makes of a second, and what most of them do. */
+/** The most tokens per second of any provider, and the usual number. */
 const TOKENS_PER_SECOND_MAX = 50
 const TOKENS_PER_SECOND = 10
-/** What the provider's instructions and the prompt's words may add. */
+/** The most tokens that the provider's instructions and the prompt add. */
 const PROMPT_TOKENS = 500
-/** A provider rounds a length up to whole seconds. */
+/** Providers round a length up to whole seconds. */
 const ROUNDING_SECONDS = 1
-/** … or bills the shortest sound as a minute. */
+/** … or bill at least a minute. */
 const ROUNDING_SECONDS_MAX = 60
 
 /** Transcriptions, and translations into English, which differ in nothing else. */
@@ -81,7 +81,7 @@ interface Abilities {
   readonly prices: (request: TranscriptionRequest, endpoint: Endpoint) => boolean
 }
 
-/** Where no provider has transcription the model cannot be sold; the message is that of any such model. */
+/** A model whose providers have no transcription cannot be sold; the message is that of any such model. */
 function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, times, prices }: Abilities): void {
   const { task, format } = request
   if (!model.endpoints.some(isKnown)) return
@@ -103,7 +103,7 @@ function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, t
   )
 }
 
-/** The longer of what the container says and what its bytes can hold: the first may be anything. */
+/** The longer of the container's length and the most that its bytes can hold, since the container may say anything. */
 function heldSeconds({ audio }: TranscriptionRequest): number {
   return Math.max(audio.seconds ?? 0, audio.secondsMax)
 }
@@ -135,7 +135,7 @@ function measured(request: TranscriptionRequest, result: TranscriptionResult, st
     }
   const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
   const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
-    // A context that is not known is taken for the sound's own tokens at the dearest rate.
+    // An unknown context counts as the sound's own tokens at the highest rate.
     inputMax: () => text + Math.max(model.contextLength ?? 0, Math.ceil(heldSeconds(request) * TOKENS_PER_SECOND_MAX)),
     outputMax: answerMax(model, endpoint),
     count: () => heard(request, result, seconds, start),
@@ -163,18 +163,18 @@ function heard(
 }
 
 interface SoundLength {
-  /** That the customer is asked to pay for. */
+  /** The length that the customer is charged for. */
   readonly seconds: number
-  /** That the provider bills. */
+  /** The length that the provider bills. */
   readonly reportedSeconds: number
   readonly flagged: boolean
-  /** By the provider. */
+  /** Whether the provider reported it. */
   readonly isReported: boolean
 }
 
 /**
- * How long the sound was: by the provider, else by its container, unless the provider billed for clearly more or heard
- * words behind its end, since a container can be made to lie. More than its bytes can hold nobody is charged for.
+ * The length of the sound: by the provider, else by its container. A container can lie, so it does not count if the
+ * provider billed for clearly more, or heard words after its end. Nobody is charged for more than the bytes can hold.
  */
 function lengthOf(
   request: TranscriptionRequest,

@@ -9,7 +9,7 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
 import type { UnitKind } from './unit-kind.ts'
 
-/** One provider's answer that comes at once: charged as a whole, or not at all (guarantees.md rule 18). */
+/** One provider's answer with a single result: charged as a whole, or not at all (guarantees.md rule 18). */
 export class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
   readonly firstTokenMs = null
   readonly finish = null
@@ -20,7 +20,7 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
   readonly #kind: UnitKind<Request, Result>
   readonly #start: AttemptStart
   #result: { readonly value: Result } | null = null
-  /** Of an attempt that failed. */
+  /** The usage of a failed attempt. */
   #billed: UsageReport | null = null
 
   constructor(request: Request, kind: UnitKind<Request, Result>, start: AttemptStart, sink: AnswerSink<Buffer>) {
@@ -62,7 +62,7 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
     return this.#kind.measured(this.#request, this.#value(), this.#start)
   }
 
-  /** Without its result such an answer is worth nothing to anyone. */
+  /** Without its result such an answer has no value. */
   delivered(): ReportedUsage {
     const nothing = countedReport(0, 0)
     return this.#result === null ? { report: nothing, reported: nothing, flagged: false } : this.measured()
@@ -89,7 +89,7 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
     return Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
   }
 
-  /** In a stream that has already kept its client waiting. */
+  /** For a stream that has already kept its client waiting. */
   errorTail(error: ApiError): Buffer | null {
     if (this.#kind.streams?.(this.#request) !== true) return null
     return Buffer.from(`event: error\ndata: ${JSON.stringify({ type: 'error', ...error.body() })}\n\n`)

@@ -9,36 +9,34 @@ import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 import type { ResultSink, RunningCall, UnitCall } from '../providers/ports/call.ts'
 import type { AnswerBody, AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
 
-/** An event of OpenAI's streams other than chat: its type is also its name. */
+/** An event of OpenAI's streams other than chat; its type is also its name. */
 export interface NamedEvent {
   readonly type: string
 }
 
-/** A kind that answers at once, and whose price does not depend on how much the model will say. */
+/** A kind with a single result, whose price does not depend on the length of an answer. */
 export interface UnitKind<Request extends RoutedRequest, Result> {
   readonly type: Operation['type']
-  /** Names of the parameters that the client sent and means. */
+  /** Names of the parameters that the client set on purpose. */
   sent(request: Request): readonly string[]
   /** Throws an ApiError where the model cannot serve the request. */
   check(request: Request, model: Model, tokens: PlanInput['tokens']): void
-  /** Whether an endpoint speaks the kind, and this request of it. */
+  /** Whether an endpoint can serve the kind, and this request of it. */
   able(request: Request, endpoint: Endpoint): boolean
-  /**
-   * The most the request can use at an endpoint: by a bound that costs nothing, or by a count where `tokens` are given.
-   */
+  /** The most usage at an endpoint: by a bound that costs nothing, or by a count if `tokens` are given. */
   worstUsage(request: Request, model: Model, endpoint: Endpoint, tokens: PlanInput['tokens'] | null): Usage
-  /** The endpoint with the prices that this request has there; absent = its own. */
+  /** The endpoint with its prices for this request; absent = its own. */
   priced?(request: Request, model: Model, endpoint: Endpoint): Endpoint
   ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>, start: AttemptStart): RunningCall
-  /** Nothing in it that anyone would pay for (guarantees.md rule 4). */
+  /** Whether it holds nothing that anyone would pay for (guarantees.md rule 4). */
   isEmpty(result: Result): boolean
   upstreamId(result: Result): string | null
   measured(request: Request, result: Result, start: AttemptStart): MeasuredUsage
-  /** What must be done before the answer may be charged, as storing its files. */
+  /** Work before the answer may be charged, such as storing its files. */
   prepare?(request: Request, result: Result, start: AttemptStart): Promise<AttemptFailure | null>
   body(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): AnswerBody
-  /** Whether the client wants events; absent = it cannot. */
+  /** Whether the client wants events; absent = the kind has none. */
   streams?(request: Request): boolean
-  /** The same answer as the events of a stream, which are sent when it is charged. */
+  /** The answer as events of a stream, which are sent when it is charged. */
   events?(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): readonly NamedEvent[]
 }

@@ -4,7 +4,7 @@ import type { Operation } from '../relay/operation.ts'
 import { UnitAttempt } from './unit-attempt.ts'
 import type { UnitKind } from './unit-kind.ts'
 
-/** A request of a kind that answers at once, on its way through the paid path. */
+/** The operation of a kind with a single result. */
 export function unitOperation<Request extends RoutedRequest, Result>(
   request: Request,
   kind: UnitKind<Request, Result>,

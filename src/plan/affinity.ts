@@ -3,22 +3,22 @@ import type { ChatMessage, ChatRequest } from '../kinds/chat/request.ts'
 import { textHash } from '../lib/rendezvous.ts'
 
 /**
- * What the turns of one conversation have in common, as a number: they go back to the endpoint and the key whose prompt
- * cache they have filled (clients.md D-14.7). Worked out when something has to be chosen, and once.
+ * A number that all turns of one conversation share: they return to the endpoint and key whose prompt cache they have
+ * filled (clients.md D-14.7). Calculated once, when something has to be chosen.
  */
 export type Affinity = () => number
 
 /** Enough to tell conversations apart, and microseconds of work whatever the prompt's size. */
 const TEXTS_MAX = 4
 const HEAD_CHARACTERS = 512
-/** Behind what an agent puts before every question. */
+/** The end of a long text, after what an agent puts before every question. */
 const TAIL_CHARACTERS = 256
 
 export function sessionAffinity(accountId: string, session: string): Affinity {
   return once(() => textHash(session, textHash(accountId)))
 }
 
-/** By what no later turn changes: the model, the instructions and the first question. */
+/** From parts that no later turn changes: the model, the instructions and the first question. */
 export function conversationAffinity(
   accountId: string,
   { model, messages }: Pick<ChatRequest, 'model' | 'messages'>,
@@ -30,7 +30,7 @@ export function conversationAffinity(
   })
 }
 
-/** Those before the first question: clients add some between later turns. */
+/** Instructions before the first question: clients add some between later turns. */
 function instructions(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const end = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   return end === -1 ? messages : messages.slice(0, end)

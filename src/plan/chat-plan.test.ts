@@ -11,7 +11,7 @@ import { chat, endpoint, model, planWish, prices, QUIET, refusal, snapshot } fro
 import { inputBound, textBound } from './token-count.ts'
 import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
 
-/** A counter that answers `count` and remembers how often it was asked. */
+/** A counter that answers `count` and counts how often it was asked. */
 function counter(count: number): PlanRequest['tokens'] & { asked: () => number } {
   let asked = 0
   return {

@@ -25,7 +25,7 @@ export interface PlanRequest extends PlanInput {
   readonly type?: RequestType
   /** Whether an endpoint can serve the request; without it all can. */
   readonly able?: (endpoint: Endpoint) => boolean
-  /** The number of inputs of this size that are answered together, each at its own cost; without it one. */
+  /** The number of inputs of this size that are answered together, each at its own cost; absent = one. */
   readonly inputs?: number
   /** The number of answers that the provider writes, and bills, for each input; without it the requested number. */
   readonly written?: number
@@ -38,7 +38,7 @@ interface Draft {
   readonly model: Model
   readonly endpoint: Endpoint
   readonly price: WorstPrice
-  /** We can cap its output. */
+  /** Whether we can cap its output. */
   readonly capped: boolean
   readonly inputTokens: number
   readonly maxTokens: number
@@ -48,7 +48,7 @@ interface Draft {
 interface Route {
   readonly model: Model
   readonly endpoints: readonly Endpoint[]
-  /** The check of the context needed the count. */
+  /** Whether the context check needed the count. */
   readonly counted: boolean
 }
 
@@ -152,7 +152,7 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
   return { model, endpoints: orderEndpoints(wish), counted }
 }
 
-/** An endpoint is not left out as too small when only the bytes say so. */
+/** An endpoint is not excluded as too small when only the bytes say so. */
 function isTight(model: Model, tokensBound: number): boolean {
   return model.endpoints.length > 1 && model.endpoints.some((endpoint) => contextOf(model, endpoint) < tokensBound)
 }
@@ -161,7 +161,7 @@ function largestOutput(model: Model): number {
   return Math.max(...model.endpoints.map((endpoint) => outputMax(model, endpoint)))
 }
 
-/** The endpoint's longest answer, whatever is asked. */
+/** The endpoint's longest answer, whatever is requested. */
 function outputMax(model: Model, endpoint: Endpoint): number {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
 }
@@ -211,8 +211,7 @@ function holdOf(drafts: readonly Draft[], answers: number): Micro {
 }
 
 /**
- * Lowers the output of every draft to what the funds allow at the dearest of them; refuses where nothing useful is
- * left.
+ * Lowers the output of every draft to what the funds allow at the dearest of them; refuses if nothing useful is left.
  */
 function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, funds: Micro): readonly Draft[] {
   const tokens = Math.min(

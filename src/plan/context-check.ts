@@ -1,7 +1,7 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 
-/** The input of one request: its bytes bound it at no cost; it is counted only when asked. */
+/** The input of one request: bounded by its bytes at no cost, and counted only on demand. */
 export interface InputMeasure {
   /** No tokenizer makes more tokens of the text; media are included by a rule of thumb. */
   readonly bound: number
@@ -10,7 +10,7 @@ export interface InputMeasure {
 
 const RESERVE_TOKENS = 256
 const RESERVE_DIVISOR = 50
-/** Kept free behind a computed max_tokens, because providers count their own tokens for the framing of messages. */
+/** Kept free next to a computed max_tokens, because providers count tokens for the framing of messages. */
 const FRAME_TOKENS = 64
 /** The catalogue requires a context for chat models; a model without one gets this bound. */
 const CONTEXT_TOKENS_DEFAULT = 131_072

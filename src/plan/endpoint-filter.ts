@@ -11,7 +11,7 @@ export type AdapterParameters = ReadonlyMap<
   { readonly parameters: Readonly<Record<ModelType, readonly string[]>> }
 >
 
-/** The calls that are asked: each type of models has its own. */
+/** The request's call and its type of model, each with its own parameters. */
 interface AskedCalls {
   readonly adapters: AdapterParameters
   readonly calls: ModelType
@@ -34,7 +34,7 @@ export interface EndpointNeeds extends AskedCalls {
 export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
 
 const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity', 'web_search_options', 'audio']
-/** Two names for one ability. */
+/** Two names of one ability. */
 const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_completion_tokens'],
   ['reasoning_effort', 'reasoning'],

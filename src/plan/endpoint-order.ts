@@ -56,7 +56,7 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
 }
 
-/** The last candidate is never ejected: a try may succeed, no try cannot. */
+/** The last candidate is never removed: an attempt may succeed, no attempt cannot. */
 function inService(endpoints: readonly Endpoint[], health: EndpointHealth): readonly Endpoint[] {
   if (endpoints.length === 1) return endpoints
   const left = endpoints.filter(({ id }) => !health.ejected(id))
@@ -121,7 +121,7 @@ function drawn(candidates: readonly Priced[], affinity: Affinity | null, random:
   return pool.at(-1) ?? null
 }
 
-/** Without any state, each gets its share of the conversations, and keeps those it has while others come and go. */
+/** Without stored state, each endpoint gets its part of the conversations, and keeps it while others come and go. */
 function warmest(pool: readonly Priced[], weights: readonly number[], affinity: number): Priced | null {
   const pulls = pool.map(
     ({ endpoint }, index) => -Math.log(attraction(affinity, endpoint.id)) / (weights[index] ?? Number.MIN_VALUE),

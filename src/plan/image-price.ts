@@ -20,7 +20,7 @@ export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpo
     variants !== undefined ||
     model.supportedSizes !== null ||
     listed?.some((name) => name === 'size' || name === 'image_size' || name === 'aspect_ratio') === true
-  // More of it is more tokens of the source images, and here no token has a price.
+  // Higher fidelity means more tokens of source images, and here tokens have no price.
   const keepsFidelity =
     request.parameters['input_fidelity'] === undefined || listed?.includes('input_fidelity') === true
   if (keepsQuality && keepsShape && keepsFidelity) return request

@@ -45,7 +45,7 @@ test('a picture is held for at what its model documents, by detail; where nothin
   )
 })
 
-/** Most of any `detail`, of `low`, and of `high`, as the pages of the providers say; null = they say none. */
+/** The most at any `detail`, at `low`, and at `high`, as the providers' pages say; null = they do not. */
 const DOCUMENTED: Readonly<Record<string, readonly [most: number, low: number, high: number] | null>> = {
   'gpt-4.1': [1_445, 85, 1_445],
   'gpt-4.1-mini': [6_636, 6_636, 6_636],

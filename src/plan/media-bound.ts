@@ -80,7 +80,7 @@ const PICTURES: readonly PictureRule[] = [
 /** The sandbox reads every picture alike. */
 const SANDBOX_PICTURE_TOKENS = 1_500
 const TEXT_FILE = /^data:text\/[^,]{0,200};base64,/i
-/** A reader of documents looks for a format's signature in this many first bytes. */
+/** Readers of documents look for a format's signature in this many first bytes. */
 const MARK_BYTES = 1_100
 const DOCUMENT_NAME = /\.(?:pdf|docx?|pptx?|xlsx?|odt|ods|odp|epub|zip)$/i
 

@@ -4,7 +4,7 @@ import { assert } from '../lib/assert.ts'
 import { mediaTokens } from './media-tokens.ts'
 import { Encoding, ENCODING_NAMES, type EncodingName } from './tokens/encoding.ts'
 
-/** A text is counted in slices: as many of them as the time allows, and they cost less than 1 % of the count. */
+/** Texts are counted in slices, as many as the time allows; slicing costs less than 1 % of the count. */
 const SLICE_CHARS = 1_024
 /**
  * No body may stall the loop for 100 ms (guarantees.md R11). Only the elapsed time is a measure, because no cheap look
@@ -29,13 +29,16 @@ export interface TokenCounter {
   /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
   countChat(request: ChatRequest, tokenizer: string | null): number
   /**
-   * The most tokens of everything but media, by the model's own encoding. null = the encoding is not known: another
-   * one's count is no bound, it may be a fifth of the true one.
+   * The most tokens of everything but media, by the model's own encoding. null = its encoding is unknown: another
+   * encoding's count is no bound, and may be a fifth of the true one.
    */
   mostOfChat(request: ChatRequest, tokenizer: string | null): number | null
   /** Tokens of texts that are read one by one; `exact` = the provider's count would be the same. */
   countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
-  /** A text of more than `max` tokens, the longest first; null = none was found within the time of a count. */
+  /**
+   * Whether some text has more than `max` tokens, the longest tried first; null = none was found within the time of a
+   * count.
+   */
   findLonger(
     texts: readonly string[],
     max: number,
@@ -69,7 +72,7 @@ export function createTokenCounter(
     const name = encodingOf(tokenizer) ?? 'o200k_base'
     const known = counts.get(request)
     if (known?.name === name) return known.counted
-    // To write a schema of 10 MB as text is a part of the time.
+    // Writing a schema of 10 MB as text is part of the time.
     const untilMs = monotonicMs() + COUNT_MS_MAX
     const counted = countTexts(inputTexts(request), counterOf(tokenizer), sample, untilMs)
     counts.set(request, { name, counted })
@@ -194,7 +197,7 @@ function slicesOf(texts: readonly string[]): Slice[] {
   return slices
 }
 
-/** The slice at `index`. The last slice takes its place: a shuffle that goes only as far as needed. */
+/** The slice at `index`, replaced by the last slice: a shuffle that goes only as far as needed. */
 function takeSlice(slices: Slice[], index: number, last: number): Slice {
   const taken = slices[index]
   const moved = slices[last]

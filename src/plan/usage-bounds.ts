@@ -14,7 +14,7 @@ import {
 const INPUT_SLACK = 1_000
 
 export interface UsageLimits {
-  /** The most tokens of the input without the provider's own template; asked only where more are reported. */
+  /** The most tokens of the input without the provider's own template; called only when more are reported. */
   readonly inputMax: () => number
   /** The most output tokens of all answers together. */
   readonly outputMax: number

@@ -13,9 +13,7 @@ const KEY_FAULTS: ReadonlySet<number> = new Set([401, 402, 403, 429])
 const RETRY_AFTER_MAX_SECONDS = 60
 const RETRY_AFTER_DEFAULT_SECONDS = 5
 
-/**
- * One failed attempt, with the display name of the provider that failed. `empty` is a 200 whose answer holds nothing.
- */
+/** One failed attempt, with the display name of its provider. `empty` is a 200 whose answer holds nothing. */
 export interface FailedAttempt {
   readonly failure: RedactedFailure | 'empty'
   readonly providerName: string
@@ -44,8 +42,8 @@ export function mayRotateKey(attempt: FailedAttempt): boolean {
 }
 
 /**
- * Whether the failure speaks against the endpoint's health (wire.md D-8.1), as a client's own bad request does not:
- * else prompts could eject an endpoint for everybody.
+ * Whether the failure counts against the endpoint's health (wire.md D-8.1). A client's bad request does not: otherwise
+ * prompts could eject an endpoint for everybody.
  */
 export function isUnhealthy(attempt: FailedAttempt): boolean {
   if (attempt.failure === 'empty') return true
@@ -117,7 +115,7 @@ export function failuresText(attempts: readonly FailedAttempt[]): string {
     .join(', ')
 }
 
-/** One attempt's failure in the client's words; also the error of a stream that broke after its first byte. */
+/** One attempt's failure as an error for the client; also the error of a stream that broke after its first byte. */
 export function errorOf(attempt: FailedAttempt): ApiError {
   const { failure } = attempt
   if (failure === 'empty') return new ApiError('empty_response', 'Empty response from provider')
@@ -146,7 +144,7 @@ export function midStreamError(attempt: FailedAttempt): ApiError {
   return new ApiError('provider_error', cut ? 'Provider disconnected mid-stream' : 'Provider returned an error')
 }
 
-/** It took longer than we wait: nobody can tell what the provider bills for it. */
+/** It took longer than we wait, so the provider's bill for it is unknown. */
 export function isGivenUp(failure: AttemptFailure | 'empty'): boolean {
   return failure !== 'empty' && (failure.reason === 'timeout' || failure.reason === 'stall')
 }

@@ -29,9 +29,9 @@ export interface AttemptSpan {
   failure: string | null
 }
 
-/** Which candidate of a request is tried now, with which credential, and which after it. */
+/** The order of a request's attempts: the current candidate with its key, and the next one. */
 export class AttemptQueue {
-  /** In the order they failed. */
+  /** In the order of their failures. */
   readonly failed: FailedAttempt[] = []
   /** All of them, in order. */
   readonly spans: AttemptSpan[] = []
@@ -42,9 +42,9 @@ export class AttemptQueue {
   #attempts = 0
   #apiKey: string | null = null
   #keysTried = 1
-  /** The attempt under way; null where none is, or it has told how it went. */
+  /** The running attempt; null if there is none, or it has reported its result. */
   #trial: Trial | null = null
-  /** A slot of the retry budget is taken. */
+  /** Whether a slot of the retry budget is taken. */
   #retrying = false
 
   constructor(ports: AttemptQueuePorts, candidates: readonly Candidate[], affinity: Affinity | null = null) {
@@ -65,7 +65,7 @@ export class AttemptQueue {
     return this.#attempts
   }
 
-  /** Begins an attempt at the candidate and answers the credential for it; null when the provider needs none. */
+  /** Begins an attempt at the candidate; answers its provider key, or null if the provider needs none. */
   begin(): string | null {
     if (this.#attempts === 0) {
       this.#ports.retries.earn()
@@ -79,7 +79,7 @@ export class AttemptQueue {
     return this.#apiKey
   }
 
-  /** The attempt is an answer by now, which may go on for minutes: as a retry it is over. */
+  /** The attempt is answering, perhaps for minutes: as a retry it is over. */
   answers(): void {
     if (this.#retrying) this.#ports.retries.release()
     this.#retrying = false
@@ -99,7 +99,7 @@ export class AttemptQueue {
     this.#ports.keyPools.worked(this.#candidate.endpoint.provider, this.#apiKey)
   }
 
-  /** Notes how the attempt failed, for this request and for those after it. */
+  /** Notes the failure, for this request and for later ones. */
   fail(failure: AttemptFailure | 'empty'): FailedAttempt {
     const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate
@@ -111,7 +111,7 @@ export class AttemptQueue {
     this.failed.push(attempt)
     this.#endSpan(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
     if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
-    // Where another key may still work, the fault was only of this key.
+    // If another key may still work, the fault was only this key's.
     if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
     else if (this.#trial !== null) {
       health.failed(this.#trial)
@@ -156,8 +156,8 @@ export class AttemptQueue {
   }
 
   /**
-   * Takes the first candidate that is in service and has a key; where none is, the first of them: a try may fail, no
-   * try always does.
+   * Moves to the first candidate in service with a key; if there is none, to the first: an attempt may fail, no attempt
+   * always does.
    */
   #advance(): void {
     const { health, keyPools } = this.#ports

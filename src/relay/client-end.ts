@@ -4,13 +4,13 @@ import type { EventBuffer } from './event-buffer.ts'
 const SILENCE_MS = 10_000
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
 
-/** One client's connection, as the relay writes to it: the socket's own workings stay in src/http. */
+/** One client's connection as the relay uses it; the details of sockets stay in src/http. */
 export interface ClientStream {
   /** Sends whole SSE events; false asks for a pause until `Generation.drained` is called. */
   write(bytes: Buffer): boolean
   /** Sends the last events and ends the body cleanly. */
   end(bytes: Buffer): void
-  /** Breaks the connection, so that no client takes a cut answer for a whole one (wire.md C2). */
+  /** Breaks the connection, so that no client takes a cut answer for a complete one (wire.md C2). */
   reset(): void
 }
 
@@ -30,7 +30,7 @@ const NOT_STARTED: State = { at: 'waiting', open: () => null }
 const GONE: State = { at: 'gone' }
 const OVER: State = { at: 'over' }
 
-/** The client's end of one answer: who reads it now, and the events that are kept for a client who comes back. */
+/** The client's end of one answer: the current reader, and the events kept for a client that returns. */
 export class ClientEnd {
   readonly #buffer: EventBuffer | null
   readonly #clock: Clock
@@ -49,7 +49,7 @@ export class ClientEnd {
     return this.#state.at === 'gone'
   }
 
-  /** Someone reads the answer, or may come to read it. */
+  /** Whether somebody reads the answer, or may return to read it. */
   get isShown(): boolean {
     return this.#state.at === 'reading' || this.#buffer !== null
   }
@@ -59,7 +59,7 @@ export class ClientEnd {
     return this.#stream === stream
   }
 
-  /** The client of the request itself: its connection is opened with the first bytes. */
+  /** Waits for the client of the request itself: its response is opened with the first bytes. */
   wait(open: OpenStream): void {
     this.#state = { at: 'waiting', open }
   }
@@ -74,7 +74,7 @@ export class ClientEnd {
   }
 
   /**
-   * The answer is over: sends a connection the events that it has missed, and a clean end only where the answer is
+   * After the answer's end: sends a connection the events that it missed, and a clean end only if the answer is
    * complete.
    */
   replay(stream: ClientStream, after: number): void {
@@ -108,8 +108,8 @@ export class ClientEnd {
   }
 
   /**
-   * The last bytes of an answer that failed; null = it has no words for an error, and the connection breaks. A client
-   * that still waits gets an HTTP error instead.
+   * The last bytes of a failed answer; null = it has no form for an error, and the connection is broken. A client that
+   * still waits gets an HTTP error instead.
    */
   fail(tail: Buffer | null): void {
     if (tail === null) this.break()
@@ -121,7 +121,7 @@ export class ClientEnd {
     this.#state = GONE
   }
 
-  /** The answer's owner wants no more of it. */
+  /** The answer's owner no longer wants it. */
   dismiss(): void {
     const stream = this.#stream
     this.#state = GONE

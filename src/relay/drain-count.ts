@@ -1,6 +1,6 @@
 /**
- * Answers that are read to their end after their client left. They are not bounded here: each keeps the place among the
- * running requests of its key, account and node that it had, so that who leaves early has the fewer left to ask with.
+ * Counts answers that are drained after their client left. They have no bound of their own: each keeps its place among
+ * the running requests of its key, account and node, so that clients that leave early have fewer places left.
  */
 export class DrainCount {
   #running = 0

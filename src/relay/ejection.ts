@@ -1,14 +1,11 @@
-/** When an endpoint is ejected (guarantees.md 5), and for how long at least and at most. */
+/** When an endpoint is ejected (guarantees.md 5), and its least and greatest time out of service. */
 const CONSECUTIVE_MAX = 5
 const WINDOW_SECONDS = 30
 const WINDOW_ATTEMPTS_MIN = 20
 const EJECTION_MS = 30_000
 const EJECTION_MS_MAX = 300_000
 
-/**
- * One attempt at an endpoint. `probe` is the one that finds out whether it is back, `forced` was made although it is
- * out.
- */
+/** One attempt at an endpoint. `probe` tests whether it is back; `forced` was made although it is out. */
 export interface Trial {
   readonly endpointId: string
   /** clock.monotonic(). */
@@ -23,16 +20,16 @@ interface Second {
 }
 
 /**
- * Takes an endpoint out of service that fails, and lets one request at a time find out whether it is back. An attempt
- * that began before the latest change says nothing about now: with many requests under way the good answers that were
- * still coming would bring back every endpoint that has just been ejected.
+ * Takes a failing endpoint out of service, and lets one request at a time test whether it is back. An attempt that
+ * began before the last change does not count: with many requests under way, good answers that were still arriving
+ * would bring back every endpoint that was just ejected.
  */
 export class Ejection {
   readonly #seconds: Second[] = Array.from({ length: WINDOW_SECONDS }, () => ({ at: -1, all: 0, failed: 0 }))
   #consecutive = 0
-  /** Since the last time it stayed in service for as long as an ejection may last; each makes the next one longer. */
+  /** Ejections since it last stayed in service as long as an ejection may last; each makes the next one longer. */
   #count = 0
-  /** null = in service. Past, it is half open. */
+  /** null = in service. In the past = half open. */
   #untilMs: number | null = null
   #changedMs = -Infinity
   #probing = false

@@ -5,7 +5,7 @@ import { Uptime } from './uptime.ts'
 const UNHEALTHY_MS = 30_000
 const WINDOW_MINUTES = 30
 const DAY_MINUTES = 24 * 60
-/** Measured answers that are kept: the latest of them are as good a sample of half an hour as all. */
+/** Answers whose measurements are kept: the latest represent half an hour well enough. */
 const SAMPLES_MAX = 2_048
 /** Sorting reads the medians on every request; they move slowly. */
 const REPORT_KEPT_MS = 1_000
@@ -25,7 +25,7 @@ export interface Percentiles {
 
 /** Measured state of one endpoint; null where nothing is known. */
 export interface HealthReport {
-  /** Moved last, ejected or paused by its provider. */
+  /** Moved to the end: ejected, or paused by its provider. */
   readonly unhealthy: boolean
   readonly uptime5m: number | null
   readonly uptime30m: number | null
@@ -82,7 +82,7 @@ export class EndpointHealthBook {
     state.uptime.add(true, atMs)
     if (ttftMs === null && tokensPerSecond === null) return
     state.samples.push({ atMs, ttftMs, tokensPerSecond })
-    // Halving now and then costs less than a shift on every request.
+    // Halving now and then is cheaper than a shift on every request.
     if (state.samples.length > SAMPLES_MAX) state.samples.splice(0, SAMPLES_MAX / 2)
   }
 
@@ -94,7 +94,7 @@ export class EndpointHealthBook {
     state.uptime.add(false, atMs)
   }
 
-  /** Asks other endpoints for so long, while there are any. */
+  /** Prefers other endpoints for this many seconds, while there are any. */
   pause(endpointId: string, seconds: number): void {
     const state = this.#state(endpointId)
     state.pausedUntilMs = Math.max(state.pausedUntilMs, this.#clock.monotonic() + seconds * 1_000)

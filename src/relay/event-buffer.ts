@@ -22,18 +22,19 @@ export class BufferBudget {
 }
 
 /**
- * The copy of one resumable stream that other nodes read. It never fails: what cannot be kept is not resumable there.
+ * The copy of one resumable stream that other nodes read. It never fails: events that cannot be kept merely cannot be
+ * resumed there.
  */
 export interface StreamCopy {
   /** Numbered events, in order. */
   append(bytes: Buffer): void
-  /** Its first events are not kept any more: nobody can resume it. */
+  /** Its first events are dropped: nobody can resume it any more. */
   drop(): void
-  /** Its hold has ended. `whole`: the last event is in it; else it broke off. Kept for `retentionMs` from now on. */
+  /** Its hold has ended. `whole`: it has the last event; else it broke off. Kept for `retentionMs` from now on. */
   end(whole: boolean, retentionMs: number): void
 }
 
-/** Begins the copy of a stream, which its client may resume on another node. */
+/** Begins the copy of a stream that its client may resume on another node. */
 export type CopyStream = (stream: {
   readonly generationId: string
   readonly accountId: string
@@ -58,7 +59,7 @@ export class EventBuffer {
     this.#copy = copy
   }
 
-  /** Its last event is in it. A stream that broke off must not end as if it were (wire.md C2). */
+  /** Whether it has the last event. A stream that broke off must not look complete (wire.md C2). */
   get whole(): boolean {
     return this.#whole
   }
@@ -67,7 +68,7 @@ export class EventBuffer {
     return this.#overflowed
   }
 
-  /** Numbers each whole event in `bytes`, keeps them, and answers them as they go out. */
+  /** Numbers and keeps each whole event in `bytes`, and answers them in their sent form. */
   add(bytes: Buffer): Buffer {
     const numbered: Buffer[] = []
     let start = 0
@@ -82,13 +83,13 @@ export class EventBuffer {
     return together
   }
 
-  /** As `add`, of the last events. */
+  /** Like `add`, for the last events. */
   finish(bytes: Buffer): Buffer {
     this.#whole = true
     return this.add(bytes)
   }
 
-  /** Nothing comes any more; other nodes keep what there is for `retentionMs`. */
+  /** No event follows; other nodes keep the copy for `retentionMs`. */
   ended(retentionMs: number): void {
     this.#copy?.end(this.#whole, retentionMs)
   }

@@ -16,7 +16,7 @@ import type { ProviderSlots } from './provider-slots.ts'
 import type { UsageWatch } from './usage-watch.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 
-/** What every generation works with; made once. */
+/** The parts that all generations share. */
 export interface GenerationPorts extends AttemptQueuePorts {
   readonly ledger: Ledger
   readonly adapters: AdapterTable
@@ -29,7 +29,7 @@ export interface GenerationPorts extends AttemptQueuePorts {
   readonly tokens: TokenCounter
 }
 
-/** A parsed paid request with what the HTTP server and access know of it. */
+/** A parsed paid request with the facts from the HTTP server and access. */
 export interface PaidCall {
   readonly principal: Principal
   readonly operation: Operation
@@ -40,23 +40,23 @@ export interface PaidCall {
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
-  /** Ended with the charge; null = the request may be repeated as often as one likes, and is charged each time. */
+  /** Ended together with the charge; null = the request may be repeated, and each repeat is charged. */
   readonly claim: CallClaim | null
-  /** Keeps the answer in the commit that charges it; null = it is only sent. */
+  /** Stores the answer in the commit that charges it; null = it is only sent. */
   readonly keeper: AnswerKeeper | null
-  /** What the client calls the conversation where `session_id` does not say it; null = nothing. */
+  /** The client's name for the conversation, other than `session_id`; null = none. */
   readonly session: string | null
 }
 
-/** A paid request that was admitted: its price is held. */
+/** An admitted paid request: its price is held. */
 export interface GenerationInput extends PaidCall {
   readonly generationId: string
   readonly plan: Plan
-  /** null = any endpoint and key are as good. */
+  /** null = no endpoint or key is preferred. */
   readonly affinity: Affinity | null
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
-  /** What the answer says of the limits of its key; null = it has none. */
+  /** Headers about the limits of the key; null = it has none. */
   readonly limitHeaders: Readonly<Record<string, string>> | null
 }
 
@@ -65,10 +65,10 @@ export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
-  /** Attempts before the last that failed, or all of them; what the providers said of them may repeat the prompt. */
+  /** Failed attempts: those before the last, or all of them. The providers' words in them may repeat the prompt. */
   readonly failed: readonly FailedAttempt[]
   /** Every attempt, for traces. */
   readonly spans: readonly AttemptSpan[]
-  /** The complete answer of a request that is not answered as it arrives. */
+  /** The complete answer of a request that is not streamed. */
   readonly body: AnswerBody | null
 }

@@ -8,23 +8,23 @@ export interface Asked {
    * provider is asked.
    */
   heard: 'nothing' | 'headers' | 'content'
-  /** The first bytes, until one of them says something. */
+  /** The first bytes, until some have content. */
   head: Buffer[]
   headBytes: number
 }
 
 export type GenerationState =
-  /** Held, and nobody was asked. */
+  /** Held; nobody was asked yet. */
   | { readonly at: 'admitted' }
   /** It waits for a place at its provider. */
   | { readonly at: 'queued' }
-  /** The provider has just failed and is asked again in a moment. */
+  /** The provider has just failed and will be asked again in a moment. */
   | { readonly at: 'paused'; readonly stop: () => void }
   /** A provider works on it. */
   | { readonly at: 'asking'; readonly asked: Asked }
   /** The provider has finished; its answer is checked, and its files are stored. */
   | { readonly at: 'answered'; readonly asked: Asked }
-  /** Its end is decided, and is being written to the ledger. */
+  /** Its end is decided and being written to the ledger. */
   | { readonly at: 'ending' }
   /** The hold has ended, and the client has all that it gets. */
   | { readonly at: 'done' }
@@ -43,7 +43,7 @@ export function mayBecome(state: GenerationState, next: GenerationState): boolea
   return NEXT[state.at].includes(next.at)
 }
 
-/** The attempt under way; null where no provider has the request now. */
+/** The current attempt; null when no provider has the request. */
 export function askedOf(state: GenerationState): Asked | null {
   return state.at === 'asking' || state.at === 'answered' ? state.asked : null
 }

@@ -30,7 +30,7 @@ import { ProviderPlace, SATURATED } from './provider-slots.ts'
 const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
-/** Leading chunks without text (roles, empty deltas) wait for the first real one: until then there is fallback. */
+/** Chunks without content (roles, empty deltas) wait for the first one with content: until then fallback is possible. */
 const HEAD_BYTES_MAX = 65_536
 
 /**
@@ -46,11 +46,11 @@ export class Generation {
   readonly #result = Promise.withResolvers<GenerationResult>()
   #state: GenerationState = { at: 'admitted' }
   #cancelled = false
-  /** What the newest attempt has brought; null before the first. */
+  /** The newest attempt and its progress; null before the first. */
   #asked: Asked | null = null
-  /** The client has left: within its grace period, or for ever while the provider goes on billing. */
+  /** The client has left: within its grace period, or finally while the provider goes on billing. */
   #leave: { readonly as: 'grace' | 'drain'; readonly stop: () => void } | null = null
-  /** What failed attempts cost us by their own word. */
+  /** The reported or possible cost of failed attempts. */
   #insuredMicro: Micro = 0n
 
   constructor(ports: GenerationPorts, input: GenerationInput) {
@@ -70,17 +70,17 @@ export class Generation {
     return this.#state.at === 'done'
   }
 
-  /** By its owner. */
+  /** Cancelled by its owner. */
   get cancelled(): boolean {
     return this.#cancelled
   }
 
-  /** Parts of the request that the newest attempt does without. */
+  /** Parts of the request that the newest attempt left out. */
   get dropped(): readonly string[] {
     return this.#asked?.attempt.dropped ?? []
   }
 
-  /** Its end is not decided yet. */
+  /** Whether its end is still undecided. */
   get #isLive(): boolean {
     return this.#state.at !== 'ending' && this.#state.at !== 'done'
   }
@@ -103,7 +103,7 @@ export class Generation {
 
   /** A client takes over the stream; events up to number `after` are not sent again. Only for buffered streams. */
   attach(stream: ClientStream, after: number): void {
-    // A cancelled answer is read on for the bill only.
+    // A cancelled answer is drained only for its bill.
     if (this.#cancelled && this.#isLive) return stream.reset()
     this.#stopLeaving()
     if (this.#state.at === 'done') return this.#client.replay(stream, after)
@@ -117,7 +117,7 @@ export class Generation {
 
   /** The client's socket closed. A buffered stream waits for it to come back (wire.md D-7.8). */
   detached(stream: ClientStream | null): void {
-    // A timer runs from the first notice on: the grace of a buffered stream, or the drain.
+    // Only the first notice starts a timer: the grace period of a buffered stream, or the drain.
     if (!this.#isLive || this.#leave !== null || !this.#client.isReading(stream)) return
     this.#client.leave()
     askedOf(this.#state)?.attempt.call.resume()
@@ -129,7 +129,7 @@ export class Generation {
   }
 
   /**
-   * Its owner cancels it. Resolves when it is settled, or at once where it is only drained for the bill; never
+   * Cancels it for its owner. Resolves when it is settled, or at once if it is only drained for its bill; never
    * rejects.
    */
   cancel(): Promise<unknown> {
@@ -142,17 +142,17 @@ export class Generation {
     return this.#draining ? Promise.resolve() : this.done
   }
 
-  /** We end it: at a shutdown, or where its files cannot be stored. It costs nothing (guarantees.md rule 15). */
+  /** We end it: at a shutdown, or when its files cannot be stored. It costs nothing (guarantees.md rule 15). */
   cut(error: ApiError): void {
     if (!this.#isLive) return
     const asked = askedOf(this.#state)
-    // The part that was sent is booked with its end.
+    // The part that was sent is booked at its end.
     if (asked !== null && asked.heard !== 'content') this.#insure(lostUsage(asked, null))
     this.#stopAsking()
     void this.#finishFree(error)
   }
 
-  /** Once in a second or so: a stream that is silent for long gets a keep-alive comment. */
+  /** Called about once a second: sends a keep-alive to a stream that has been silent for long. */
   tick(nowMs: number): void {
     if (this.#state.at === 'admitted' || !this.#isLive || this.input.operation.delivery !== 'events') return
     this.#client.keepAlive(nowMs)
@@ -218,7 +218,7 @@ export class Generation {
     this.#become({ at: 'asking', asked })
   }
 
-  /** An attempt is heard only while it is the one that is asked. */
+  /** Only the current attempt is listened to. */
   #isAsking(asked: Asked): boolean {
     return this.#state.at === 'asking' && this.#state.asked === asked
   }
@@ -240,7 +240,7 @@ export class Generation {
   }
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
-    // Where the provider had no place for it, nothing was asked.
+    // Without a place at the provider nothing was asked.
     const asked = askedOf(this.#state)
     this.#place.release()
     const { endpoint } = this.#candidate
@@ -251,8 +251,8 @@ export class Generation {
     if (this.#draining && lost === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro
     const next = this.#draining ? null : this.#tries.next(attempt)
     if (next === null) return void this.#finishFree(errorOfAttempts(this.#tries.failed), emptyUsage(asked, failure))
-    // A provider that has just failed is given a moment (guarantees.md 5); another one, or its next key, is asked at
-    // once.
+    // A provider that has just failed is asked again after a moment (guarantees.md 5); another provider, or the next
+    // key, at once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()
     const delayMs = RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN)
     this.#become({ at: 'paused', stop: this.#ports.clock.after(delayMs, () => this.#begin()) })
@@ -264,7 +264,7 @@ export class Generation {
     const { plan } = this.input
     if (this.#draining && isGivenUp(failure))
       this.#insuredMicro += restMicro(plan.holdMicro, left, this.#candidate.endpoint)
-    // A client that may still come back has not left: the answer broke, and that is free.
+    // A client that may still return has not left: the answer broke, which is free.
     if (this.#draining) return this.#settle(left, (_usage) => undefined)
     if (plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, asked.attempt.delivered())
     const outcome: Outcome = { ...countedOutcome(asked.attempt, 'error'), error, finish: 'error', native: 'error' }
@@ -286,7 +286,7 @@ export class Generation {
     return this.#settle(outcome, (usage) => this.#client.end(attempt.tail(usage)))
   }
 
-  /** false: the attempt has failed after all, or the generation has ended meanwhile. */
+  /** false: the attempt failed after all, or the generation has ended meanwhile. */
   async #prepared(asked: Asked): Promise<boolean> {
     let failure: AttemptFailure | null = null
     let fault: ApiError | null = null
@@ -316,7 +316,7 @@ export class Generation {
     }
   }
 
-  /** The client will not come back: stop or drain, as the provider bills (guarantees.md rules 2, 7, 8). */
+  /** The client will not return: stop or drain, depending on what the provider bills (guarantees.md rules 2, 7, 8). */
   #abandon(): void {
     if (!this.#isLive || this.#draining) return
     this.#leave?.stop()
@@ -329,7 +329,7 @@ export class Generation {
     this.#leave = { as: 'drain', stop: this.#ports.clock.after(DRAIN_MS, () => this.#cutAndCharge()) }
   }
 
-  /** Whether the provider bills an answer that nobody reads on. */
+  /** Whether the provider bills an answer that nobody reads to its end. */
   get #keepsBilling(): boolean {
     const { delivery, atOnce = delivery === 'whole' } = this.input.operation
     return atOnce || !this.#candidate.endpoint.provider.cancelStopsBilling
@@ -353,12 +353,12 @@ export class Generation {
     return at === 'asking'
   }
 
-  /** What a failed attempt costs us is the operator's loss. */
+  /** The cost of a failed attempt is the operator's loss. */
   #insure(lost: Usage | null): void {
     if (lost !== null) this.#insuredMicro += providerCostMicro(lost, this.#candidate.endpoint.buy)
   }
 
-  /** Ends the hold with a charge, durably, and only then shows the end of the answer through `show`. */
+  /** Ends the hold with a charge, durably, and only then sends the end of the answer through `show`. */
   async #settle(outcome: Outcome, show: (usage: ChargedUsage) => AnswerBody | undefined | void): Promise<void> {
     this.#decided()
     const { endpoint } = this.#candidate
@@ -366,7 +366,7 @@ export class Generation {
     const record = this.#record(outcome)
     const { generationId, claim, operation } = this.input
     const billedMicro = providerCostMicro(outcome.reported.usage, endpoint.buy)
-    // A whole body is only made by `show`, so that it may be made for the store first.
+    // Only `show` makes a whole body, so it may be called for the store first.
     const kept = (chargedMicro: Micro): AnswerBody | null =>
       operation.delivery === 'whole' ? (show({ report, chargedMicro }) ?? null) : null
     const answer = (chargedMicro: Micro): Buffer | null => {
@@ -406,15 +406,15 @@ export class Generation {
   }
 
   /**
-   * Ends the hold without a charge. The cost that the provider still bills us is booked as insured. `guarded`, a
-   * part of that cost, is charged at its price where the account has used up its free hour (guarantees.md rule 20).
+   * Ends the hold without a charge. Costs that the provider still bills are booked as insured. `guarded`, a part of
+   * them, is charged at the provider's price if the account has used up its free hour (guarantees.md rule 20).
    */
   #finishFree(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
     this.#decided()
     return this.#giveBack(error, guarded)
   }
 
-  /** Other processes took this one for dead, and another request now has the key: only that one is charged. */
+  /** Other processes took this one for dead, and another request has the key now: only that one is charged. */
   #lostClaim(billedMicro: Micro): Promise<void> {
     if (this.#asked?.heard !== 'content') this.#insuredMicro += billedMicro
     return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
@@ -445,7 +445,7 @@ export class Generation {
     this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
   }
 
-  /** At the provider's price; null where that is nothing. */
+  /** At the provider's price; null if that is 0. */
   #guardedCharge(outcome: Outcome, guarded: ReportedUsage): GuardedCharge | null {
     const { buy } = this.#candidate.endpoint
     const costMicro = chargeMicro(guarded.report.usage, buy)
@@ -459,7 +459,7 @@ export class Generation {
     }
   }
 
-  /** Its end is decided: nothing else may end it. */
+  /** Marks its end as decided: nothing else may end it. */
   #decided(): void {
     if (this.#state.at === 'paused') this.#state.stop()
     this.#become({ at: 'ending' })
@@ -474,14 +474,14 @@ export class Generation {
     this.#leave = null
   }
 
-  /** A stream that has no words for an error is broken off, so that nobody takes it for a whole one. */
+  /** A stream without a form for an error is broken off, so that nobody takes it for a complete one. */
   #showError(error: ApiError, usage: ChargedUsage | null): void {
     if (this.#client.isShown) this.#client.fail(this.#asked?.attempt.errorTail(error, usage) ?? null)
   }
 
   #finish(result: Omit<GenerationResult, 'failed' | 'spans'>): void {
     this.#become({ at: 'done' })
-    // A client that came back while a cancelled answer was being settled has nothing to wait for.
+    // A client that returned while a cancelled answer was being settled has nothing to wait for.
     this.#client.break()
     this.#result.resolve({ ...result, failed: this.#tries.failed, spans: this.#tries.spans })
   }

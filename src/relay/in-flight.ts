@@ -21,13 +21,16 @@ export class InFlight {
     return this.#used
   }
 
-  /** Well more of the node than each account's part, where several use it now: equals are never exactly equal. */
+  /**
+   * Whether an account uses clearly more of the node than its part, while several accounts use it; equal users are
+   * never exactly equal.
+   */
   isAboveFairShare(accountId: string): boolean {
     const fair = this.#used / Math.max(1, this.#accounts)
     return (this.#byCaller.get(accountId) ?? 0) > fair + Math.max(SHARE_SLACK_MIN, fair / 2)
   }
 
-  /** Why no further request of the caller may run now, or null. */
+  /** The refusal of a further request of the caller, or null. */
   refusal(accountId: string, keyId: string): ApiError | null {
     if (this.#used >= NODE_MAX) return overloaded(this.#random(), 'in_flight')
     if ((this.#byCaller.get(accountId) ?? 0) < ACCOUNT_MAX && (this.#byCaller.get(keyId) ?? 0) < KEY_MAX) return null
@@ -36,7 +39,7 @@ export class InFlight {
     })
   }
 
-  /** Counts a request in, or refuses it. Each success is paired with one `leave`. */
+  /** Counts a request, or refuses it. Each success is paired with one `leave`. */
   enter(accountId: string, keyId: string): void {
     const refusal = this.refusal(accountId, keyId)
     if (refusal !== null) throw refusal

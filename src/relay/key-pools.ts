@@ -7,16 +7,14 @@ import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 const BUSY_SECONDS = 10
 const REFUSED_SECONDS = 300
 
-/** Takes the credentials of each provider in turn; one that was refused or is over its rate rests for a while. */
+/** Hands out the keys of each provider in turn; a key that was refused or is over its rate rests for a while. */
 export class KeyPools {
   readonly #clock: Clock
   readonly #notice: (message: string) => void
   readonly #next = new Map<string, number>()
-  /**
-   * Credential → until when it rests, clock.monotonic(). Only keys of pools are here, so it stays as small as they are.
-   */
+  /** Key → the clock.monotonic() until which it rests. Only keys of pools are here, so it stays small. */
   readonly #restsUntilMs = new Map<string, number>()
-  /** Credentials that were refused. Each is reported once until it works again. */
+  /** Refused keys. Each is reported once until it works again. */
   readonly #refused = new Set<string>()
 
   constructor(clock: Clock, notice: (message: string) => void) {
@@ -25,8 +23,8 @@ export class KeyPools {
   }
 
   /**
-   * null when the provider needs no credential. A conversation keeps to its key, others take turns; where all of them
-   * rest, the one that is free soonest.
+   * null when the provider needs no key. A conversation keeps its key, others take turns; if all keys rest, the one
+   * that is free soonest.
    */
   pick(provider: Provider, affinity: Affinity | null = null): string | null {
     const { apiKeys } = provider
@@ -34,7 +32,7 @@ export class KeyPools {
     return (affinity === null ? null : this.#warmest(apiKeys, affinity())) ?? this.#inTurn(provider)
   }
 
-  /** The same key on every node while it works; null where all of them rest. */
+  /** The same key on every node while it works; null if all of them rest. */
   #warmest(apiKeys: readonly string[], affinity: number): string | null {
     let warmest: string | null = null
     let most = 0
@@ -62,12 +60,12 @@ export class KeyPools {
     return apiKeys[picked] ?? null
   }
 
-  /** Whether the provider can be asked with a credential that does not rest. */
+  /** Whether the provider can be asked with a key that does not rest. */
   hasFree({ apiKeys }: Provider): boolean {
     return apiKeys.length <= 1 || apiKeys.some((key) => this.#leftMs(key) === 0)
   }
 
-  /** The provider spoke against this very key: over its rate, unpaid or unknown. */
+  /** The provider refused this key: over its rate, unpaid or unknown. */
   failed(provider: Provider, key: string | null, failure: AttemptFailure): void {
     if (key === null) return
     const busy = failure.status === 429

@@ -12,30 +12,35 @@ import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 
 /**
- * One parsed request on its way through the paid path: everything that differs between kinds. The relay knows the
- * order of the steps, the money and the client's end; an operation knows the request and the reader of its answer.
+ * One parsed request on the paid path: everything that differs between kinds. The relay knows the order of the steps,
+ * the money and the client's end; an operation knows the request and the reader of its answer.
  */
 export interface Operation {
-  /** In the usage log. */
+  /** Its type in the usage log. */
   readonly type: GenerationRecord['type']
   /** `events` = an event stream; `bytes` = a body sent as it arrives; `whole` = one body at the end. */
   readonly delivery: 'whole' | 'events' | 'bytes'
-  /** Its providers answer at once, even where the client gets events: a client that leaves stops no bill. */
+  /** Its providers answer with a single result even if the client gets events: a client that leaves stops no bill. */
   readonly atOnce?: boolean
-  /** Media type of a `bytes` body, or of a stream that is no event stream and cannot be resumed; else null. */
+  /** Media type of a `bytes` body, or of a stream other than server-sent events, which cannot be resumed; else null. */
   readonly contentType: string | null
-  /** What a silent stream sends; absent = a comment of an event stream. */
+  /** Sent by a silent stream; absent = a comment of an event stream. */
   readonly keepAlive?: Buffer
   readonly sessionId: string | null
-  /** Its later turns begin alike and find their prompt cache where this one went; absent = there are none. */
+  /**
+   * Its later turns begin alike and find their prompt cache where this one was served; absent = it has no later turns.
+   */
   readonly conversation?: Pick<ChatRequest, 'model' | 'messages'>
-  /** Its output is computed (an omitted max_tokens): a refused hold is planned again within what there is. */
+  /**
+   * Its output is computed (an omitted max_tokens): after a refused hold it is planned again within the available
+   * funds.
+   */
   readonly fitsFunds: boolean
-  /** It may cost more than its newest plan says, as with tools that the provider runs. */
+  /** It may cost more than its newest plan says, as with provider-run tools. */
   readonly mayExceed?: true | undefined
-  /** Who may serve it and the most it may cost. Throws an ApiError. */
+  /** Plans who may serve it, and the most it may cost. Throws an ApiError. */
   plan(input: PlanInput): Plan
-  /** The same plan held for less by an exact count, after its hold was refused; null when it costs no less. */
+  /** The same plan with a smaller hold by an exact count, after its hold was refused; null when it costs no less. */
   recounted(plan: Plan, tokens: PlanInput['tokens']): Plan | null
   /** Asks a provider; the sink gets the bytes for the client. */
   begin(start: AttemptStart, sink: AnswerSink<Buffer>): Attempt
@@ -62,10 +67,10 @@ export interface AnswerBody {
 
 /** The Idempotency-Key of a request (guarantees.md requirement 24). */
 export interface CallClaim {
-  /** Of the row that names its generation. */
+  /** The id of the row that names its generation. */
   readonly id: string
   readonly generationId: string
-  /** A whole answer as it is kept; null where it is not. */
+  /** The encrypted answer to keep; null if it is not kept. */
   encrypt(answer: AnswerBody): Buffer | null
 }
 
@@ -79,11 +84,11 @@ export interface AnswerKeeper {
 
 /** What a complete answer used. */
 export interface MeasuredUsage {
-  /** What the customer is asked to pay for. */
+  /** The usage that the customer pays for. */
   readonly report: UsageReport
-  /** What the provider bills us, which is all that it reported. */
+  /** The usage that the provider bills: everything it reported. */
   readonly reported: UsageReport
-  /** More was reported than there can be, or no number that can be read. */
+  /** Whether the report was impossible, or not readable as numbers. */
   readonly flagged: boolean
   readonly basis: 'provider_usage' | 'counted'
 }
@@ -96,26 +101,26 @@ export interface Attempt {
   /** clock.monotonic() of the first token of the answer; null before it. */
   readonly firstTokenMs: number | null
   readonly finish: EndReason | null
-  /** The provider's own word for it. */
+  /** The provider's own reason for the end. */
   readonly native: string | null
-  /** The bytes that it has brought hold something of the answer itself. */
+  /** Whether it has delivered content of the answer. */
   readonly says: boolean
   readonly call: RunningCall
-  /** Parts of the request that its provider was not sent, by their names; absent = none. */
+  /** Parts of the request that were not sent to its provider, by their names; absent = none. */
   readonly dropped?: readonly string[]
-  /** It ended, and with nothing that anyone would pay for (guarantees.md rule 4). */
+  /** Whether it ended with nothing that anyone would pay for (guarantees.md rule 4). */
   isEmpty(): boolean
-  /** What must be done before the answer may be charged, as storing its files; answers why it cannot be. */
+  /** Work before the answer may be charged, such as storing its files; answers why it failed, or null. */
   prepare?(): Promise<AttemptFailure | null>
   /** Usage of the whole answer. */
   measured(): MeasuredUsage
-  /** Usage of the answer so far: as the provider reported it, else counted by us. */
+  /** Usage of the answer so far: reported by the provider, else counted by us. */
   delivered(): ReportedUsage
   /** Usage that the provider has reported so far, and therefore bills; null = none. */
   reported(): ReportedUsage | null
   /**
    * The most that the provider may bill for an answer that began and failed before any usage was reported. An answer
-   * that comes at once was complete before its head was sent, so this is all of it.
+   * with a single result was complete before its head was sent, so this is all of it.
    */
   lost(): Usage
   /** The body of a `whole` answer. */
@@ -125,7 +130,8 @@ export interface Attempt {
   /** The last bytes of a stream. */
   tail(usage: ChargedUsage): Buffer
   /**
-   * The last bytes of a stream that failed after its head; null = it has no words for that, and the connection breaks.
+   * The last bytes of a stream that failed after its head; null = it has no form for an error, and the connection is
+   * broken.
    */
   errorTail(error: ApiError, usage: ChargedUsage | null): Buffer | null
 }

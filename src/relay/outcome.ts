@@ -23,9 +23,9 @@ import type { Attempt, ReportedUsage } from './operation.ts'
 export interface Outcome {
   readonly status: GenerationStatus
   readonly basis: BillingBasis
-  /** What the customer is asked to pay for. */
+  /** The usage that the customer pays for. */
   readonly report: UsageReport
-  /** What the provider bills us for it; differs where it reported more than there can be. */
+  /** The usage that the provider bills; differs where it reported more than possible. */
   readonly reported: UsageReport
   readonly flagged: boolean
   readonly error: ApiError | null
@@ -46,12 +46,14 @@ export interface UpstreamSummary {
 
 export const NOTHING_USED = countedReport(0, 0)
 
-/** An answer that broke off, or that nobody waits for: if it is charged, then by the part that arrived. */
+/**
+ * The outcome of an answer that broke off, or that nobody waits for: if it is charged, then for the part that arrived.
+ */
 export function countedOutcome(attempt: Attempt, status: GenerationStatus): Outcome {
   return { status, ...attempt.delivered(), basis: 'counted', error: null, finish: null, native: null }
 }
 
-/** Nothing is charged. `delivered` is what the client had got by then. */
+/** Nothing is charged. `delivered` is the part that the client had received. */
 export function freeOutcome(error: ApiError | null, delivered: ReportedUsage | null): Outcome {
   return {
     status: error === null ? 'cancelled' : 'error',
@@ -64,8 +66,8 @@ export function freeOutcome(error: ApiError | null, delivered: ReportedUsage | n
 }
 
 /**
- * The most that a provider may bill for an answer that was cut off, beyond the part that arrived and is booked: it
- * may have produced reasoning that was never sent.
+ * The most that a provider may bill for a cut answer beyond the part that arrived and is booked, such as reasoning that
+ * was never sent.
  */
 export function restMicro(holdMicro: Micro, outcome: Outcome | null, { buy }: Endpoint): Micro {
   const restMicro = holdMicro - (outcome === null ? 0n : providerCostMicro(outcome.reported.usage, buy))
@@ -73,8 +75,8 @@ export function restMicro(holdMicro: Micro, outcome: Outcome | null, { buy }: En
 }
 
 /**
- * The cost of a failed attempt (guarantees.md 5): as the provider reported it, else the most that it may bill once
- * it had answered. An error in the place of the answer means that there is no more. null = it had not answered.
+ * The cost of a failed attempt (guarantees.md 5): as reported, else the most that the provider may bill once it had
+ * answered. An error instead of an answer means that there is no more. null = it had not answered.
  */
 export function lostUsage({ attempt, heard }: Asked, failure: AttemptFailure | 'empty' | null): Usage | null {
   const reported = attempt.reported()
@@ -84,7 +86,7 @@ export function lostUsage({ attempt, heard }: Asked, failure: AttemptFailure | '
   return isError ? attempt.delivered().reported.usage : attempt.lost()
 }
 
-/** What the provider takes for an answer that says nothing; null for any other. */
+/** The provider's usage for an answer without content; null for any other. */
 export function emptyUsage(asked: Asked | null, failure: AttemptFailure | 'empty'): ReportedUsage | null {
   if (asked === null || failure !== 'empty') return null
   return asked.attempt.reported() ?? asked.attempt.delivered()

@@ -5,7 +5,7 @@ const RUNNING_MAX = 500
 const WAITING_MAX = 100
 const WAIT_MS = 2_000
 
-/** As much runs at the provider as may: it is busy, by our own word. */
+/** The provider runs as many of our requests as it may: it counts as busy. */
 export const SATURATED: AttemptFailure = {
   reason: 'saturated',
   status: null,
@@ -27,8 +27,8 @@ interface Provider {
 }
 
 /**
- * Bounds what runs at one provider (guarantees.md 5): a few more wait a moment for a place, the rest go elsewhere at
- * once.
+ * Limits the requests that run at one provider (guarantees.md 5): a few more wait briefly for a place, the others go
+ * elsewhere at once.
  */
 export class ProviderSlots {
   readonly #clock: Clock
@@ -38,7 +38,7 @@ export class ProviderSlots {
     this.#clock = clock
   }
 
-  /** Takes a place if one is free. Each that is taken is paired with one `release`. */
+  /** Takes a place if one is free. Each taken place is released once. */
   claim(slug: string): boolean {
     const provider = this.#of(slug)
     if (provider.running >= RUNNING_MAX) return false
@@ -47,8 +47,8 @@ export class ProviderSlots {
   }
 
   /**
-   * Tells whether a place came free for it within two seconds, later and once; the answer ends the wait. null = too
-   * many wait.
+   * Calls `told` once, within two seconds, with whether a place became free; the result ends the wait. null = too many
+   * wait.
    */
   wait(slug: string, told: (granted: boolean) => void): (() => void) | null {
     const provider = this.#of(slug)
@@ -74,7 +74,7 @@ export class ProviderSlots {
     if (provider.running === 0 && provider.waiting.size === 0) this.#providers.delete(slug)
   }
 
-  /** What runs and waits now, by provider. */
+  /** The requests that run and wait now, by provider. */
   report(): readonly { readonly slug: string; readonly running: number; readonly waiting: number }[] {
     return [...this.#providers].map(([slug, { running, waiting }]) => ({ slug, running, waiting: waiting.size }))
   }
@@ -102,7 +102,7 @@ export class ProviderPlace {
     return this.#stopWait !== null
   }
 
-  /** Tells once whether there is a place: now, or within two seconds unless it is released meanwhile. */
+  /** Calls `told` once with whether there is a place: now, or within two seconds unless it is released before. */
   take(slug: string, told: (granted: boolean) => void): void {
     const over = (granted: boolean): void => {
       this.#stopWait = null

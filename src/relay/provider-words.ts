@@ -1,17 +1,16 @@
 import type { FailedAttempt } from './attempt-error.ts'
 
 const WORDS_CHARS_MAX = 200
-/** As many characters in a row that the request holds too are taken for its prompt. */
+/** This many characters in a row that the request also has count as its prompt. */
 const ECHO_CHARS = 12
 /** A longer request is not compared, and no text of its refusal is logged. */
 const COMPARED_CHARS_MAX = 262_144
-/** What providers quote rightly: the model's name is no secret. */
+/** Words that providers may quote: the model's name is no secret. */
 const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
 
 /**
- * The texts of refusals, for the operator's log: already redacted, and left out where they repeat the customer's
- * request, since prompts are never logged. `sent` is the parsed JSON of the request; a form is not compared. Empty
- * where nothing is left.
+ * The texts of refusals for the operator's log: redacted, and without those that repeat the customer's request, since
+ * prompts are never logged. `sent` is the parsed JSON of the request; a form is not compared. Empty if nothing is left.
  */
 export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): string {
   const told = attempts.flatMap(({ failure, providerName }) =>
@@ -35,11 +34,11 @@ export function providerWords(attempts: readonly FailedAttempt[], sent: unknown)
     .join('; ')
 }
 
-/** Every text of a request; null where there is too much of it. */
+/** Every text of a request; null if there is too much of it. */
 function textsOf(value: object): readonly string[] | null {
   const texts: string[] = []
   let chars = 0
-  // A list and no recursion: the client chooses the depth.
+  // A list rather than recursion: the client chooses the depth.
   const left: unknown[] = [value]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (typeof next === 'string') {

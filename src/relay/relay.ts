@@ -23,15 +23,15 @@ import { Streams } from './streams.ts'
 const HOLD_TRIES_MAX = 4
 const TICK_MS = 1_000
 
-/** A request whose work outlives it: what its hold is made from. */
+/** A request whose work outlives it: the input of its hold. */
 export interface JobCall {
-  /** Absent = it gets a new one. */
+  /** Absent = a new id is made. */
   readonly id?: string
   readonly principal: Principal
   readonly operation: Pick<Operation, 'type' | 'delivery' | 'atOnce' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
   readonly requestId: string
   readonly arrivedAtMs: number
-  /** The row of the job, created in the commit of its hold. */
+  /** The job's row, created in the commit of its hold. */
   readonly job: (id: string, plan: Plan) => NonNullable<HoldRequest['job']>
 }
 
@@ -41,17 +41,17 @@ export interface RelayPorts extends GenerationPorts {
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
-  /** What the node holds of whole answers. */
+  /** The node's budget for whole answers. */
   readonly answers: { readonly isFull: boolean }
   /** null = no other node could resume a stream. */
   readonly copyStream: CopyStream | null
-  /** Asked only about keys that have limits. */
+  /** Used only for keys with limits. */
   readonly keyLimits: Pick<KeyLimiter, 'take'>
   /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
 
-/** What a hold is made from. */
+/** The input of a hold. */
 type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'> & { readonly affinity?: Affinity | null }
 
 interface Admission extends BagItem {
@@ -63,13 +63,13 @@ interface Funds {
   keyRoomMicro: Micro | null
 }
 
-/** A request that the limits of its key let through, and its plan as if money were endless. */
+/** A request that passed the limits of its key, and its plan without regard to funds. */
 interface Limited {
   readonly plan: Plan
   readonly grant: LimitGrant
 }
 
-/** The paid path: plan → hold → attempt → settle. The only place that knows this order. */
+/** The paid path: plan → hold → attempt → settle. Only this class knows the order. */
 export class Relay {
   readonly streams: Streams
   readonly #ports: RelayPorts
@@ -92,7 +92,7 @@ export class Relay {
     return this.#running.size
   }
 
-  /** Prices the request and holds its worst case; the generation it answers still waits for `start`. */
+  /** Prices the request and holds its worst case; the returned generation waits for `start`. */
   async admit(call: PaidCall): Promise<Generation> {
     if (this.#closing) throw shuttingDown()
     const admission: Admission = { bagPlace: 0, generation: this.#admit(call) }
@@ -144,7 +144,7 @@ export class Relay {
     void generation.done.then(({ record }) => grant.end(usedOf(record)))
   }
 
-  /** Prices a job and holds for it; answers its id. The runners of jobs find it in the store. */
+  /** Prices a job and holds for it; answers its id. The job runners find it in the store. */
   async admitJob(call: JobCall): Promise<string> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
@@ -164,7 +164,7 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts the others, free of charge (guarantees.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
-    // Those that have come in before run as well, once their holds are placed.
+    // Requests that were admitted before run as well, once their holds are placed.
     await Promise.allSettled([...this.#admitting].map(({ generation }) => generation))
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
@@ -219,8 +219,8 @@ export class Relay {
   }
 
   /**
-   * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned as if money
-   * were endless, and only a refusal, which carries the real funds, plans it again within them.
+   * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned without regard
+   * to funds, and only after a refusal, which carries the real funds, planned again within them.
    */
   async #hold(
     call: Held,
@@ -287,14 +287,14 @@ export class Relay {
     try {
       return this.#plan(call, funds)
     } catch (thrown) {
-      // The plan says what the smallest answer needs; where the key is the bound, the refusal is the key's.
+      // The plan names what the smallest answer needs; if the key's limit is the bound, the refusal is the key's.
       if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError)
         throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
       throw thrown
     }
   }
 
-  /** `tokens`: a smaller max_tokens would make it cheaper. */
+  /** `tokens`: whether a smaller max_tokens would make it cheaper. */
   #unaffordable(
     outcome: HoldOutcome,
     requiredMicro: Micro,
@@ -312,7 +312,7 @@ function endlessFunds(): Funds {
   return { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
 }
 
-/** The input, and the answer where the client bounds it: one that may be as long as the model allows is not reserved. */
+/** The input, and the answer if the client limits it: an answer as long as the model allows is not reserved. */
 function reservedTokens({ inputTokensBound, maxTokens, maxTokensComputed }: Plan): number {
   return inputTokensBound + (maxTokensComputed ? 0 : maxTokens)
 }
@@ -321,7 +321,7 @@ function usedOf({ model, inputTokens, outputTokens }: GenerationRecord): { model
   return { model, tokens: inputTokens + outputTokens }
 }
 
-/** A session that the client names, else the conversation by its own beginning (clients.md D-14.7). */
+/** The session that the client names, else the conversation by its beginning (clients.md D-14.7). */
 function affinityOf({ principal: { accountId }, operation, session }: PaidCall): Affinity | null {
   const named = operation.sessionId ?? session
   if (named !== null) return sessionAffinity(accountId, named)

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts'
 const SHARE = 0.2
 const RUNNING_MIN = 20
 const WINDOW_SECONDS = 10
-/** Retries that the window allows whatever its requests, Finagle's ten a second. */
+/** Retries that every window allows, Finagle's ten a second. */
 const WINDOW_MIN = 100
 
 interface Second {
@@ -14,9 +14,9 @@ interface Second {
 }
 
 /**
- * Keeps failing providers from being met with twice the load (guarantees.md 5): attempts beyond the first stay within
- * a fifth of the requests that are running, or of those of the last ten seconds. The second rule is for the moment a
- * provider dies: all that it was serving fails at once, and a fifth of what runs would turn most of that into errors.
+ * Keeps failing providers from getting twice the load (guarantees.md 5): attempts beyond the first stay within a fifth
+ * of the running requests, or of those of the last ten seconds. The second rule is for the moment in which a provider
+ * dies: all its requests fail at once, and a fifth of the running ones would turn most of them into errors.
  */
 export class RetryBudget {
   readonly #clock: Clock

@@ -11,20 +11,20 @@ const UTILISATION_MAX = 0.95
 const DELAY_OVER_BASELINE_MS = 100
 const MEMORY_MAX = 0.85
 const MEMORY_FULL = 0.98
-/** To every request within ten seconds. */
+/** The step per second, so that every request is refused within ten seconds. */
 const STEP = 0.1
 /** A node with fewer requests is slowed by something else, and refusing them would not help. */
 const RUNNING_MIN = 64
 /** The last fifth of the node is for accounts that use no more than their part. */
 const RESERVED_FROM = 0.8 * NODE_MAX
 
-/** How the process has fared since the last reading. */
+/** The process's load since the last reading. */
 export interface LoadReading {
-  /** Share of the time in which the event loop worked. */
+  /** The part of the time in which the event loop worked. */
   readonly utilisation: number
-  /** How late timers were, p99. */
+  /** The delay of timers, p99. */
   readonly delayMs: number
-  /** Share of the memory that the process may take. */
+  /** The part of the memory that the process may use. */
   readonly memory: number
 }
 
@@ -38,8 +38,8 @@ export interface SheddingPorts {
 
 /**
  * Refuses work while the node has too much of it (guarantees.md 5). A loop that is only busy is well used: it refuses
- * lists, logs and accounts that use more than their part. One that lags, or is short of memory, refuses every new paid
- * request, more of them from second to second until it keeps up.
+ * lists, logs and accounts that use more than their part. One that lags, or is short of memory, refuses more new paid
+ * requests from second to second until it keeps up.
  */
 export class Shedding {
   readonly #ports: SheddingPorts
@@ -53,7 +53,7 @@ export class Shedding {
     this.#ports = ports
   }
 
-  /** Probabilities of refusal: of accounts that use more than their part, of everybody; and the newest reading. */
+  /** Probabilities of refusal: for accounts that use more than their part, and for all; and the newest reading. */
   get levels(): { readonly busy: number; readonly lagging: number; readonly reading: LoadReading | null } {
     return {
       busy: this.#busy.level,
@@ -90,7 +90,7 @@ export class Shedding {
     this.#full = reading.memory >= MEMORY_FULL
   }
 
-  /** Why a request may not go on, or null; `accountId` pays for it. */
+  /** The refusal of a request, or null; `accountId` pays for it. */
   refusal(priority: 'low' | 'paid', accountId: string): ApiError | null {
     const { inFlight, random } = this.#ports
     const reserved = inFlight.count >= RESERVED_FROM
@@ -113,17 +113,17 @@ export class Shedding {
   #probability(priority: 'low' | 'paid', first: boolean, reserved: boolean): number {
     if (this.#full || (first && reserved)) return 1
     const lagging = this.#lagging.level
-    // Lists and logs go before anything that earns money does.
+    // Lists and logs are refused before anything that earns money.
     if (priority === 'low') return lagging > 0 || this.#busy.level > 0 ? 1 : 0
     return first ? Math.max(this.#busy.level, Math.min(1, 2 * lagging)) : lagging
   }
 }
 
-/** Rises while there is too much, falls while there is not. */
+/** A level that rises while there is too much and falls while there is not. */
 class Ramp {
   level = 0
 
-  /** `lasting` starts it; `now` moves it from then on, so that it follows without the lag of a longer look. */
+  /** `lasting` starts it; `now` moves it from then on, so that it follows without the lag of a longer average. */
   step(now: boolean, lasting: boolean): void {
     const up = this.level === 0 ? lasting : now
     this.level = Math.round(Math.max(0, Math.min(1, this.level + (up ? STEP : -STEP))) * 10) / 10

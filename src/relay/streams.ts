@@ -2,27 +2,27 @@ import type { Clock } from '../lib/clock.ts'
 import type { Generation } from './generation.ts'
 
 /**
- * The streams that can be resumed or cancelled: those that run, and buffered ones for a while after their end (wire.md
+ * Streams that can be resumed or cancelled: running ones, and buffered ones for a while after their end (wire.md
  * D-7.8).
  */
 export class Streams {
   readonly #clock: Clock
   readonly #byId = new Map<string, Generation>()
-  /** Each cancels a timer of a stream that is kept. */
+  /** Each cancels the timer of a kept stream. */
   readonly #kept = new Set<() => void>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** The newest stream of one account with that X-Request-Id, or the one with that generation id. */
+  /** The account's newest stream with this X-Request-Id, or the one with this generation id. */
   find(accountId: string, id: string): Generation | null {
     const byGeneration = this.#byId.get(id)
     if (byGeneration !== undefined && byGeneration.input.principal.accountId === accountId) return byGeneration
     return this.#byId.get(requestKey(accountId, id)) ?? null
   }
 
-  /** As `find`, but only where every event from the first on is still kept. */
+  /** Like `find`, but only while every event from the first on is kept. */
   resumable(accountId: string, id: string): Generation | null {
     const generation = this.find(accountId, id)
     return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed
@@ -41,12 +41,12 @@ export class Streams {
     })
   }
 
-  /** Its owner wants it gone: it can be found and resumed no more. */
+  /** Its owner deletes it: it can no longer be found or resumed. */
   drop(generation: Generation): void {
     this.#forget(generation)
   }
 
-  /** Streams that have ended are no longer kept. */
+  /** Drops the kept streams that have ended. */
   stop(): void {
     for (const stop of this.#kept) stop()
     this.#kept.clear()
@@ -69,7 +69,7 @@ export class Streams {
   }
 }
 
-/** Account ids hold no space, so that no request id can imitate another account's. */
+/** Account ids contain no space, so no request id can imitate another account's. */
 function requestKey(accountId: string, requestId: string): string {
   return `${accountId} ${requestId}`
 }

@@ -14,7 +14,7 @@ export class Uptime {
     if (ok) this.#good[slot] = (this.#good[slot] ?? 0) + 1
   }
 
-  /** Good attempts among those of the last `minutes`, in per cent with one decimal; null where there were none. */
+  /** The percentage of good attempts in the last `minutes`, with one decimal; null if there were none. */
   percent(minutes: number, nowMs: number): number | null {
     const minute = this.#advance(nowMs)
     let [all, good] = [0, 0]
@@ -25,7 +25,7 @@ export class Uptime {
     return all === 0 ? null : Math.round((good / all) * 1_000) / 10
   }
 
-  /** Empties the minutes that have begun since. */
+  /** Clears the minutes that have begun since. */
   #advance(nowMs: number): number {
     const minute = Math.floor(nowMs / 60_000)
     for (let next = Math.max(this.#minute + 1, minute - MINUTES + 1); next <= minute; next += 1)

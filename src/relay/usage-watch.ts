@@ -4,12 +4,12 @@ import type { Clock } from '../lib/clock.ts'
 import type { Micro } from '../money.ts'
 
 const HOUR_MS = 3_600_000
-/** More flagged answers than one in so many of an hour's is an event: 0.1 %. */
+/** More flagged answers in an hour than this part of them are an event: 0.1 %. */
 const FLAGGED_PARTS = 1_000
 
 export interface UsageWatchPorts {
   readonly clock: Clock
-  /** For the audit log; a store that is down loses it. */
+  /** Writes to the audit log; lost while the store is down. */
   readonly event: (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void
 }
 
@@ -22,7 +22,7 @@ interface Hour {
 }
 
 /**
- * What providers bill beyond what customers pay: counted for the metrics, and told as events, each at most once in an
+ * What providers bill beyond what customers pay: counted for the metrics, and written as events, each at most once an
  * hour.
  */
 export class UsageWatch {
@@ -42,12 +42,12 @@ export class UsageWatch {
     return [...this.#flagged].map(([provider, count]) => ({ provider, count }))
   }
 
-  /** What answers cost beyond their holds and the balances behind them, since the start. */
+  /** The cost of answers beyond their holds and balances, since the start. */
   shortfalls(): readonly { readonly provider: string; readonly model: string; readonly micro: Micro }[] {
     return [...this.#shortfalls.values()]
   }
 
-  /** An answer that was settled. */
+  /** Notes a settled answer. */
   settled(record: Answered, shortfallMicro: Micro): void {
     this.#roll()
     this.#countFlagged(record)

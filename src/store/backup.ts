@@ -4,30 +4,27 @@ import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../errors.ts'
 
-/**
- * All pages in one step: a step is a snapshot, and a store that is written to meanwhile would begin the copy again with
- * each further one.
- */
+/** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
 const PAGES_PER_STEP = 2 ** 31 - 1
 const DATABASE = 'tollgate.db'
 const FILES = 'files'
 
 export interface BackupReport {
-  /** Of the database and the stored files. */
+  /** Bytes of the database and the stored files. */
   readonly bytes: number
   readonly files: number
-  /** Stored files that were removed between the snapshot and their turn; their rows are not in the copy either. */
+  /** Stored files that were removed between the snapshot and their copying; their rows are not in the copy either. */
   readonly missing: number
 }
 
-/** The copy could not be made; what the operator can do about it. */
+/** The copy could not be made; the message says what the operator can do. */
 export class BackupError extends OperatorError {
   override readonly name = 'BackupError'
 }
 
 /**
- * Copies the embedded store into a directory that must not exist yet, beside a server that goes on. The directory gets
- * its name last: one that is there is whole.
+ * Copies the embedded store into a new directory while the server runs. The directory gets its name last, so one that
+ * exists is complete.
  */
 export async function backupStore(dataDir: string, directory: string): Promise<BackupReport> {
   const source = join(dataDir, DATABASE)
@@ -65,7 +62,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
   const copy = new DatabaseSync(target)
   try {
-    // One file: what was read from the log of the original is in it.
+    // Makes one file of it: the contents of the original's WAL are in it.
     copy.exec('PRAGMA journal_mode=DELETE')
     const [result] = copy.prepare('PRAGMA quick_check(1)').all()
     const said = Object.values(result ?? {})[0]
@@ -75,7 +72,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
 }
 
-/** Copies the bytes that the snapshot names. */
+/** Copies the files that the snapshot names. */
 async function copyFiles(
   from: string,
   part: string,

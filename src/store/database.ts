@@ -8,21 +8,21 @@ export type Row = Readonly<Record<string, unknown>>
 /** One connection's statements. Placeholders are `?`, in order, in both dialects. */
 export interface Sql {
   all(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
-  /** Answers how many rows changed. */
+  /** Answers the number of changed rows. */
   run(text: string, values?: readonly SqlValue[]): Promise<number>
 }
 
 export interface TransactionOptions {
   /**
    * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time
-   * they need. `charge`: holds and their ends, which wait for no other work of this process. `note`: writes what
-   * nothing is decided by, such as the time of a use.
+   * they need. `charge`: holds and their ends, which wait for no other work of this process. `note`: writes data on
+   * which nothing depends, such as a time of use.
    */
   readonly purpose?: 'snapshot' | 'migration' | 'charge' | 'note'
 }
 
 export interface ReadOptions {
-  /** Reads no amount that holds and settles change: those of the moment need not be written first. */
+  /** Reads no amount that holds and settles change, so unwritten holds need not be written first. */
   readonly withoutAmounts?: boolean
 }
 
@@ -30,8 +30,8 @@ export interface ReadOptions {
 export interface Database extends Sql {
   readonly dialect: 'sqlite' | 'postgres'
   /**
-   * Grows with every write that is neither the ledger's nor a note, so that rows read since the last one are known to
-   * be as they are; null where other processes write too.
+   * Grows with every write that is neither the ledger's nor a note, so that rows read at the same number are known to
+   * be unchanged; null when other processes write too.
    */
   readonly coldWrites: number | null
   all(text: string, values?: readonly SqlValue[], options?: ReadOptions): Promise<readonly Row[]>
@@ -73,7 +73,7 @@ export function integerOrNull(row: Row, column: string): number | null {
 
 export function json<T>(row: Row, column: string): T | null {
   const value = textOrNull(row, column)
-  // What the store wrote itself needs no second validation.
+  // The store wrote it itself, so it needs no validation.
   return value === null ? null : (JSON.parse(value) as T)
 }
 

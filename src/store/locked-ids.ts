@@ -2,8 +2,8 @@ import type { Database } from './database.ts'
 
 /**
  * A condition for the ids of a JSON list, in one parameter. On PostgreSQL it locks their rows in the order in which
- * charges lock them, and in the one statement that changes them: no charge waits for a second trip of ours, nor for us
- * in a circle.
+ * charges lock them, in the same statement that changes them: charges wait for no second round trip, and no deadlock
+ * arises.
  */
 export function lockedIds(dialect: Database['dialect'], table: string): string {
   return dialect === 'sqlite'

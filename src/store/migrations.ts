@@ -11,16 +11,15 @@ interface Migration {
   readonly version: number
   readonly name: string
   /**
-   * The oldest program that works on this schema, by the newest version that it knows; absent = this one. A rolling
-   * restart still runs the program before, so a column that it uses is removed one release later.
+   * The oldest program that works on this schema, by the newest version that it knows; absent = this one. During a
+   * rolling restart the previous program still runs, so a column that it uses is removed one release later.
    */
   readonly least?: number
   readonly statements: (dialect: Database['dialect']) => readonly string[]
 }
 
 /**
- * What the two dialects spell differently. `clustered` keeps rows in their text key itself: one tree to write instead
- * of two.
+ * The differences between the dialects. `clustered` keeps rows within their text key: one tree to write instead of two.
  */
 function words(dialect: Database['dialect']): {
   readonly blob: string
@@ -47,7 +46,7 @@ function appendOnly(dialect: Database['dialect'], table: string): readonly strin
   ]
 }
 
-/** Any number that no other program takes as an advisory lock of this database. */
+/** An arbitrary advisory lock that no other program uses in this database. */
 const MIGRATION_LOCK = 7_465_617_204n
 
 const MIGRATIONS: readonly Migration[] = [
@@ -92,7 +91,7 @@ const MIGRATIONS: readonly Migration[] = [
           account_id TEXT NOT NULL, day TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL, provider TEXT NOT NULL, requests BIGINT NOT NULL,
           input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL,
           insured BIGINT NOT NULL, shortfall BIGINT NOT NULL, PRIMARY KEY (account_id, day, key_id, model, provider))${clustered}`,
-        // The embedded store sums the log up in steps and remembers how far; PostgreSQL does it with each row.
+        // The embedded store sums up the log in steps and stores its progress; PostgreSQL does it with each row.
         ...(dialect === 'sqlite'
           ? ['CREATE TABLE rolled_up (generation BIGINT NOT NULL)', 'INSERT INTO rolled_up VALUES (0)']
           : []),
@@ -273,8 +272,8 @@ const RELEASED = 8
 export const FIRST_UNRELEASED_MIGRATION = MIGRATIONS.find(({ version }) => version > RELEASED)?.name ?? ''
 
 /**
- * Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: trying it again would
- * cost CPU for nothing.
+ * Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: compressing them again
+ * would cost CPU for nothing.
  */
 const CHUNKS: readonly string[] = [
   'CREATE TABLE stored_chunk (content TEXT NOT NULL, seq BIGINT NOT NULL, data BYTEA NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (content, seq))',
@@ -282,7 +281,7 @@ const CHUNKS: readonly string[] = [
   'CREATE INDEX stored_chunk_age ON stored_chunk (created_at)',
 ]
 
-/** Between two looks whether the lock is free: of a table that others use, or of the migrations. */
+/** Time between two tries to get a lock: of a busy table, or of the migrations. */
 const PAUSE_MS = 250
 const PATIENCE_MS = 60_000
 
@@ -291,8 +290,8 @@ class MigratingElsewhereError extends Error {
 }
 
 /**
- * Brings the schema to this version, forward only, each migration in a transaction of its own. Answers the schema's
- * version; refuses one that this program is too old for, and one whose migrations were other than this program's.
+ * Brings the schema to this version, forward only, each migration in its own transaction. Answers the schema's version;
+ * refuses a schema that this program is too old for, and one whose migrations differ from this program's.
  */
 export async function migrate(database: Database): Promise<number> {
   await patiently(() => database.transaction((sql) => begin(database, sql), { purpose: 'migration' }))
@@ -303,8 +302,8 @@ export async function migrate(database: Database): Promise<number> {
 }
 
 /**
- * A statement that waits for a busy table makes everybody wait who comes after it, so it gives up after two seconds,
- * lets them through and tries again; and a node that starts waits for the one that migrates.
+ * A statement that waits for a busy table blocks everybody after it, so it gives up after two seconds, lets them
+ * through and tries again. A starting node waits in the same way for one that migrates.
  */
 async function patiently(work: () => Promise<void>): Promise<void> {
   const untilMs = performance.now() + PATIENCE_MS
@@ -333,7 +332,7 @@ async function lock({ dialect }: Database, sql: Sql): Promise<void> {
 }
 
 async function begin(database: Database, sql: Sql): Promise<void> {
-  // From before the first table on: CREATE TABLE IF NOT EXISTS fails when two run it at once.
+  // Locked before the first table: CREATE TABLE IF NOT EXISTS fails when two processes run it at once.
   await lock(database, sql)
   await sql.run('CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
   await sql.run(

@@ -7,7 +7,7 @@ import { StoreUnavailableError } from './store-unavailable-error.ts'
 const OPTIONS = { dataDir: '/data', databaseUrl: 'postgres://u:secret@db.example/tollgate' }
 
 test("a database that the driver refuses by itself is one sentence with its address and the driver's words", () => {
-  // What pg says where the URL has no password and the server asks for one; it has no code.
+  // pg's error when the URL has no password and the server requires one; it has no code.
   const cause = new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string')
   const told = openFailure(new StoreUnavailableError('The database takes no connection.', { cause }), OPTIONS)
   assert.ok(told instanceof OperatorError)

@@ -3,7 +3,7 @@ import { OperatorError } from '../errors.ts'
 import { diskFault } from './sqlite/disk-fault.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
-/** By the codes of PostgreSQL and of sockets; other failures keep the driver's own text. */
+/** By codes of PostgreSQL and of sockets; other failures keep the driver's own text. */
 const DATABASE_FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refuses connections: is PostgreSQL running there?',
   ENOTFOUND: 'has a host name that does not resolve',
@@ -23,8 +23,8 @@ const DATABASE_FAULTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * What keeps the store from being opened, as a sentence for the operator; anything that is neither the database nor the
- * disk is a bug and comes back as it was.
+ * Why the store cannot be opened, as a sentence for the operator; an error that is neither the database's nor the
+ * disk's is a bug and returned unchanged.
  */
 export function openFailure(
   thrown: unknown,
@@ -34,7 +34,7 @@ export function openFailure(
   return databaseUrl === null ? folderFailure(thrown, dataDir) : databaseFailure(thrown, databaseUrl)
 }
 
-/** What keeps a file of the data folder from being read or written. */
+/** Why a file of the data directory cannot be read or written. */
 export function folderFailure(thrown: unknown, dataDir: string): unknown {
   const fault = causes(thrown)
     .map(diskFault)
@@ -47,12 +47,12 @@ export function folderFailure(thrown: unknown, dataDir: string): unknown {
 function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
   const all = causes(thrown)
   const said = all.filter((cause) => 'code' in cause || /time-?out|terminated/i.test(cause.message))
-  // Complaints of the driver, such as a missing password, have no code; that the store became unavailable tells them
-  // from a bug.
+  // The driver's own errors, such as a missing password, have no code; a StoreUnavailableError above them tells them
+  // from bugs.
   const last = said.at(-1) ?? (all[0] instanceof StoreUnavailableError ? all.at(-1) : undefined)
   if (last === undefined) return thrown
   const code = 'code' in last ? String(last.code) : ''
-  // Both addresses of a host that has two are told as one error without a message.
+  // For a host with two addresses both failures come as one error without a message.
   const words = last.message === '' ? code : last.message
   const fault = DATABASE_FAULTS[code]
   return new OperatorError(
@@ -61,13 +61,13 @@ function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
   )
 }
 
-/** Without user and password. */
+/** The address without user and password. */
 function placeOf(databaseUrl: string): string {
   const { hostname, port, pathname } = new URL(databaseUrl)
   return `${decodeURIComponent(pathname.slice(1)) || 'without a name'} at ${hostname || 'localhost'}:${port || '5432'}`
 }
 
-/** An error and what caused it, outermost first. */
+/** An error and its causes, outermost first. */
 function causes(thrown: unknown): readonly Error[] {
   const found: Error[] = []
   for (let error = thrown; error instanceof Error && found.length < 5; error = error.cause) found.push(error)

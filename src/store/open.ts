@@ -36,20 +36,20 @@ import { StatementStore } from './ledger/statement-store.ts'
 import { UserStore } from './people/user-store.ts'
 
 export interface StoreOptions {
-  /** Where the embedded store is. */
+  /** The directory of the embedded store. */
   readonly dataDir: string
   readonly databaseUrl: string | null
   readonly clock?: Clock
 }
 
 export interface SealedStoreOptions extends StoreOptions {
-  /** Opens the key that the books are sealed with. */
+  /** Decrypts the key of the seals. */
   readonly keyWrap: KeyWrap
 }
 
 /**
- * Opens the store that the settings name and brings its schema up to date. Throws an OperatorError where the database,
- * the folder or its schema forbids it, StoreBusyError when another process has the embedded store.
+ * Opens the store of the settings and brings its schema up to date. Throws an OperatorError if the database, the
+ * directory or the schema forbids it, StoreBusyError if another process has the embedded store open.
  */
 export async function openStore(options: SealedStoreOptions): Promise<Store> {
   try {

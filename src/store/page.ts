@@ -1,4 +1,4 @@
-/** Some of the rows that fit, and how many fit. */
+/** Some of the matching rows, and how many match. */
 export interface Page<T> {
   readonly data: readonly T[]
   readonly total: number

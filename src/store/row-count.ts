@@ -2,7 +2,7 @@ import { sealedSelect } from './audit/book-seal.ts'
 import { big, text, type Sql } from './database.ts'
 import type { Sealing } from './sealed-row.ts'
 
-/** Tables whose rows are never removed, and where nothing else shows that one is missing. */
+/** Tables whose rows are never removed, and where nothing else shows a missing row. */
 export type CountedTable =
   | 'account'
   | 'api_key'
@@ -11,7 +11,7 @@ export type CountedTable =
   | 'payment_refund'
   | 'catalog_version'
 
-/** What a violation calls the rows of each. */
+/** The name of each table's rows in a violation. */
 const TABLES: Readonly<Record<CountedTable, string>> = {
   account: 'accounts',
   api_key: 'keys',
@@ -38,8 +38,8 @@ export async function countRows(sql: Sql, { dialect, seal }: Sealing, table: Cou
 }
 
 /**
- * Counts the rows again: those that an older program on PostgreSQL added beside this one were not counted. Inserts
- * wait meanwhile.
+ * Counts the rows again: an older program on PostgreSQL that ran beside this one did not count its rows. Inserts wait
+ * meanwhile.
  */
 export async function recount(sql: Sql): Promise<void> {
   await sql.all(`${SELECT} ORDER BY name FOR UPDATE`)
@@ -48,7 +48,7 @@ export async function recount(sql: Sql): Promise<void> {
   }
 }
 
-/** Rows that are gone, or were put there. */
+/** Counts that show rows removed or inserted without us. */
 export async function wrongCounts(sql: Sql): Promise<readonly string[]> {
   const counts = new Map((await sql.all(SELECT)).map((row) => [text(row, 'name'), big(row, 'rows')]))
   const violations: string[] = []

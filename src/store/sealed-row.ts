@@ -12,7 +12,7 @@ export interface RowChange {
   /** Such as `status = ?`. */
   readonly sets: readonly string[]
   readonly values: readonly SqlValue[]
-  /** Else nothing changes. */
+  /** If it does not hold, nothing changes. */
   readonly where?: string
   readonly whereValues?: readonly SqlValue[]
 }

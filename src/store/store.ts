@@ -22,7 +22,7 @@ import type { SignInStore } from './people/sign-in-store.ts'
 import type { StatementStore } from './ledger/statement-store.ts'
 import type { UserStore } from './people/user-store.ts'
 
-/** Everything durable. Nothing outside this folder knows SQL. */
+/** Everything durable. Nothing outside this folder contains SQL. */
 export interface Store {
   readonly kind: 'embedded' | 'postgres'
   readonly ledger: LedgerStore

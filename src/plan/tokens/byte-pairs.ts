@@ -1,21 +1,21 @@
 import type { TokenTable } from './token-table.ts'
 
-/** A piece is shorter: positions and ranks share one number of the heap. */
+/** Longer than any piece, so that position and rank fit into one number of the heap. */
 const POSITIONS = 2 ** 24
 const PIECE_BYTES = 4_096
 const NONE = -1
 
 /**
- * Counts what byte pair encoding makes of a piece: neighbours whose bytes together are a token become one, the lowest
- * rank first and of equals the leftmost, until no two are. In O(n log n): the pairs wait in a heap.
+ * Counts the tokens that byte pair encoding makes of a piece: adjacent parts whose bytes together are a token are
+ * merged, the lowest rank first and the leftmost among equals, until none are left. O(n log n) with a heap of pairs.
  */
 export class BytePairs {
   readonly #table: TokenTable
   #next = new Int32Array(PIECE_BYTES)
   #previous = new Int32Array(PIECE_BYTES)
-  /** Of the pair that begins at a byte; -1 = it is no token, or nothing begins here any more. */
+  /** The rank of the pair that begins at each byte; -1 = no token, or no part begins here any more. */
   #ranks = new Int32Array(PIECE_BYTES)
-  /** rank × POSITIONS + position: the least is merged next. What was overtaken stays until it is popped. */
+  /** rank × POSITIONS + position: the least is merged next. Outdated entries stay until they are popped. */
   #heap = new Float64Array(3 * PIECE_BYTES)
   #waiting = 0
 
@@ -23,7 +23,7 @@ export class BytePairs {
     this.#table = table
   }
 
-  /** Tokens of the first `length` bytes, at least one. */
+  /** Tokens of the first `length` bytes, which are at least one. */
   count(bytes: Uint8Array, length: number): number {
     if (this.#table.rankOf(bytes, 0, length) !== NONE) return 1
     this.#reserve(length)
@@ -55,7 +55,7 @@ export class BytePairs {
     if (at > 0) this.#offer(bytes, length, this.#previous[at] as number)
   }
 
-  /** The pair that begins at a part waits for its turn, if it is a token. */
+  /** Adds the pair that begins at a part to the heap, if it is a token. */
   #offer(bytes: Uint8Array, length: number, at: number): void {
     const right = this.#next[at] as number
     const rank = right < length ? this.#table.rankOf(bytes, at, this.#next[right] as number) : NONE
@@ -102,7 +102,7 @@ export class BytePairs {
     this.#next = new Int32Array(length)
     this.#previous = new Int32Array(length)
     this.#ranks = new Int32Array(length)
-    // A pair for each byte, and two more for each merge.
+    // One pair for each byte, and two more for each merge.
     this.#heap = new Float64Array(3 * length)
   }
 }

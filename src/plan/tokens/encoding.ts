@@ -8,14 +8,14 @@ export type EncodingName = (typeof ENCODING_NAMES)[number]
 const UTF8_BYTES_PER_UNIT = 3
 const utf8 = new TextEncoder()
 
-/** How an encoding cuts a text before its pairs are merged, as its makers publish it. */
+/** How an encoding splits a text before merging pairs, as its makers publish it. */
 interface EncodingFacts {
   readonly tokens: number
   readonly file: URL
   readonly pieces: RegExp
 }
 
-/** The files are made by `scripts/token-tables.ts`. */
+/** `scripts/token-tables.ts` makes the files. */
 const ENCODINGS: Readonly<Record<EncodingName, EncodingFacts>> = {
   o200k_base: {
     tokens: 199_998,
@@ -31,7 +31,7 @@ const ENCODINGS: Readonly<Record<EncodingName, EncodingFacts>> = {
   },
 }
 
-/** Counts the tokens of a text, whose special tokens are text as any other. */
+/** Counts the tokens of a text; special tokens count as plain text. */
 export class Encoding {
   readonly #pieces: RegExp
   readonly #pairs: BytePairs
@@ -42,7 +42,7 @@ export class Encoding {
     this.#pairs = new BytePairs(new TokenTable(readFileSync(file), tokens))
   }
 
-  /** Reads its table: about 25 ms. */
+  /** Reads the table: about 25 ms. */
   static load(name: EncodingName): Encoding {
     return new Encoding(ENCODINGS[name])
   }
@@ -56,7 +56,7 @@ export class Encoding {
     return tokens
   }
 
-  /** The piece as UTF-8 in `#bytes`; returns its length there. */
+  /** Writes the piece as UTF-8 into `#bytes`; returns its length. */
   #write(piece: string): number {
     const most = piece.length * UTF8_BYTES_PER_UNIT
     if (most > this.#bytes.length) this.#bytes = new Uint8Array(most)

@@ -1,24 +1,26 @@
 const HASH_SEED = 0x811c9dc5
 const HASH_FACTOR = 0x01000193
-/** Of the slots, at most this share is taken: most look-ups end at the first. */
+/** The most slots that are taken: most look-ups end at the first. */
 const FILL_MAX = 0.5
 const NONE = -1
 
 /**
- * The tokens of an encoding, found by their bytes. 200,000 of them take 7 MB: one buffer holds all their bytes, and a
- * hash table the rank of each.
+ * The tokens of an encoding, found by their bytes. 200,000 of them take 7 MB: one buffer holds all bytes, and a hash
+ * table the rank of each token.
  */
 export class TokenTable {
-  /** Bytes of the longest token. */
+  /** The length of the longest token in bytes. */
   readonly longest: number
   readonly #bytes: Uint8Array
-  /** Of the token with that rank; the last entry ends the last token. */
+  /** The start of the token with each rank; the last entry is the end of the last token. */
   readonly #starts: Uint32Array
-  /** Two numbers a slot: the rank, and the whole hash, which tells most strangers apart without a look at their bytes. */
+  /**
+   * Two numbers for each slot: the rank, and the whole hash, which rules out most other tokens without comparing bytes.
+   */
   readonly #slots: Int32Array
   readonly #mask: number
 
-  /** `packed`: of each token by its rank one byte with its length, and after all of those the bytes of each. */
+  /** `packed`: the length of each token by rank, one byte each, and then the bytes of all tokens. */
   constructor(packed: Uint8Array, count: number) {
     this.#bytes = packed.subarray(count)
     this.#starts = new Uint32Array(count + 1)
@@ -41,7 +43,7 @@ export class TokenTable {
     this.longest = longest
   }
 
-  /** The rank of the token that is these bytes; -1 = none is. */
+  /** The rank of the token with these bytes; -1 = none. */
   rankOf(bytes: Uint8Array, start: number, end: number): number {
     if (end - start > this.longest) return NONE
     const hash = hashOf(bytes, start, end)
@@ -61,7 +63,7 @@ export class TokenTable {
   }
 }
 
-/** FNV-1a, its upper half mixed into the bits that choose the slot. */
+/** FNV-1a, with its upper half mixed into the bits that choose the slot. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = HASH_SEED
   for (let index = start; index < end; index += 1) hash = Math.imul(hash ^ (bytes[index] as number), HASH_FACTOR)

@@ -28,7 +28,7 @@ export type AccountPatch = Partial<
 const SELECT =
   'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account'
 
-/** What requests of an account are judged by. */
+/** The rules of an account that its requests are checked against. */
 export function readAccountRules(
   row: Row,
 ): Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'> {
@@ -57,7 +57,7 @@ export function jsonText(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
-/** Prefix search with the wildcards of LIKE taken literally. */
+/** A LIKE pattern for texts that begin with `query`, whose own wildcards are taken literally. */
 export function likePrefix(query: string): string {
   return `${query.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
 }

@@ -52,7 +52,7 @@ function readCode(row: Row): CodeRecord {
   }
 }
 
-/** Codes that are worth money. The ledger entry of an account shows that it used one. */
+/** Codes that are worth money. An account's ledger entry shows that it has used one. */
 export class CodeStore {
   readonly #database: Database
   readonly #seal: BookSeal

@@ -1,16 +1,16 @@
-/** What one key may do in a minute; null = as much as its account. */
+/** Limits of one key in a minute; null = only the account's limit. */
 export interface MinuteLimits {
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
 }
 
-/** The limits that a key has beside its spending limit. They are stored with it as JSON. */
+/** The limits of a key beside its spending limit, stored with it as JSON. */
 export interface KeyLimits extends MinuteLimits {
   /** Paid requests at once. */
   readonly runningRequests: number | null
   /** By the id of a model, or a pattern such as `openai/*`. */
   readonly modelLimits: Readonly<Record<string, MinuteLimits>> | null
-  /** Addresses and CIDR ranges that the key works from; null = from everywhere. */
+  /** Addresses and CIDR ranges from which the key works; null = from everywhere. */
   readonly allowedIps: readonly string[] | null
 }
 
@@ -22,19 +22,17 @@ export const NO_LIMITS: KeyLimits = Object.freeze({
   allowedIps: null,
 })
 
-/** null where nothing is limited, which is how most keys are stored. */
+/** null when nothing is limited, as most keys are stored. */
 export function limitsOrNull(limits: KeyLimits): KeyLimits | null {
   return Object.values(limits).every((limit) => limit === null) ? null : limits
 }
 
-/** null where the relay has nothing to count: the addresses are judged before. */
+/** null when the relay has nothing to count; addresses are checked earlier. */
 export function countedLimits(limits: KeyLimits | null): KeyLimits | null {
   return limits === null || limitsOrNull({ ...limits, allowedIps: null }) === null ? null : limits
 }
 
-/**
- * The limits that each model of a key has for itself: those of its own id, else those of the longest pattern that fits.
- */
+/** The limits of one model for a key: those of its own id, else those of the longest matching pattern. */
 export function limitsOfModel({ modelLimits }: KeyLimits, model: string): MinuteLimits | null {
   if (modelLimits === null) return null
   if (Object.hasOwn(modelLimits, model)) return modelLimits[model] ?? null
@@ -44,7 +42,7 @@ export function limitsOfModel({ modelLimits }: KeyLimits, model: string): Minute
   return longest === undefined ? null : (modelLimits[longest] ?? null)
 }
 
-/** `*` stands for any text. Each part is looked for once, behind the one before: the work is linear. */
+/** `*` matches any text. Each part is searched for once, after the one before, so the work is linear. */
 function fits(pattern: string, model: string): boolean {
   const parts = pattern.split('*')
   const [first = '', ...rest] = parts

@@ -47,7 +47,7 @@ export interface KeySpend {
   readonly heldMicro: Micro
 }
 
-/** What authentication needs, joined in one look-up. */
+/** The fields that authentication needs, joined in one look-up. */
 export interface KeyOwner {
   readonly key: KeyRecord
   readonly account: Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
@@ -56,7 +56,7 @@ export interface KeyOwner {
 
 export type KeyPatch = Partial<
   Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'> & {
-    /** Those that change. */
+    /** The limits that change. */
     readonly limits: Partial<KeyLimits>
   }
 >
@@ -135,12 +135,12 @@ export class KeyStore {
     return this.#owner('digest', digest)
   }
 
-  /** With its account, as authentication needs it; null once it is deleted. */
+  /** With its account, as authentication needs it; null when it is deleted. */
   async findOwner(id: string): Promise<KeyOwner | null> {
     return this.#owner('id', id)
   }
 
-  /** As `coldWrites` of the database: what was read of keys and accounts at the same number is still true. */
+  /** Like `coldWrites` of the database: rows of keys and accounts read at the same number are still right. */
   get changes(): number | null {
     return this.#database.coldWrites
   }
@@ -158,7 +158,7 @@ export class KeyStore {
     return Promise.all(rows.map((row) => this.#withSpend(row, periods)))
   }
 
-  /** `periods` = the current ones, in which a lowered limit may leave an overrun. */
+  /** `periods` = the current ones, in which a lowered limit may be exceeded already. */
   async update(id: string, patch: KeyPatch, periods: PeriodStarts): Promise<KeyRecord | null> {
     const sets: string[] = []
     const values: SqlValue[] = []
@@ -182,14 +182,14 @@ export class KeyStore {
     })
   }
 
-  /** Read in the transaction of the change, so that two changes of different limits both stay. */
+  /** Read in the transaction of the change, so that changes of two limits at once both stay. */
   async #limitsAfter(sql: Sql, id: string, patch: Partial<KeyLimits>): Promise<string | null> {
     const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
     const [row = {}] = await sql.all(`SELECT limits FROM api_key WHERE id = ?${lock}`, [id])
     return jsonText(limitsOrNull({ ...NO_LIMITS, ...json<KeyLimits>(row, 'limits'), ...patch }))
   }
 
-  /** false = no such key. Its past stays in the log. */
+  /** false = no such key. Its past requests stay in the log. */
   async delete(id: string): Promise<boolean> {
     return this.#database.transaction((sql) => this.#change(sql, id, ['deleted = 1'], []))
   }
@@ -200,7 +200,7 @@ export class KeyStore {
     await this.#database.transaction((sql) => sql.run(text, [BigInt(atMs), JSON.stringify(ids)]), { purpose: 'note' })
   }
 
-  /** The change renews the seal; false = no such key. */
+  /** Changes a key and renews its seal; false = no such key. */
   async #change(sql: Sql, id: string, sets: readonly string[], values: readonly SqlValue[]): Promise<boolean> {
     return (
       (await changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key', id, {
@@ -212,8 +212,8 @@ export class KeyStore {
   }
 
   /**
-   * A limit that is lowered below the spent and held amounts leaves an overrun: the highest of its period is
-   * recorded for invariant I6.
+   * A limit that is lowered below the spent and held amounts is exceeded: the highest excess of its period is recorded
+   * for invariant I6.
    */
   async #recordOver(sql: Sql, row: Row, periods: PeriodStarts): Promise<void> {
     const key = readKey(row)
@@ -229,7 +229,7 @@ export class KeyStore {
     const [known = {}] = await sql.all('SELECT limit_over, limit_over_start FROM api_key WHERE id = ?', [key.id])
     const before = textOrNull(known, 'limit_over_start') === place ? (bigOrNull(known, 'limit_over') ?? 0n) : 0n
     const over = spent + big(row, 'held') - key.limitMicro - excess
-    // The period that it counts in has a row, so that I6 looks at no earlier one.
+    // The period gets a row, so that I6 does not look at an earlier one.
     await sql.run(
       'INSERT INTO key_spend (key_id, period, start) VALUES (?,?,?) ON CONFLICT (key_id, period, start) DO NOTHING',
       [key.id, period.period, period.start],

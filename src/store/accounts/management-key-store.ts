@@ -32,7 +32,7 @@ function readKey(row: Row): ManagementKey {
   }
 }
 
-/** In a table of their own: an older program, which knows nothing of them, takes none for an API key. */
+/** In a separate table: an older program does not know it, and so takes none of these for an API key. */
 export class ManagementKeyStore {
   readonly #database: Database
 

@@ -18,14 +18,14 @@ export interface PaymentRecord {
   readonly confirmationUrl: string | null
   readonly createdAtMs: number
   readonly paidAtMs: number | null
-  /** How often the provider was asked for it by ourselves. */
+  /** How often we asked the provider about it. */
   readonly checks: number
-  /** What the provider has given back, and how much of that the account did not have any more. */
+  /** The refunded amount, and the part of it that the account no longer had. */
   readonly refundedMicro: Micro
   readonly refundMissingMicro: Micro
 }
 
-/** `booked`: taken from the balance, at most all of it; `known`: it was booked before. */
+/** `booked`: taken from the balance, at most all of it; `known`: booked before. */
 export type RefundOutcome =
   | { readonly status: 'booked'; readonly bookedMicro: Micro }
   | { readonly status: 'known' }
@@ -34,7 +34,7 @@ export type RefundOutcome =
 const SELECT = `SELECT id, account_id, method, amount, currency, state, payment_id, confirmation_url, created_at, paid_at, checks,
   CAST((SELECT COALESCE(SUM(r.amount), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refunded,
   CAST((SELECT COALESCE(SUM(r.amount - r.booked), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refund_missing FROM payment_order`
-/** An order is asked for a minute after it was made at the earliest. */
+/** The earliest time for asking about an order: a minute after it was made. */
 const FIRST_CHECK_MS = 60_000
 
 function readPayment(row: Row): PaymentRecord {
@@ -56,7 +56,7 @@ function readPayment(row: Row): PaymentRecord {
   }
 }
 
-/** Orders to pay: ours until the provider's own word makes one of them money. */
+/** Payment orders: the provider's confirmation turns one into money. */
 export class PaymentStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -97,7 +97,7 @@ export class PaymentStore {
     })
   }
 
-  /** Notes what the provider made of the order. */
+  /** Notes the payment that the provider made for the order. */
   async begin(id: string, paymentId: string, confirmationUrl: string | null): Promise<void> {
     await this.#change(id, {
       sets: ['payment_id = ?', 'confirmation_url = ?'],
@@ -147,15 +147,15 @@ export class PaymentStore {
   }
 
   /**
-   * Paid, and one ledger entry keyed by the payment id, in one commit. false = it was not pending with this payment id
-   * any more.
+   * Marks it paid and writes one ledger entry keyed by the payment id, in one commit. false = it was no longer pending
+   * with this payment id.
    */
   pay(request: { readonly id: string; readonly paymentId: string; readonly atMs: number }): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const [row] = await sql.all(`${SELECT} WHERE id = ?`, [request.id])
       if (row === undefined) return false
       const order = readPayment(row)
-      // An order that was given up here may be paid there after all: the money came, so it is booked.
+      // An order that we gave up may still be paid at the provider: the money came, so it is booked.
       const moved = await changeRow(sql, this.#books, 'payment_order', order.id, {
         sets: [`state = 'paid'`, 'paid_at = ?', 'confirmation_url = NULL'],
         values: [BigInt(request.atMs)],
@@ -178,7 +178,7 @@ export class PaymentStore {
     })
   }
 
-  /** false = it was not pending any more. */
+  /** false = it was no longer pending. */
   async cancel(id: string): Promise<boolean> {
     return (
       (await this.#change(id, {
@@ -194,7 +194,7 @@ export class PaymentStore {
     return row === undefined ? null : readPayment(row)
   }
 
-  /** Pending orders whose time to be asked for has come, the longest due first. */
+  /** Pending orders that are due to be asked about, the longest due first. */
   async due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
     return (
       await this.#database.all(`${SELECT} WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [
@@ -204,7 +204,7 @@ export class PaymentStore {
     ).map(readPayment)
   }
 
-  /** Takes a look at an order on oneself; false = another has, or it is not pending any more. */
+  /** Claims the next look at an order; false = another node has it, or the order is no longer pending. */
   async claim(id: string, checks: number, nextMs: number): Promise<boolean> {
     return (
       (await this.#database.run(
@@ -214,7 +214,7 @@ export class PaymentStore {
     )
   }
 
-  /** A refund of the provider's, and one ledger entry of what the account still has, in one commit. */
+  /** Books a provider's refund with one ledger entry of what the account still has, in one commit. */
   refund({
     orderId,
     refundId,
@@ -228,7 +228,7 @@ export class PaymentStore {
   }): Promise<RefundOutcome> {
     return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
       const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
-      // The order first, as when it is paid: refunds of one order wait for each other.
+      // The order is locked first, as when it is paid: refunds of one order wait for each other.
       await sql.all(`SELECT id FROM payment_order WHERE id = ?${lock}`, [orderId])
       const [row] = await sql.all(`${SELECT} WHERE id = ?`, [orderId])
       if (row === undefined) return { status: 'refused', why: 'there is no such order' }
@@ -265,7 +265,7 @@ export class PaymentStore {
         actor: order.method,
         atMs,
       })
-      // Throwing takes the row back with it.
+      // The exception also rolls the row back.
       if (posted.status !== 'created')
         throw new Error(`Refund ${refundId} of order ${order.id} was not booked: ${posted.status}.`)
       return { status: 'booked', bookedMicro }

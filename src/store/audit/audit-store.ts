@@ -38,19 +38,19 @@ export interface AuditCheck {
 }
 
 const VIOLATIONS_MAX = 100
-/** An open hold may outlive its lease for as long as the sweeper needs. */
+/** An open hold may outlive its lease by the time that the sweeper needs. */
 const LEASE_SLACK_MS = 60_000
 const DAY_MS = 86_400_000
 
 interface Query {
   readonly id: AuditInvariant
   readonly name: string
-  /** Each row it answers is a violation, told by its column `what`. */
+  /** Each row that it returns is a violation, described in its column `what`. */
   readonly text: string
   readonly values?: readonly SqlValue[]
 }
 
-/** The invariants of guarantees.md 3.2 that are a question to the database. */
+/** The invariants of guarantees.md 3.2 that one query can check. */
 function queries(nowMs: number, sinceMs: number): readonly Query[] {
   const since = BigInt(sinceMs)
   return [
@@ -108,7 +108,7 @@ function queries(nowMs: number, sinceMs: number): readonly Query[] {
   ]
 }
 
-/** What holds, charges, entries and the log must agree on. */
+/** The consistency of holds, charges, entries and the log. */
 function historyQueries(nowMs: number, since: bigint): readonly Query[] {
   return [
     {
@@ -182,7 +182,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
   ]
 }
 
-/** A day that began before `sinceMs` anywhere on earth is left out. */
+/** Leaves out a day that began before `sinceMs` anywhere on earth. */
 async function wrongSums(sql: Sql, sinceMs: number): Promise<readonly string[]> {
   const fromDay = sinceMs === 0 ? '' : new Date(sinceMs + 2 * DAY_MS).toISOString().slice(0, 10)
   const violations: string[] = []
@@ -238,7 +238,9 @@ export class AuditStore {
     )
   }
 
-  /** What rests on seals, once every row has one: until an upgrade is over there is nothing to compare with. */
+  /**
+   * The checks that need seals, once every row has one: until an upgrade is complete there is nothing to compare with.
+   */
   async #signed(sql: Sql, sinceMs: number): Promise<readonly AuditCheck[]> {
     const sealed = await this.#books.isSealed(sql)
     const { seal } = this.#books
@@ -272,7 +274,7 @@ export class AuditStore {
     ]
   }
 
-  /** The charges of a period made again from the log. */
+  /** Recalculates the charges of a period from the log. */
   replay(options: { readonly fromMs: number; readonly toMs: number; readonly replay: Replay }): Promise<ReplayReport> {
     return this.#database.transaction(
       (sql) => replayPeriod(sql, options.fromMs, options.toMs, options.replay, VIOLATIONS_MAX),

@@ -11,14 +11,13 @@ const SEALED = [
   'log_kept',
   'catalog_version',
 ]
-/** Tables whose rows are counted under a seal, since nothing else shows that a row is gone. */
+/** Tables whose rows are counted under a seal, since nothing else shows that a row was removed. */
 export const COUNTED = ['account', 'api_key', 'redeem_code', 'payment_order', 'catalog_version']
 const SUMS =
   'requests BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL, provider_cost BIGINT NOT NULL, insured BIGINT NOT NULL, shortfall BIGINT NOT NULL'
 
 /**
- * Seals of rows, signed ends of the chains, what retention has taken, and closed months. An empty seal is one that
- * nobody has made yet.
+ * Seals of rows, signed ends of chains, sums of removed rows, and closed months. An empty seal has not been made yet.
  */
 export function bookStatements(
   dialect: Database['dialect'],
@@ -26,12 +25,11 @@ export function bookStatements(
 ): readonly string[] {
   return [
     ...SEALED.map((table) => `ALTER TABLE ${table} ADD COLUMN seal TEXT NOT NULL DEFAULT ''`),
-    // The first day that is in no closed month; empty = none is closed.
+    // The first day that is not in a closed month; empty = no month is closed.
     `ALTER TABLE account ADD COLUMN open_day TEXT NOT NULL DEFAULT ''`,
-    // The day that a charge stands on in statements; empty = the one it was placed on.
+    // The day of a charge in statements; empty = the day of the hold.
     `ALTER TABLE hold ADD COLUMN booked TEXT NOT NULL DEFAULT ''`,
-    // What is spent and held beyond a limit that was lowered below it, and the period that it was lowered in, such as
-    // 'month 2026-11-01'.
+    // Spent and held amounts above a lowered limit, and the period in which it was lowered, such as 'month 2026-11-01'.
     'ALTER TABLE api_key ADD COLUMN limit_over BIGINT',
     'ALTER TABLE api_key ADD COLUMN limit_over_start TEXT',
     ...(dialect === 'sqlite' ? exactExcess(dialect) : []),
@@ -57,12 +55,12 @@ export function bookStatements(
 const PERIOD = `CASE k.limit_reset WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' ELSE 'total' END`
 
 /**
- * An older program adds what a lowered limit left to the excess of its period, where nobody can tell it from another
- * amount. It moves to its key, and the excess is what the charges took beyond their holds. On PostgreSQL it waits until
- * no older program is there.
+ * An older program adds what a lowered limit left to its period's excess, where it cannot be told from other amounts.
+ * This moves it to the key, so that the excess is only what charges took beyond their holds. On PostgreSQL it waits
+ * until no older program runs.
  */
 export function exactExcess(dialect: Database['dialect']): readonly string[] {
-  // Charges that the sums of the embedded store do not hold yet follow with them.
+  // Charges that the embedded store's sums do not have yet follow with them.
   const summed =
     dialect === 'sqlite'
       ? ' AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.generation_id = hold.id AND g.id > (SELECT generation FROM rolled_up))'
@@ -79,7 +77,7 @@ export function exactExcess(dialect: Database['dialect']): readonly string[] {
   ]
 }
 
-/** What the charges of each key and period come to, and took beyond their holds. */
+/** The sum of charges of each key and period, and what they took beyond their holds. */
 export function beyondHolds(condition = ''): string {
   const beyond = `CASE WHEN state = 'settled_late' THEN charged WHEN charged > amount THEN charged - amount ELSE 0 END`
   return ['total', 'day', 'week', 'month']
@@ -92,8 +90,8 @@ export function beyondHolds(condition = ''): string {
 }
 
 /**
- * What retention took before it was counted: the sums without the rows that are there. Of a log that lost nothing,
- * nothing is read. On PostgreSQL it waits until no older program removes rows beside this one.
+ * The sums of rows that retention removed before it counted them: the day sums without the existing rows. For a log
+ * that lost nothing, nothing is read. On PostgreSQL it waits until no older program removes rows at the same time.
  */
 export function removedBefore(dialect: Database['dialect']): string {
   const names = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']

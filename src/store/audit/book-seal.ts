@@ -6,9 +6,9 @@ import type { Row } from '../database.ts'
 const SEAL_CHARS = 22
 
 /**
- * The keyed hash of a row's columns. Its key is in the store only encrypted, so that somebody who reaches only the
- * database can change a row but not its seal. Two one-shot hashes with a key block each (the construction of HMAC)
- * cost half as much as `createHmac`.
+ * The keyed hash of a row's columns. The store has its key only in encrypted form, so that somebody who reaches only
+ * the database can change a row but not its seal. Two one-shot hashes with a key block each (HMAC's construction) cost
+ * half as much as `createHmac`.
  */
 export class BookSeal {
   readonly #inner: string
@@ -21,18 +21,18 @@ export class BookSeal {
     this.#outer = hash('sha256', `seal outer ${hex}`, 'hex')
   }
 
-  /** Of the values of a table's sealed columns, in their order. */
+  /** The seal of a table's sealed columns, given in their order. */
   of(table: SealedTable, values: readonly unknown[]): string {
     let length = values.length
     while (length > 0 && (values[length - 1] ?? null) === null) length -= 1
     let text: string = table
-    // Each with its length, so that no text runs into the next: JSON would escape every quotation mark of a log row's
-    // details.
+    // Each value with its length, so that no text runs into the next: JSON would escape every quotation mark in a log
+    // row's details.
     for (let place = 0; place < length; place += 1) text += plain(values[place])
     return hash('sha256', this.#outer + hash('sha256', this.#inner + text, 'hex'), 'base64url').slice(0, SEAL_CHARS)
   }
 
-  /** Of a row that was read with those columns. */
+  /** The seal of a row that was read with those columns. */
   ofRow(table: SealedTable, row: Row): string {
     return this.of(
       table,
@@ -41,14 +41,14 @@ export class BookSeal {
   }
 
   /**
-   * The seal of a row after our change; empty where somebody else had changed the row, so that our change does not
-   * hide theirs.
+   * The seal of a row after our change; empty if somebody else had changed the row, so that our change does not hide
+   * theirs.
    */
   again(table: SealedTable, before: Row, changed: Row): string {
     return this.holds(table, before) ? this.ofRow(table, { ...before, ...changed }) : ''
   }
 
-  /** The row stands as it was sealed. */
+  /** Whether the row is as it was sealed. */
   holds(table: SealedTable, row: Row): boolean {
     return row['seal'] === this.ofRow(table, row)
   }
@@ -60,12 +60,12 @@ function plain(value: unknown): string {
   return ` ${text.length}:${text}`
 }
 
-/** A table's sealed columns and the seal, to read. */
+/** A table's sealed columns and the seal, for a SELECT. */
 export function sealedSelect(table: SealedTable): string {
   return [...sealedColumns(table), 'seal'].join(', ')
 }
 
-/** Where a table's sealed columns stand in a list of its columns. */
+/** The places of a table's sealed columns in a list of its columns. */
 export function sealedPlaces(table: SealedTable, columns: readonly string[]): readonly number[] {
   return sealedColumns(table).map((column) => {
     const place = columns.indexOf(column)

@@ -8,12 +8,12 @@ import { bytes, text, type Database, type Row, type Sql, type SqlValue } from '.
 
 const KEY_BYTES = 32
 const PURPOSE = 'book'
-/** Rows of one step of the sealing of an older store: its accounts wait for some milliseconds. */
+/** Rows that are sealed in one step of an upgrade: their accounts wait a few milliseconds. */
 const STEP_ROWS = 500n
-/** A node that has not been heard of for this long is gone. */
+/** A node that has not reported for this long is gone. */
 const LIVE_MS = 15_000
 
-/** Tables whose rows were there before they had seals, and the key that they are gone through by. */
+/** Tables with rows that are older than seals, and the key by which they are read. */
 const OLDER: readonly (readonly [SealedTable, string])[] = [
   ['account', 'id'],
   ['api_key', 'id'],
@@ -35,15 +35,15 @@ interface Book {
 }
 
 /**
- * Opens the key of the seals; a store that has none gets one. Throws WrappingKeyError where the wrapping key is
- * another.
+ * Decrypts the key of the seals; a store without one gets one. Throws WrappingKeyError when the wrapping key is another
+ * one.
  */
 export async function openBooks(database: Database, wrap: KeyWrap, sealingSchema: number): Promise<Books> {
   const book = (await read(database, wrap)) ?? (await create(database, wrap))
   return new Books(database, wrap, new BookSeal(book.key), sealingSchema)
 }
 
-/** The key of the seals, and whether each row has one. */
+/** The key of the seals, and whether every row has a seal. */
 export class Books {
   readonly seal: BookSeal
   readonly #database: Database
@@ -57,19 +57,19 @@ export class Books {
     this.#sealingSchema = sealingSchema
   }
 
-  /** From then on a row without its seal is a violation. */
+  /** Once this is true a row without a seal is a violation. */
   async isSealed(sql: Sql): Promise<boolean> {
     return (await read(sql, this.#wrap))?.sealed ?? true
   }
 
   /**
-   * Seals what an older program has written, and says so under the wrapping key; nothing once it is done, and while an
-   * older program still runs.
+   * Seals rows that an older program wrote, and records that under the wrapping key; does nothing when it is done
+   * already, or while an older program still runs.
    */
   async sealOlder(): Promise<void> {
     if (await this.isSealed(this.#database)) return
     if (await this.#olderLives()) return
-    // From now on no older program starts: it would write rows without seals.
+    // From now on no older program can start: it would write rows without seals.
     await this.#database.run('UPDATE schema_guard SET least = ? WHERE version = ? AND least < ?', [
       BigInt(this.#sealingSchema),
       BigInt(this.#sealingSchema),
@@ -100,7 +100,7 @@ export class Books {
     })
   }
 
-  /** An older program that runs on another node, or did a moment ago. */
+  /** Whether an older program runs on another node, or did a moment ago. */
   async #olderLives(): Promise<boolean> {
     if (this.#database.dialect === 'sqlite') return false
     const rows = await this.#database.all(
@@ -111,7 +111,7 @@ export class Books {
   }
 
   /**
-   * Adds what an older program beside this one did not record: the end of the events, and the rows that it removed
+   * Records what an older program running beside this one did not: the end of the events, and the rows that it removed
    * from the log.
    */
   async #takeStock(sql: Sql): Promise<void> {
@@ -168,8 +168,8 @@ function wrapped(wrap: KeyWrap, { key, sealed }: Book): Buffer {
 }
 
 /**
- * An empty store is sealed from the beginning. A store that has seals and has lost its key is not sealed again: our
- * rows can no longer be told from changed ones, and the audit must report that.
+ * An empty store is sealed from the beginning. A store with seals whose key is lost is not sealed again: our rows can
+ * no longer be told from changed ones, and the audit must report that.
  */
 async function create(database: Database, wrap: KeyWrap): Promise<Book> {
   return database.transaction(async (sql) => {
@@ -187,7 +187,7 @@ async function create(database: Database, wrap: KeyWrap): Promise<Book> {
   })
 }
 
-/** The rows that every store has from its schema on. */
+/** Seals the rows that every store has from its schema on. */
 export async function sealEmpty(sql: Sql, seal: BookSeal): Promise<void> {
   for (const [table, column] of [
     ['event_head', 'id'],

@@ -38,8 +38,8 @@ const ENTRIES = `SELECT e.id AS id, debit, credit, amount, kind, ref, account_id
   FROM entry e JOIN account a ON a.id = e.account_id`
 
 /**
- * The rest of the account, else the next ones. Asked in one condition, SQLite would go through all that was read
- * before, at each page.
+ * The rest of the account, else the next accounts. In a single condition SQLite would read all earlier rows again at
+ * each page.
  */
 async function nextEntries(sql: Sql, account: string, id: bigint): Promise<readonly Row[]> {
   const rest = await sql.all(`${ENTRIES} WHERE e.account_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, [

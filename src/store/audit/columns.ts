@@ -1,7 +1,7 @@
 import { LOG_COLUMNS } from '../log/generation-row.ts'
 
 /**
- * What protects a column from a change past Tollgate.
+ * What protects a column from changes made without Tollgate.
  *
  * - `sealed`: under the row's keyed hash, in this order. A new one is added at the end, and is null in rows from before:
  *   a run of nulls at the end is left out of the hash.
@@ -19,8 +19,8 @@ export interface TableCover {
 const SEAL = 'it is the seal'
 
 /**
- * Every table that holds money or what money rests on, each of its columns in one place. Hashes, the audit and the
- * documentation follow from it.
+ * Every table that holds money or decides on it, with each column in one place. Hashes, the audit and the documentation
+ * derive from it.
  */
 export const COVERED = {
   account: {
@@ -226,7 +226,7 @@ export const COVERED = {
   },
 } as const satisfies Readonly<Record<string, TableCover>>
 
-/** Tables without money, whole, and why. */
+/** Tables without money, with the reason for each. */
 export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   schema_version: 'of the program',
   schema_guard: 'of the program',

@@ -7,13 +7,13 @@ const PAGE_ROWS = 1_000n
 
 interface SealedRows {
   readonly table: SealedTable
-  /** What a violation is called, and the column that names the row. */
+  /** The name of the row in a violation, and the column that identifies it. */
   readonly name: string
   readonly key: string
   readonly pageRows?: bigint
 }
 
-/** Rows with a seal (I19); charged log rows are read once more for their price (I17). */
+/** Rows with a seal (I19); charged log rows are also read for their price (I17). */
 const ROWS: readonly SealedRows[] = [
   { table: 'api_key', name: 'key', key: 'id' },
   { table: 'hold', name: 'hold', key: 'id' },
@@ -26,7 +26,7 @@ const ROWS: readonly SealedRows[] = [
   { table: 'catalog_version', name: 'version of the catalogue', key: 'version', pageRows: 4n },
 ]
 
-/** Rows that were changed past us, page by page so that memory stays flat. */
+/** Rows that were changed without us, page by page so that memory stays flat. */
 export async function brokenRows(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
   const violations: string[] = []
   for (const rows of ROWS) {
@@ -38,7 +38,7 @@ export async function brokenRows(sql: Sql, seal: BookSeal, violationsMax: number
   return violations.slice(0, violationsMax)
 }
 
-/** Ends of chains that differ from their signed head, and rows that a head counts and that are missing (I20). */
+/** Ends of chains that differ from their signed head, and missing rows that a head counts (I20). */
 export async function brokenHeads(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
   const violations: string[] = []
   await eachRow(sql, { table: 'account', name: 'account', key: 'id' }, (row) => {
@@ -71,7 +71,7 @@ const CUT: readonly string[] = [
     ON r.account_id = a.id WHERE a.log_dropped <> COALESCE(r.rows, 0)`,
 ]
 
-/** Until `visit` answers false. */
+/** Stops when `visit` answers false. */
 async function eachRow(
   sql: Sql,
   { table, key: column, pageRows = PAGE_ROWS }: SealedRows,

@@ -3,7 +3,7 @@ import { big, text, type Row, type Sql } from '../database.ts'
 
 const PAGE_ROWS = 1_000n
 
-/** The newest closing balance is what the entries and charges until then come to. */
+/** The last closing balance must equal the entries and charges until then. */
 const CLOSINGS = `SELECT 'statements of ' || s.account_id || ': ' || s.month || ' closes with another balance than its entries' AS what
   FROM statement_month s JOIN account a ON a.id = s.account_id AND SUBSTR(a.open_day, 1, 7) > s.month
   WHERE s.month = (SELECT MAX(n.month) FROM statement_month n WHERE n.account_id = s.account_id) AND s.closing <>
@@ -12,7 +12,7 @@ const CLOSINGS = `SELECT 'statements of ' || s.account_id || ': ' || s.month || 
     - (SELECT COALESCE(SUM(u.revenue), 0) FROM usage_day u WHERE u.account_id = s.account_id AND u.day < a.open_day)
     + (SELECT COALESCE(SUM(b.amount), 0) FROM booked_later b WHERE b.account_id = s.account_id AND b.placed < a.open_day AND b.booked >= a.open_day)`
 
-/** Closed months that do not follow one another, or are not as they were closed (I22). */
+/** Closed months that do not follow one another, or have changed since (I22). */
 export async function brokenStatements(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
   const violations = (await sql.all(`SELECT what FROM (${CLOSINGS}) broken LIMIT ?`, [BigInt(violationsMax)])).map(
     (row) => String(row['what']),

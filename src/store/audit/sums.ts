@@ -1,8 +1,6 @@
 import { beyondHolds } from './book-migration.ts'
 
-/**
- * Each row that these answer is a violation, told by its column `what`; rows whose day lies before `?` are left out.
- */
+/** Each row that these return is a violation, described in its column `what`; rows of days before `?` are left out. */
 interface SumQuery {
   readonly text: string
   /** How many times the first day is a parameter. */
@@ -13,8 +11,8 @@ const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
 const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
 
 /**
- * What stands on one side and not on the other: both are added up, one of them negative, so that it is found in either
- * direction.
+ * Differences between two sides: both are added up, one of them negated, so that a difference in either direction is
+ * found.
  */
 function differing(
   column: string,
@@ -35,7 +33,7 @@ function sumOf(names: readonly string[], of: (name: string) => string): string {
   return names.map((name) => `-SUM(${of(name)}) AS ${name}`).join(', ')
 }
 
-/** The day's sums are those of the log's rows, of what retention has taken of them, and of the charges (I18). */
+/** A day's sums must equal those of its log rows, of the rows that retention removed, and of the charges (I18). */
 export const DAY_SUMS: readonly SumQuery[] = [
   {
     days: 3,
@@ -94,10 +92,7 @@ export const DAY_SUMS: readonly SumQuery[] = [
   },
 ]
 
-/**
- * A key's spending is there for every charge, in each period, and names as excess what its charges took beyond their
- * holds (I19).
- */
+/** A key's spending must include every charge in each period, with the part beyond its hold as excess (I19). */
 export function wrongSpends(): string {
   const beyond = beyondHolds()
   return `SELECT 'spending of ' || key_id || ' ' || period || ' ' || start AS what FROM (

@@ -4,7 +4,7 @@ import { countRows } from '../row-count.ts'
 
 export interface CatalogVersion {
   readonly version: number
-  /** JSON of the effective document, credentials taken out. */
+  /** JSON of the effective document, without credentials. */
   readonly document: string
   readonly createdAtMs: number
 }
@@ -22,8 +22,8 @@ export class CatalogStore {
   }
 
   /**
-   * Appends the version after `after` and, in the same commit, the encrypted credentials and the digest of the
-   * source file. null = another node was first: the change must be made again on its version.
+   * Appends the version after `after` and, in the same commit, the encrypted credentials and the source file's digest.
+   * null = another node was first: the change must be repeated on its version.
    */
   append(version: {
     readonly after: number
@@ -48,14 +48,14 @@ export class CatalogStore {
           this.#seal.of('catalog_version', [next, version.document, version.fileDigest, version.atMs]),
         ],
       )
-      // Only the newest are used; kept on, those of a removed provider, or under a key that was rotated away, could
-      // still be opened.
+      // Only the newest are used. If older ones were kept, credentials of a removed provider, or under a retired key,
+      // could still be decrypted.
       await sql.run('UPDATE catalog_version SET credentials = ? WHERE version < ?', [NONE, BigInt(next)])
       return next
     })
   }
 
-  /** 0 before the first. */
+  /** 0 before the first version. */
   newest(): Promise<number> {
     return newest(this.#database)
   }
@@ -84,7 +84,7 @@ export class CatalogStore {
     return row === undefined ? null : readVersion(row)
   }
 
-  /** The one in force at that time, Unix ms; before the first, the first. */
+  /** The version in force at that time, Unix ms; before the first, the first. */
   async at(atMs: number): Promise<CatalogVersion | null> {
     const [row] = await this.#database.all(
       `SELECT version, document, created_at FROM catalog_version WHERE version = (SELECT COALESCE(

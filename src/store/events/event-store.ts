@@ -16,10 +16,10 @@ export interface EventRecord {
   readonly after: string | null
 }
 
-/** Read ones may be of an older release, written ones are of this. */
+/** Events that are read may be of an older release; those written are of this one. */
 export type NewEvent = Omit<EventRecord, 'id' | 'action'> & { readonly action: EventAction }
 
-/** `action` matches by its beginning. */
+/** `action` matches as a prefix. */
 export interface EventFilter {
   readonly actor?: string
   readonly action?: string
@@ -42,10 +42,10 @@ export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): str
   ])
 }
 
-/** There is one, from the schema on. */
+/** The schema creates it. */
 export const EVENT_HEAD = `SELECT ${sealedSelect('event_head')} FROM event_head WHERE id = 1`
 
-/** The append-only audit log, each row chained to the one before by its hash. */
+/** The append-only audit log; each row is chained to the previous one by its hash. */
 export class EventStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -58,8 +58,8 @@ export class EventStore {
   async append(event: NewEvent): Promise<void> {
     await this.#database.transaction(async (sql) => {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
-      // The signed head and not the newest row: where that row was removed, the next one would not follow the
-      // others.
+      // Uses the signed head rather than the newest row: if that row was removed, the next one must not continue the
+      // chain.
       const [head = {}] = await sql.all(EVENT_HEAD)
       const [newest] = this.#seal.holds('event_head', head)
         ? [head]
@@ -93,7 +93,7 @@ export class EventStore {
     return { data: rows.map(readEvent), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
-  /** The newest event of any of these actions. */
+  /** The newest event with any of these actions. */
   async newest(actions: readonly string[]): Promise<EventRecord | null> {
     let newest: EventRecord | null = null
     for (const action of actions) {

@@ -1,12 +1,12 @@
 import { bytes, integer, text, type Database, type Row } from '../database.ts'
 
-/** The row of a stored file; its bytes are elsewhere. */
+/** The row of a stored file; its bytes are stored separately. */
 export interface StoredFile {
   readonly id: string
   readonly accountId: string
   readonly mediaType: string
   readonly bytes: number
-  /** SHA-256 of the token that opens it without a key, 32 bytes; null = only its owner's key does. */
+  /** SHA-256 of the token that opens it without a key, 32 bytes; null = only its owner's key opens it. */
   readonly tokenDigest: Buffer | null
   readonly createdAtMs: number
   readonly expiresAtMs: number
@@ -16,8 +16,8 @@ const COLUMNS = 'id, account_id, media_type, bytes, content, token_digest, creat
 const EXPIRED_PAGE = 100
 
 /**
- * A file's row with the name its bytes have. Every write has a new name, so that a row never points at half of
- * another's bytes.
+ * A file's row with the name of its bytes. Every write has a new name, so that a row never points at bytes that are
+ * half written.
  */
 export interface FileRow extends StoredFile {
   readonly content: string
@@ -36,7 +36,7 @@ export class FileRows {
     return row === undefined ? null : readRow(row)
   }
 
-  /** Answers the name of the bytes that the row had before, whose time is over. */
+  /** Answers the name of the row's previous bytes, which are no longer needed. */
   replace(file: FileRow): Promise<string | null> {
     return this.#database.transaction(async (sql) => {
       const [before] = await sql.all(
@@ -61,14 +61,14 @@ export class FileRows {
     })
   }
 
-  /** Takes the row out while it still has these bytes; false = another was faster. */
+  /** Removes the row if it still has these bytes; false = another process was faster. */
   async remove(file: Pick<FileRow, 'id' | 'content'>): Promise<boolean> {
     return (
       (await this.#database.run('DELETE FROM stored_file WHERE id = ? AND content = ?', [file.id, file.content])) === 1
     )
   }
 
-  /** The next ones whose time is over, oldest first. */
+  /** The next expired files, oldest first. */
   async expired(nowMs: number): Promise<readonly FileRow[]> {
     const rows = await this.#database.all(
       `SELECT ${COLUMNS} FROM stored_file WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`,
@@ -82,7 +82,7 @@ export class FileRows {
   }
 }
 
-/** What a caller may see of a row. */
+/** The fields of a row that callers may see. */
 export function fileOf({
   id,
   accountId,

@@ -3,19 +3,19 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Database } from '../database.ts'
 import { fileOf, FileRows, type FileRow, type StoredFile } from './file-rows.ts'
 
-/** Where the bytes are: on the disk beside the embedded store, in the database for PostgreSQL. */
+/** The storage of the bytes: the disk beside the embedded store, the database for PostgreSQL. */
 export interface FileBytes {
-  /** Durable when it resolves; answers how many there are. */
+  /** Durable when it resolves; answers the number of bytes. */
   write(name: string, content: AsyncIterable<Buffer>): Promise<number>
-  /** From `start` to `end` inclusive, of which `start` is not beyond `end`. */
+  /** The bytes from `start` to `end` inclusive; `start` is not beyond `end`. */
   read(row: FileRow, start: number, end: number): AsyncIterable<Buffer>
-  /** Does nothing where there are none. */
+  /** Does nothing when there are none. */
   remove(name: string): Promise<void>
-  /** Removes what broken writes have left. Bytes are kept while a row names them, or while they are written here. */
+  /** Removes what broken writes left. Bytes are kept while a row names them, or while they are being written here. */
   removeLeftovers(nowMs: number, isKept: (name: string) => Promise<boolean>): Promise<void>
 }
 
-/** Bytes that are kept for clients for a limited time: pictures, videos. The database has their rows. */
+/** Files kept for clients for a limited time: pictures, videos. The database has their rows. */
 export class FileStore {
   readonly #rows: FileRows
   readonly #bytes: FileBytes
@@ -30,8 +30,7 @@ export class FileStore {
   }
 
   /**
-   * Durable when it resolves; a repeated id replaces. `content` is read once; what throws inside it leaves nothing
-   * behind.
+   * Durable when it resolves; a repeated id replaces the file. `content` is read once; if it throws, nothing is left.
    */
   async put(file: Omit<StoredFile, 'bytes' | 'createdAtMs'>, content: AsyncIterable<Buffer>): Promise<StoredFile> {
     const name = randomUUID()
@@ -53,7 +52,7 @@ export class FileStore {
       if (replaced !== null) await this.#bytes.remove(replaced)
       return fileOf(row)
     } catch (thrown) {
-      // The first error is more useful than one of the removal; a sweep removes the leftovers.
+      // The first error says more than one of the removal; a sweep removes leftovers.
       await this.#removeUnused(name).catch(() => undefined)
       throw thrown
     } finally {
@@ -61,13 +60,13 @@ export class FileStore {
     }
   }
 
-  /** An expired file is found until it is swept: who serves it looks at `expiresAtMs`. */
+  /** Finds an expired file too until it is swept: callers check `expiresAtMs`. */
   async find(id: string): Promise<StoredFile | null> {
     const row = await this.#rows.find(id)
     return row === null ? null : fileOf(row)
   }
 
-  /** Bytes from `start` to `end` inclusive. Throws FileGoneError where the file is not, or is no longer. */
+  /** Bytes from `start` to `end` inclusive. Throws FileGoneError if there is no such file any more. */
   async *read(id: string, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer> {
     const row = await this.#rows.find(id)
     if (row === null) throw new FileGoneError(`There is no file ${id}.`)
@@ -102,7 +101,7 @@ export class FileStore {
   }
 }
 
-/** A file was asked for that is not stored. */
+/** The requested file is not stored. */
 export class FileGoneError extends Error {
   override readonly name = 'FileGoneError'
 }

@@ -1,11 +1,11 @@
 import { bytes, integer, text, textOrNull, type Database, type Row } from '../database.ts'
 
-/** How long a process may take from its claim to its hold before it is taken for dead. */
+/** How long a process may take from its claim to its hold before it counts as dead. */
 const CLAIM_MS = 60_000
-/** Another may delete or take over the row between two looks at it, but not for ever. */
+/** Others may delete or take over the row between two looks at it, but not for ever. */
 const CLAIM_TRIES_MAX = 20
 const RESEAL_PAGE = 100n
-/** A hold in one of these states has been charged or may still be. */
+/** A hold in one of these states was charged or may still be. */
 const HOLD_COUNTS = `EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency_key.generation_id AND hold.state IN ('open','settled','settled_late'))`
 const NO_OPEN_HOLD = `NOT EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency_key.generation_id AND hold.state = 'open')`
 const NO_JOB = 'NOT EXISTS (SELECT 1 FROM job WHERE job.id = idempotency_key.generation_id)'
@@ -27,7 +27,7 @@ export interface NewClaim {
 export type ClaimOutcome =
   | { readonly status: 'claimed' | 'other_request' }
   | { readonly status: 'running'; readonly generationId: string }
-  /** `model`: what answered; null where its log row is gone. `answer`: encrypted; null where it was not kept. */
+  /** `model`: the model that answered; null if its log row is gone. `answer`: encrypted; null if it was not kept. */
   | {
       readonly status: 'ended'
       readonly generationId: string
@@ -35,15 +35,15 @@ export type ClaimOutcome =
       readonly answer: Buffer | null
     }
 
-/** What an answer is encrypted for. */
+/** The purpose for which an answer is encrypted. */
 export function answerPurpose(id: string, generationId: string): string {
   return `answer:${id}:${generationId}`
 }
 
 /**
- * Idempotency-Keys: which request has a key, and how it was answered. A claim ends in the commit that charges its
- * generation; a request that ends free releases it. The claim of a dead process is recognised by its hold. The
- * process that takes it over writes its own generation into the row, so that a late settle charges nothing.
+ * Idempotency-Keys: the request that has each key, and its answer. A claim ends in the commit that charges its
+ * generation; a request that ends free releases it. A dead process's claim is recognised by its hold. The process that
+ * takes it over writes its own generation into the row, so that a late settle charges nothing.
  */
 export class IdempotencyStore {
   readonly #database: Database
@@ -68,7 +68,7 @@ export class IdempotencyStore {
     return { status: 'running', generationId: claim.generationId }
   }
 
-  /** Ends a claim without a charge, as that of a job. */
+  /** Ends a claim without a charge, such as that of a job. */
   async end(id: string, generationId: string, answer: Buffer | null): Promise<void> {
     await this.#database.run(
       `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ? AND generation_id = ? AND state = 'running'`,
@@ -76,7 +76,7 @@ export class IdempotencyStore {
     )
   }
 
-  /** Gives a claim up, unless its generation was or may be charged. */
+  /** Releases a claim, unless its generation was or may be charged. */
   async release(id: string, generationId: string): Promise<void> {
     await this.#database.run(
       `DELETE FROM idempotency_key WHERE id = ? AND generation_id = ? AND state = 'running' AND NOT ${HOLD_COUNTS}`,
@@ -84,7 +84,7 @@ export class IdempotencyStore {
     )
   }
 
-  /** Gives up what a dead process has left behind, where there is only one. */
+  /** Releases the claims of a dead process, in a store with one process. */
   async releaseLost(): Promise<void> {
     await this.#database.run(`DELETE FROM idempotency_key WHERE state = 'running' AND ${NO_JOB} AND NOT ${HOLD_COUNTS}`)
   }
@@ -139,7 +139,7 @@ export class IdempotencyStore {
   }
 }
 
-/** Its time is over, or its request has ended without a charge, or its process died before it could hold anything. */
+/** The row has expired, its request ended without a charge, or its process died before it could hold. */
 function isFree(row: Row, nowMs: number): boolean {
   if (text(row, 'state') === 'ended') return integer(row, 'expires_at') <= nowMs
   const hold = textOrNull(row, 'hold_state')

@@ -4,7 +4,7 @@ import { big, bytes, integer, integerOrNull, json, text, type Database, type Row
 import type { Page } from '../page.ts'
 import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from './job.ts'
 
-/** What the request of a job is encrypted for. */
+/** The purpose for which a job's request is encrypted. */
 export function jobPurpose(id: string): string {
   return `job:${id}`
 }
@@ -17,12 +17,12 @@ const COLUMNS = `id, account_id, key_id, request_id, model, request, price_versi
 
 const JOB_SEALED = sealedPlaces('job', COLUMNS.split(', '))
 
-/** A job as it stands, to seal its next state from. */
+/** A job as it is, needed to seal its next state. */
 export const SEALED_JOB = `SELECT ${sealedSelect('job')} FROM job WHERE id = ?`
 export const INSERT_JOB = `INSERT INTO job (${COLUMNS}, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 export const MOVE_JOB = `UPDATE job SET status = ?, phase = ?, progress = ?, due_at = ?, completed_at = ?, expires_at = ?, details = ?, request = COALESCE(?, request), version = version + 1,
   lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END, seal = ? WHERE id = ? AND version = ?`
-/** Jobs that live keep their hold open, whatever its lease says. */
+/** Live jobs keep their hold open, whatever its lease says. */
 export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
 
 export function newJobValues(job: NewJob, seal: BookSeal): readonly SqlValue[] {
@@ -51,7 +51,7 @@ export function newJobValues(job: NewJob, seal: BookSeal): readonly SqlValue[] {
   ]
 }
 
-/** Of the row that `SEALED_JOB` has found in the same transaction; without one nothing moves. */
+/** Values of the row that `SEALED_JOB` found in the same transaction; without a row nothing moves. */
 export function jobMoveValues(
   { id, version, state, keepsLease, request }: JobMove,
   before: Row | undefined,
@@ -67,7 +67,7 @@ export function jobMoveValues(
   return [...values, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
 }
 
-/** A request that still holds its pictures is left out: a hundred of them would be a gigabyte. */
+/** A request that still has its pictures is left out: a hundred of them would be a gigabyte. */
 function listColumns(dialect: Database['dialect']): string {
   const none = dialect === 'postgres' ? "''::bytea" : "x''"
   return COLUMNS.replace(
@@ -100,7 +100,7 @@ function bigOf(value: number | null): bigint | null {
   return value === null ? null : BigInt(value)
 }
 
-/** Jobs that outlive their request. The ledger's commits create and end them; this store moves them in between. */
+/** Jobs that outlive their request. The ledger's commits create and end them; in between this store moves them. */
 export class JobStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -115,7 +115,7 @@ export class JobStore {
     return row === undefined ? null : readJob(row)
   }
 
-  /** Takes jobs that are due and that nobody else has, oldest first. */
+  /** Takes due jobs that nobody else has, oldest first. */
   claim({
     owner,
     nowMs,
@@ -127,7 +127,7 @@ export class JobStore {
     readonly leaseUntilMs: number
     readonly limit: number
   }): Promise<readonly JobRow[]> {
-    // Another node that claims at the same moment passes over what this one has locked.
+    // Another node that claims at the same moment skips the rows that this one has locked.
     const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
     return this.#database.transaction(async (sql) => {
       const rows = await sql.all(
@@ -139,7 +139,7 @@ export class JobStore {
     })
   }
 
-  /** null = the job is no longer what the move was made from. */
+  /** null = the job is no longer at the version of the move. */
   async move(move: JobMove): Promise<JobRow | null> {
     const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
     const rows = await this.#database.transaction(async (sql) => {
@@ -155,13 +155,13 @@ export class JobStore {
     await this.#database.run(`UPDATE job SET lease_until = ? WHERE ${where}`, values)
   }
 
-  /** Gives back what an owner had; all leases where null. */
+  /** Releases an owner's leases; all leases for null. */
   async release(owner: string | null): Promise<void> {
     const [text, values] = owner === null ? [`lease_owner <> ''`, []] : ['lease_owner = ?', [owner]]
     await this.#database.run(`UPDATE job SET lease_owner = '', lease_until = 0 WHERE ${text}`, values)
   }
 
-  /** When the next live job is due; null = there is none. */
+  /** The time when the next live job is due; null = there is none. */
   async nextDueMs(): Promise<number | null> {
     const [row] = await this.#database.all(`SELECT MIN(due_at) AS due FROM job WHERE ${LIVE}`)
     return row === undefined ? null : integerOrNull(row, 'due')
@@ -178,7 +178,7 @@ export class JobStore {
     return { data: rows.map(readJob), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
-  /** Jobs of an account in the order of their making; null = the one to go on from is none of them. */
+  /** Jobs of an account in the order of their creation; null = the account has no job `after`. */
   async list(accountId: string, { limit, after, ascending }: JobPage): Promise<readonly JobRow[] | null> {
     const last = after === null ? null : await this.find(after)
     if (after !== null && last?.accountId !== accountId) return null
@@ -192,7 +192,7 @@ export class JobStore {
     return rows.map(readJob)
   }
 
-  /** Live jobs whose submission may have arrived, oldest first, for the operator. */
+  /** Live jobs that may or may not have reached a provider, oldest first, for the operator. */
   async parked(): Promise<readonly JobRow[]> {
     return (
       await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)

@@ -1,12 +1,12 @@
 import type { ErrorType } from '../../errors.ts'
 import type { Micro } from '../../money.ts'
 
-/** As clients see it (wire.md D-4.2). */
+/** The status that clients see (wire.md D-4.2). */
 export type JobStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'expired' | 'cancelled'
 
 /**
- * Where its submission is: none is out; one is written down and may be on its way; one may have arrived and nobody
- * knows; a provider has it.
+ * The state of its submission: `ready` none is under way; `sending` one is recorded and may be on its way; `parked` one
+ * may have arrived, and nobody knows; `accepted` a provider has it.
  */
 export type JobPhase = 'ready' | 'sending' | 'parked' | 'accepted'
 
@@ -16,36 +16,36 @@ export interface JobCandidate {
   readonly providerSlug: string
   readonly providerName: string
   readonly upstreamModel: string
-  /** Which of the endpoint's prices counts, such as a resolution; null = it has one. */
+  /** The key of the endpoint's price, such as a resolution; null = it has one price. */
   readonly variant: string | null
-  /** The client's price if this candidate serves it, and our cost; µRUB as text, since JSON has no bigint. */
+  /** The client's price with this candidate, and our cost; µRUB as text, since JSON has no bigint. */
   readonly costMicro: string
   readonly buyMicro: string
 }
 
-/** What changes while the job lives and nothing is searched by. */
+/** Fields that change during the job's life and are not searched by. */
 export interface JobDetails {
   readonly candidates: readonly JobCandidate[]
   /** Index of the candidate that has it, or had it last. */
   readonly current: number
-  /** Indexes of those that refused it. */
+  /** Indexes of the candidates that refused it. */
   readonly refused: readonly number[]
-  /** Submissions written down so far. */
+  /** The number of recorded submissions. */
   readonly attempts: number
-  /** Fingerprint of the provider's key that the submission went with; null where there is none. */
+  /** Fingerprint of the provider key of the submission; null without a key. */
   readonly keyPrint: string | null
-  /** How the adapter finds the job at the provider; null until it is accepted. */
+  /** The adapter's reference to the job; null until it is accepted. */
   readonly reference: string | null
   readonly upstreamId: string | null
-  /** Times it was asked for, and times in a row without an answer that helps. */
+  /** The number of polls, and of polls in a row without a useful answer. */
   readonly polls: number
   readonly misses: number
   /** When a provider accepted it, Unix ms. */
   readonly acceptedAtMs: number | null
-  /** Videos stored, as files `<id>-0`, `<id>-1` …; 0 again once the owner has removed them. */
+  /** The number of stored videos, the files `<id>-0`, `<id>-1` …; 0 again when the owner has removed them. */
   readonly files: number
   readonly costMicro: string
-  /** The client's message where the job did not succeed. */
+  /** The client's message if the job failed. */
   readonly error: string | null
   readonly errorType: ErrorType | null
   readonly appUrl: string | null
@@ -53,7 +53,7 @@ export interface JobDetails {
   readonly sessionId: string | null
 }
 
-/** The details of a job that nothing has been done for yet. */
+/** The details of a job before any work on it. */
 export const NEW_DETAILS: JobDetails = {
   candidates: [],
   current: 0,
@@ -74,16 +74,16 @@ export const NEW_DETAILS: JobDetails = {
   sessionId: null,
 }
 
-/** Everything of a job that a move may change. */
+/** The fields of a job that a move may change. */
 export interface JobState {
   readonly status: JobStatus
   readonly phase: JobPhase
-  /** Per cent. */
+  /** Percent. */
   readonly progress: number
-  /** When it is looked at next, Unix ms; unused once it has ended. */
+  /** The time of the next look, Unix ms; unused once it has ended. */
   readonly dueAtMs: number
   readonly completedAtMs: number | null
-  /** When its files are removed. */
+  /** The time when its files are removed. */
   readonly expiresAtMs: number | null
   readonly details: JobDetails
 }
@@ -94,19 +94,19 @@ export interface NewJob extends JobState {
   readonly keyId: string
   readonly requestId: string
   readonly model: string
-  /** The request, encrypted: no prompt lies readable in the store. */
+  /** The request, encrypted: the store has no readable prompt. */
   readonly request: Buffer
   readonly priceVersion: number
   readonly holdMicro: Micro
   readonly createdAtMs: number
-  /** Not finished by then, it expires. */
+  /** A job that is not finished by then expires. */
   readonly deadlineMs: number
 }
 
 export interface JobRow extends NewJob {
-  /** Grows with every change; a change names the one it was made from. */
+  /** Grows with every change; a change names the version that it was made from. */
   readonly version: number
-  /** The process that works on it, and until when; empty and 0 where none does. */
+  /** The process that works on it, and until when; empty and 0 for none. */
   readonly leaseOwner: string
   readonly leaseUntilMs: number
 }
@@ -116,13 +116,13 @@ export interface JobMove {
   readonly id: string
   readonly version: number
   readonly state: JobState
-  /** The mover goes on with it. */
+  /** Whether the mover continues to work on it. */
   readonly keepsLease: boolean
-  /** The request in a shorter form, encrypted; absent = it stays. */
+  /** The request in a shorter form, encrypted; absent = unchanged. */
   readonly request?: Buffer
 }
 
-/** Which jobs of an account to list. */
+/** The jobs of an account to list. */
 export interface JobPage {
   readonly limit: number
   /** The job before the first one; null = from the beginning. */

@@ -7,13 +7,13 @@ import type { Page } from '../page.ts'
 
 export type EntryKind = 'topup' | 'refund' | 'adjustment' | 'charge' | 'shortfall' | 'insured'
 
-/** What an account sees of its money. */
+/** The kinds of entries that an account sees. */
 export type OwnEntryKind = Exclude<EntryKind, 'shortfall' | 'insured'>
 
 export interface EntryRecord {
   readonly id: number
   readonly kind: OwnEntryKind
-  /** As it changed the account: charges and refunds are negative. */
+  /** The change of the account: charges and refunds are negative. */
   readonly amountMicro: Micro
   readonly reference: string
   readonly reason: string | null
@@ -24,7 +24,7 @@ export interface EntryRecord {
 export interface NewEntry {
   readonly accountId: string
   readonly kind: 'topup' | 'refund' | 'adjustment'
-  /** topup and refund > 0, adjustment signed and not 0. */
+  /** topup and refund > 0; adjustment signed and not 0. */
   readonly amountMicro: Micro
   readonly reason: string
   readonly reference: string
@@ -34,7 +34,10 @@ export interface NewEntry {
 
 export type PostOutcome =
   | { readonly status: 'created' | 'existing'; readonly entry: EntryRecord; readonly balanceMicro: Micro }
-  /** `conflict`: the reference stands with another amount or account; `uncovered`: available does not cover it. */
+  /**
+   * `conflict`: the reference exists with another amount or account; `uncovered`: the available balance does not cover
+   * it.
+   */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
 
 /** Insured entries explain the operator's loss, not the account's money. */
@@ -44,13 +47,13 @@ const OWN = `WHERE account_id = ? AND ${OWN_KINDS}`
 const COUNT_MAX = 10_000
 const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
 
-/** The entry as its account sees it: money that leaves the account is negative. */
+/** An entry as its account sees it: money that leaves the account is negative. */
 function readEntry(row: Row): EntryRecord {
   const amount = big(row, 'amount')
   const leaves = text(row, 'debit').startsWith('account:')
   return {
     id: integer(row, 'id'),
-    // The column is written by this folder alone.
+    // Only this folder writes the column.
     kind: text(row, 'kind') as OwnEntryKind,
     amountMicro: leaves ? -amount : amount,
     reference: text(row, 'ref'),
@@ -82,7 +85,7 @@ export class EntryStore {
     )
     const total = few === undefined ? 0 : integer(few, 'total')
     if (total < COUNT_MAX) return { data: await page(this.#database, accountId, limit, offset), total }
-    // Their number is asked for exactly, and may take its time.
+    // An exact count is wanted, which may take its time.
     return this.#database.transaction(
       async (sql) => {
         const [count] = await sql.all(`SELECT COUNT(*) AS total FROM entry ${OWN}`, [accountId])
@@ -102,7 +105,7 @@ export class EntryStore {
     readonly beforeId: number | null
     readonly limit: number
   }): Promise<readonly EntryRecord[]> {
-    // The literal lets the partial index of credits answer.
+    // The literal lets SQLite use the partial index of credits.
     const kind =
       filter.kind === null
         ? OWN_KINDS
@@ -152,7 +155,7 @@ async function page(
   ).map(readEntry)
 }
 
-/** Posts an entry as a part of a larger change. */
+/** Posts an entry as part of a larger change. */
 export async function postWithin(sql: Sql, { dialect, seal }: Sealing, entry: NewEntry): Promise<PostOutcome> {
   const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
   const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''

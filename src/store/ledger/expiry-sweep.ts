@@ -8,7 +8,7 @@ interface Expiring {
 
 /** Removes expired rows and files at intervals. */
 export class ExpirySweep {
-  /** By what the operator calls it. */
+  /** By their names for the operator. */
   readonly #kept: Readonly<Record<string, Expiring>>
   readonly #clock: Clock
   readonly #log: (message: string) => void
@@ -22,7 +22,7 @@ export class ExpirySweep {
     this.#log = log
   }
 
-  /** Sweeps now and from then on every ten minutes. */
+  /** Sweeps now and then every ten minutes. */
   start(): void {
     if (this.#stopped) return
     this.#running ??= this.#sweep().finally(() => {
@@ -37,7 +37,7 @@ export class ExpirySweep {
     await this.#running
   }
 
-  /** A store that does not answer now is asked again the next time. */
+  /** If the store does not answer, it is asked again the next time. */
   async #sweep(): Promise<void> {
     for (const [what, kept] of Object.entries(this.#kept)) {
       try {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** The link of an append-only row to the one before it: changing or removing a row breaks every hash after it. */
+/** The hash that links an append-only row to the previous one: changing or removing a row breaks every later hash. */
 export function chainHash(previous: string, fields: readonly (string | null)[]): string {
   return hash('sha256', previous + JSON.stringify(fields), 'hex')
 }
@@ -18,8 +18,8 @@ export interface ChainedEntry {
 }
 
 /**
- * Entries are chained per account, not in one chain: the account's row is locked where an entry is written, so that
- * nodes never wait for each other and no job has to chain later.
+ * Entries are chained by account: the account's row is locked when an entry is written, so nodes never wait for each
+ * other and no job has to chain later.
  */
 export function entryHash(previous: string, entry: ChainedEntry): string {
   const { debit, credit, amountMicro, kind, reference, accountId, reason, actor, atMs } = entry

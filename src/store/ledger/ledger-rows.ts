@@ -19,7 +19,7 @@ export const KEY_SELECT =
   'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
 export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
 
-/** A row whose seal is broken keeps a broken seal: our later writes leave the seal empty. */
+/** A row with a broken seal keeps it: our later writes leave the seal empty. */
 export function readAccountRow(row: Row, seal: BookSeal): AccountRow {
   return {
     id: text(row, 'id'),
@@ -78,7 +78,7 @@ export function readHoldRow(row: Row, seal: BookSeal): HoldRow {
   }
 }
 
-/** Holds that no job keeps open, and whose lease ended before `nowMs`; null = whatever their lease says. */
+/** Open holds that no job keeps open, and whose lease ended before `nowMs`; null = with any lease. */
 export async function readOpenHolds(
   sql: Pick<Sql, 'all'>,
   nowMs: number | null,
@@ -92,7 +92,7 @@ export async function readOpenHolds(
   return rows.map((row) => readHoldRow(row, seal))
 }
 
-/** The period whose spending decides about an operation; null where there is no limit, or nothing is held for it. */
+/** The period whose spending decides on an operation; null without a limit, or when nothing is held for it. */
 export function spendingPeriodOf(
   operation: LedgerOperation,
   hold: HoldRow | undefined,

@@ -39,7 +39,7 @@ function insertText(table: string, columns: readonly string[]): string {
   return `INSERT INTO ${table} (${columns.join(', ')}, seal) VALUES (${columns.map(() => '?').join(',')},?)`
 }
 
-/** What the ledger changes of an account, in the order of its update. */
+/** The ledger's changes of an account, in the order of its update. */
 export function accountValues(row: AccountRow, seal: BookSeal): readonly (string | bigint)[] {
   return [
     row.availableMicro,
@@ -53,7 +53,7 @@ export function accountValues(row: AccountRow, seal: BookSeal): readonly (string
   ]
 }
 
-/** Empty where somebody else has changed the row: no later write of ours hides that. */
+/** Empty if somebody else has changed the row, so that no later write of ours hides that. */
 function accountSeal(row: AccountRow, seal: BookSeal): string {
   if (!row.intact) return ''
   return seal.of('account', [
@@ -77,7 +77,7 @@ export function holdValues(hold: HoldRow, seal: BookSeal): readonly (string | bi
   return [...values, holdSeal(hold, values, seal)]
 }
 
-/** What the end of a hold changes, in the order of its update. */
+/** The changes at the end of a hold, in the order of its update. */
 export function holdEndValues(hold: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
   return [
     hold.state,
@@ -137,7 +137,7 @@ export function bigintOrNull(value: number | null): bigint | null {
   return value === null ? null : BigInt(value)
 }
 
-/** What a batch adds to one row of the day roll-up. */
+/** A batch's addition to one row of the day roll-up. */
 export interface UsageDay {
   readonly accountId: string
   readonly day: string
@@ -221,7 +221,7 @@ export function bookedLater(logs: LedgerChanges['log']): readonly (readonly (str
   return [...sums.values()].map(({ row, requests, amountMicro }) => [...row, requests, amountMicro])
 }
 
-/** What a batch adds to one row of the sums by app. */
+/** A batch's addition to one row of the sums by app. */
 export interface AppDay {
   readonly row: readonly [accountId: string, day: string, keyId: string, model: string, app: string]
   title: string | null

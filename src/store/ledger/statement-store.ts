@@ -7,13 +7,13 @@ import type { EntryKind } from './entry-store.ts'
 const PAGE_ROWS = 1_000n
 const LINES_MAX = 20_000
 const DAY_MS = 86_400_000
-/** No two zones' days are further apart. */
+/** Days of two zones are never further apart. */
 const ZONES_MS = 2 * DAY_MS
 
 export interface StatementLine {
-  /** The day it is booked on. */
+  /** The day of the booking. */
   readonly day: string
-  /** The day that it belongs to, where it was booked later; null = the same. */
+  /** The day to which it belongs, if it was booked later; null = the same. */
   readonly ofDay: string | null
   readonly kind: Exclude<EntryKind, 'shortfall' | 'insured'>
   readonly text: string
@@ -25,7 +25,7 @@ export interface StatementSheet {
   readonly openingMicro: Micro
   readonly closingMicro: Micro
   readonly lines: readonly StatementLine[]
-  /** Nothing of it changes any more. */
+  /** Whether its month is closed and can no longer change. */
   readonly closed: boolean
 }
 
@@ -34,7 +34,7 @@ export interface StatementQuery {
   /** Days, both included. */
   readonly from: string
   readonly to: string
-  /** The zone of days in months that are not closed. */
+  /** The time zone of days in open months. */
   readonly timezone: string
   readonly nowMs: number
 }
@@ -42,7 +42,7 @@ export interface StatementQuery {
 interface ClosedMonth {
   readonly month: string
   readonly timezone: string
-  /** The first instant that is not in it. */
+  /** The first instant after it. */
   readonly endsAtMs: number
   /** The newest entry when the month was closed: later entries belong to a later month. */
   readonly lastEntry: bigint
@@ -64,8 +64,7 @@ export class StatementStore {
   }
 
   /**
-   * Closes the months that are over, and answers opening + lines = closing; `too_long` where there are more lines than
-   * a page can show.
+   * Closes months that are over, and answers opening + lines = closing; `too_long` for more lines than a page can show.
    */
   async read(query: StatementQuery): Promise<StatementSheet | 'too_long'> {
     const firstOpen = periodStarts(query.nowMs, query.timezone).month
@@ -86,7 +85,7 @@ export class StatementStore {
     const lastEntry = newest === undefined ? 0n : big(newest, 'id')
     let opening = closed.at(-1)?.closingMicro ?? 0n
     let month = closed.length === 0 ? await firstMonth(sql, account, accountId, timezone) : text(account, 'open_day')
-    // Nothing was before this month: there is none to close.
+    // Nothing happened before this month, so there is none to close.
     if (month >= firstOpen) return
     for (; month < firstOpen; month = monthAfter(month)) {
       const after = monthAfter(month)
@@ -138,7 +137,7 @@ async function closedMonths(sql: Sql, accountId: string): Promise<ClosedMonth[]>
   }))
 }
 
-/** Nothing moved before it: neither an entry nor a charge, however their days were counted. */
+/** Whether nothing happened before it: no entry and no charge, however their days were counted. */
 async function firstMonth(sql: Sql, account: Row, accountId: string, timezone: string): Promise<string> {
   const [first] = await sql.all(
     'SELECT MIN(created_at) AS at FROM (SELECT created_at FROM entry WHERE account_id = ? ORDER BY id LIMIT 1) AS oldest',
@@ -152,7 +151,7 @@ async function firstMonth(sql: Sql, account: Row, accountId: string, timezone: s
   return day < month ? day : month
 }
 
-/** All of one state of the books. */
+/** Reads everything from one state of the books. */
 async function sheet(
   sql: Sql,
   { accountId, from, to, timezone }: StatementQuery,
@@ -187,7 +186,7 @@ interface Days {
   readonly to: string
 }
 
-/** What the account gained or lost on those days. */
+/** The account's gains and losses on those days. */
 async function movement(
   sql: Sql,
   accountId: string,
@@ -208,10 +207,7 @@ async function movement(
   return sum
 }
 
-/**
- * Charges of a day and model are one line; those that were booked later than they were placed are another, on the later
- * day.
- */
+/** Charges of one day and model are one line; charges that were booked later are another line, on the later day. */
 async function chargeLines(sql: Sql, accountId: string, from: string, to: string): Promise<readonly StatementLine[]> {
   const rows = await sql.all(
     `SELECT day, of_day, model, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(amount) AS BIGINT) AS amount FROM (
@@ -239,7 +235,7 @@ async function chargeLines(sql: Sql, accountId: string, from: string, to: string
   })
 }
 
-/** Entries but charges that are booked on those days, oldest first, until `visit` answers false; page by page. */
+/** Entries other than charges that are booked on those days, oldest first, page by page until `visit` answers false. */
 async function eachMoney(
   sql: Sql,
   accountId: string,
@@ -260,7 +256,7 @@ async function eachMoney(
       const { day, ofDay } = bookedOn(after, integer(row, 'created_at'), closed, timezone)
       if (day < from || day > to) continue
       const amount = big(row, 'amount')
-      // The column is written by this folder alone.
+      // Only this folder writes the column.
       const kind = text(row, 'kind') as StatementLine['kind']
       if (
         !visit({
@@ -279,8 +275,7 @@ async function eachMoney(
 }
 
 /**
- * By the zone of the month that it fell in when that was closed, else by today's; never in a month that was closed
- * before it came.
+ * By the time zone with which its month was closed, else by today's; never in a month that was closed before the entry.
  */
 function bookedOn(
   id: bigint,
@@ -296,7 +291,7 @@ function bookedOn(
   return natural < open ? { day: open, ofDay: natural } : { day: natural, ofDay: null }
 }
 
-/** A zone that changed between two months leaves hours that both count as the other's. */
+/** A zone that changed between two months leaves hours that both assign to the other. */
 function clipped(day: string, first: string, last: string): string {
   return day < first ? first : day > last ? last : day
 }

@@ -26,14 +26,14 @@ function column<K extends FieldName>(
   return { type, field, read, write }
 }
 
-/** The columns of a row as it is written; it is sealed over all of them, in this order. A new one comes last. */
+/** The columns of a written row, which its seal covers in this order. New ones come last. */
 const COLUMNS: Readonly<Record<string, Column>> = {
   generation_id: column('text', 'generationId', text, ({ record }) => record.generationId),
   account_id: column('text', 'accountId', text, ({ record }) => record.accountId),
   seq: { type: 'int8', write: ({ seq }) => seq, field: null, read: big },
   key_id: column('text', 'keyId', text, ({ record }) => record.keyId),
   request_id: column('text', 'requestId', text, ({ record }) => record.requestId),
-  // Only this folder writes the type and the status, from the same types.
+  // Only this folder writes type and status, from the same types.
   type: column(
     'text',
     'type',
@@ -70,7 +70,7 @@ const DETAILS = (Object.keys(LOG_FIELDS) as FieldName[]).filter(
 const OPTIONAL: ReadonlySet<FieldName> = new Set(DETAILS.filter((name) => 'optional' in LOG_FIELDS[name]))
 
 export const LOG_COLUMNS: readonly string[] = Object.keys(COLUMNS)
-/** With their types, as a list of PostgreSQL. */
+/** Names with types, as PostgreSQL's column list. */
 export const LOG_COLUMN_TYPES = Object.entries(COLUMNS)
   .map(([name, { type }]) => `${name} ${type}`)
   .join(', ')
@@ -81,7 +81,7 @@ const SELECTED = ['id', ...READ.map(([name]) => name), 'record']
 export const GENERATION_SELECT = `SELECT ${SELECTED}, api_key.name AS key_name
   FROM generation LEFT JOIN api_key ON api_key.id = generation.key_id`
 
-/** What a row is written with, in the order of its columns; its seal is the writer's. */
+/** The values of a row in the order of its columns; the writer adds the seal. */
 export function logColumns(log: LogRow): (string | bigint | null)[] {
   return WRITERS.map((write) => write(log))
 }
@@ -106,6 +106,6 @@ export function readGeneration(row: Row): GenerationRow {
     else if (!OPTIONAL.has(name)) read[name] = null
   }
   read.keyName = textOrNull(row, 'key_name') ?? ''
-  // Each field stands in a column or among the details.
+  // Each field is in a column or among the details.
   return read as unknown as GenerationRow
 }

@@ -16,7 +16,7 @@ export interface UsageRow {
   readonly shortfallMicro: Micro
 }
 
-/** The cost of a provider on a day for one of our models: of answers, and of free or failed requests. */
+/** A provider's costs on a day for one of our models: of answers, and of free or failed requests. */
 export interface ProviderDay {
   readonly day: string
   readonly model: string
@@ -44,7 +44,7 @@ export class GenerationStore {
     return row === undefined ? null : readGeneration(row)
   }
 
-  /** The day roll-ups answer it, so that a report never scans the log. */
+  /** Answered from the day roll-ups, so that a report never scans the log. */
   async usage(query: {
     readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'
     readonly fromDay: string
@@ -70,7 +70,7 @@ export class GenerationStore {
     }))
   }
 
-  /** From `fromDay` on and before `toDay`, from the sums that outlive the log's rows. */
+  /** From `fromDay` on and before `toDay`, from sums that outlive the log's rows. */
   async providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]> {
     const rows = await this.#beside(
       `SELECT day, model, CAST(SUM(provider_cost + insured) AS BIGINT) AS cost FROM usage_day WHERE provider = ? AND day >= ? AND day < ?
@@ -80,7 +80,7 @@ export class GenerationStore {
     return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
   }
 
-  /** Of all accounts there may be millions of rows. */
+  /** All accounts together may have millions of rows. */
   #beside(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
     return this.#database.transaction((sql) => sql.all(text, values), { purpose: 'snapshot' })
   }

@@ -3,9 +3,9 @@ import type { Books } from '../audit/book-store.ts'
 import type { LogUpkeep } from './upkeep.ts'
 
 const EVERY_MS = 60 * 60_000
-/** After a failure, such as a part that an audit is reading. */
+/** After a failure, such as a partition that an audit is reading. */
 const AGAIN_MS = 60_000
-/** Between two steps, so that money goes first. */
+/** Pause between two steps, so that money goes first. */
 const STEP_PAUSE_MS = 20
 const DAY_MS = 86_400_000
 
@@ -18,9 +18,7 @@ export interface LogKeeperPorts {
   readonly log: (message: string) => void
 }
 
-/**
- * Removes rows of the usage log whose time is over, and sees to room for those to come: at the start and every hour.
- */
+/** Removes expired rows of the usage log and makes room for new ones: at the start and every hour. */
 export class LogKeeper {
   readonly #ports: LogKeeperPorts
   #cancel: () => void = () => undefined

@@ -36,8 +36,8 @@ export interface AccountLogFilter {
 }
 
 /**
- * A page of an account's own log. `nextSeq` null = nothing is left; `searchedToMs` is set where the search stopped
- * before the page was full.
+ * A page of an account's own log. `nextSeq` null = no more rows; `searchedToMs` is set when the search stopped before
+ * the page was full.
  */
 export interface AccountLogPage {
   readonly data: readonly GenerationRow[]
@@ -52,7 +52,7 @@ export interface AppSums extends SpendSums {
   readonly lastAtMs: number
 }
 
-/** Rows that one page may look at: 20 000 take up to 200 ms on a busy machine, where an account has ten million. */
+/** Rows that one page may read: 20 000 take up to 200 ms on a busy machine, for an account with ten million. */
 const SCAN_ROWS = 20_000
 /** Requests that share an id. */
 const ID_ROWS = 1_000
@@ -72,7 +72,7 @@ function readSums(row: Row): SpendSums {
   }
 }
 
-/** An account's own log, read by the numbers of its rows, so that no page counts or skips the rows before it. */
+/** An account's own log, read by row numbers, so that no page counts or skips earlier rows. */
 export class LogStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -85,11 +85,11 @@ export class LogStore {
   async page(filter: AccountLogFilter): Promise<AccountLogPage> {
     if (filter.generationId !== undefined || filter.requestId !== undefined) return this.#byId(filter)
     const bounds = await this.#bounds(filter)
-    // An index leads to the rows of one model, key or failure; what else is asked is looked at in each, for a bounded
-    // number of them.
+    // An index finds the rows of one model, key or failure; other conditions are checked on a bounded number of these
+    // rows.
     const [led, rest] = split(this.#database.dialect, filter)
     const values: SqlValue[] = [filter.accountId, bounds.below, bounds.from, ...led.values]
-    // SQLite knows no statistics and would take the index without the model: seconds instead of a millisecond.
+    // SQLite has no statistics and would use the index without the model: seconds instead of a millisecond.
     const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
     const scan = `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led.conditions)} ORDER BY seq DESC LIMIT ${SCAN_ROWS}`
     const [reach] =
@@ -124,8 +124,8 @@ export class LogStore {
 
   async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
     const [column, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
-    // A client's own request ids may be others' too, so the account is looked at here: as a condition it would tempt
-    // the database to read the account's whole log.
+    // Clients choose request ids, which may occur in other accounts too. The account is checked here: as a condition it
+    // would tempt the database to read the account's whole log.
     const rows = await this.#database.all(
       `${GENERATION_SELECT} WHERE generation.${column} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
       [id],
@@ -139,7 +139,7 @@ export class LogStore {
     return row === undefined ? null : readHoldRow(row, this.#seal)
   }
 
-  /** Days that have any, both ends included. */
+  /** Days with requests, both ends included. */
   async days(
     accountId: string,
     fromDay: string,
@@ -194,7 +194,7 @@ export class LogStore {
     return rows.map((row) => text(row, 'provider'))
   }
 
-  /** The account's keys, deleted ones too. */
+  /** The account's keys, deleted ones included. */
   async keys(
     accountId: string,
   ): Promise<
@@ -212,7 +212,7 @@ export class LogStore {
     }))
   }
 
-  /** Numbers between which the rows of the asked time lie: they grow with time, so that a few looks find each end. */
+  /** Row numbers between which the requested time lies: they grow with time, so a few look-ups find each end. */
   async #bounds(filter: AccountLogFilter): Promise<{ readonly below: bigint; readonly from: bigint }> {
     const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [
       filter.accountId,
@@ -226,7 +226,7 @@ export class LogStore {
     return { below: BigInt(below), from: BigInt(from) }
   }
 
-  /** Number of the first row at or after a time; one more than the last where there is none. */
+  /** The number of the first row at or after a time; one more than the last if there is none. */
   async #firstAt(accountId: string, atMs: number, first: number, rows: number): Promise<number> {
     let low = first
     let high = rows + 1
@@ -246,11 +246,11 @@ export class LogStore {
 interface Conditions {
   readonly conditions: string[]
   readonly values: SqlValue[]
-  /** The index that answers them. */
+  /** The index for these conditions. */
   index: string | null
 }
 
-/** The conditions that an index of the log answers, and those that remain for each row. */
+/** The conditions that an index of the log can answer, and those that remain for each row. */
 function split(dialect: Database['dialect'], filter: AccountLogFilter): readonly [Conditions, Conditions] {
   const led: Conditions = { conditions: [], values: [], index: null }
   const rest: Conditions = { conditions: [], values: [], index: null }
@@ -273,7 +273,7 @@ function split(dialect: Database['dialect'], filter: AccountLogFilter): readonly
       String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`,
     )
   else if (filter.app !== undefined) {
-    // The record is JSON as JSON.stringify writes it; an app is its URL, else its title.
+    // The record is JSON as written by JSON.stringify; an app is its URL, else its title.
     const value = JSON.stringify(filter.app).replaceAll(/[\\%_]/g, String.raw`\$&`)
     rest.conditions.push(
       String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`,

@@ -1,18 +1,16 @@
 import type { Database } from '../database.ts'
 
-/**
- * Rows of one part of the usage log on PostgreSQL: some 3 GB with its indexes, dropped whole when their time is over.
- */
+/** Rows of one partition of the usage log on PostgreSQL: some 3 GB with its indexes, dropped whole when it expires. */
 export const PART_ROWS = 5_000_000n
-/** Parts that are there before the first row needs them. */
+/** Partitions that exist before the first row needs them. */
 export const PARTS_AHEAD = 2n
 
-/** What both stores need to answer pages of a log of any length, and to drop its oldest rows. */
+/** The schema with which both stores answer pages of a log of any length, and drop its oldest rows. */
 export function logStatements(dialect: Database['dialect']): readonly string[] {
   return [
-    // Rows are numbered densely by account; the first that are kept follow the dropped ones.
+    // Rows are numbered without gaps by account; the first kept rows follow the dropped ones.
     'ALTER TABLE account ADD COLUMN log_dropped BIGINT NOT NULL DEFAULT 0 CHECK (log_dropped >= 0)',
-    // No row that ended later was ever dropped.
+    // Every dropped row ended before this time.
     'CREATE TABLE log_kept (id BIGINT PRIMARY KEY CHECK (id = 1), before_at BIGINT NOT NULL)',
     'INSERT INTO log_kept VALUES (1, 0)',
     ...(dialect === 'postgres' ? [PARTITION] : []),
@@ -21,19 +19,20 @@ export function logStatements(dialect: Database['dialect']): readonly string[] {
   ]
 }
 
-/** One more partition, from that number on. Only our own whole numbers come into the text. */
+/** One more partition, from that number on. Only our own integers are put into the text. */
 export function partStatements(first: bigint): readonly string[] {
   const table = `generation_${first}`
   const beyond = first + PART_ROWS
   return [
     `CREATE TABLE ${table} PARTITION OF generation FOR VALUES FROM (${first}) TO (${beyond})`,
-    // A unique index over all parts would have to hold the number; within one it need not, and numbers grow with time.
+    // A unique index over all partitions would have to contain the number; within one it need not, and numbers grow
+    // with time.
     `CREATE UNIQUE INDEX ${table}_generation ON ${table} (generation_id)`,
     `CREATE UNIQUE INDEX ${table}_seq ON ${table} (account_id, seq)`,
   ]
 }
 
-/** The table as it is becomes the first part. */
+/** The existing table becomes the first partition. */
 const PARTITION = `DO $$
 DECLARE
   newest BIGINT;

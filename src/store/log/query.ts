@@ -23,43 +23,40 @@ export interface GenerationFilter {
 
 /** A page of the usage log. */
 export interface LogPage extends Page<GenerationRow> {
-  /** There may be more than `total`, which is as far as was counted. */
+  /** `total` is a lower bound: counting stopped there. */
   readonly atLeast?: true
-  /** Rows that ended before it were not looked at. */
+  /** Rows that ended before this were not searched. */
   readonly searchedToMs?: number
 }
 
 /**
- * Rows that are counted and skipped at most; beyond that the total is a lower bound, or follows from the numbers of
- * rows.
+ * Rows that are counted and skipped at most; beyond that the total is a lower bound, or is calculated from row numbers.
  */
 const COUNT_MAX = 10_000
 const COUNTED_ROWS = COUNT_MAX + 1
-/** Rows that a search without an index looks at, one after another: some 30 ms. */
+/** Rows that a search without an index reads: some 30 ms. */
 const LOOK_ROWS = 10_000
-/** The same where an index leads to rows that stand all over the table. */
+/** The same for rows found by an index, which are spread over the table. */
 const LED_LOOK_ROWS = 2_000
 const NOTHING: LogPage = { data: [], total: 0 }
 
 interface Conditions {
   readonly texts: string[]
   readonly values: SqlValue[]
-  /** That leads to the rows; null = the one of their numbers. */
+  /** The index that finds the rows; null = the one of their numbers. */
   index: string | null
 }
 
-/**
- * The rows in question: those of an account by their numbers in its log, or those of all by their numbers in the table.
- */
+/** The range of rows: of one account by their numbers in its log, or of all by their numbers in the table. */
 interface Range {
   readonly column: 'seq' | 'id'
   readonly accountId: string | null
-  /** First that is in it, and the first beyond. */
+  /** The first number in it, and the first after it. */
   readonly from: number
   readonly below: number
 }
 
-/** Pages of the usage log. No page counts or skips the rows before it one by one, however long the log is. */
+/** Pages of the usage log. No page counts or skips earlier rows one by one, however long the log is. */
 export class LogQuery {
   readonly #database: Database
 
@@ -71,7 +68,7 @@ export class LogQuery {
     if (filter.generationId !== undefined) return this.#single(filter, filter.generationId)
     const accountId = filter.accountId ?? (filter.keyId === undefined ? null : await this.#ownerOf(filter.keyId))
     if (accountId === '') return NOTHING
-    // An id of a client's own leads further than its account does.
+    // A client's own request id narrows the search more than its account does.
     const range =
       filter.requestId === undefined && accountId !== null
         ? await this.#ownRange(accountId, filter)
@@ -93,13 +90,13 @@ export class LogQuery {
     return { data: data.slice(filter.offset, filter.offset + filter.limit), total: data.length }
   }
 
-  /** Empty where there is no such key. */
+  /** Empty if there is no such key. */
   async #ownerOf(keyId: string): Promise<string> {
     const [row] = await this.#database.all('SELECT account_id FROM api_key WHERE id = ?', [keyId])
     return typeof row?.['account_id'] === 'string' ? row['account_id'] : ''
   }
 
-  /** Total and offset are arithmetic: an account's rows have numbers without gaps. */
+  /** Total and offset are arithmetic: an account's rows are numbered without gaps. */
   async #numbered({ accountId, from, below }: Range, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const before = below - offset
     const rows = await this.#database.all(
@@ -109,7 +106,7 @@ export class LogQuery {
     return { data: rows.map(readGeneration), total: below - from }
   }
 
-  /** An index has the rows that match, in order. */
+  /** An index lists the matching rows in order. */
   async #led(range: Range, led: Conditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
     const { column } = range
@@ -129,7 +126,7 @@ export class LogQuery {
     return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
   }
 
-  /** The newest rows are looked at once, and no more than a page may cost; it says how far it came. */
+  /** Reads the newest rows once, as many as a page may cost, and reports how far it got. */
   async #searched(
     range: Range,
     led: Conditions,
@@ -164,8 +161,7 @@ export class LogQuery {
   }
 
   /**
-   * SQLite, which knows nothing of how rows are spread, prefers the unique index of their numbers, and would read all
-   * of them.
+   * SQLite does not know how rows are spread: it would prefer the unique index of their numbers, and read all of them.
    */
   #hint({ index }: Conditions): string {
     return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
@@ -213,8 +209,8 @@ export class LogQuery {
 }
 
 /**
- * Numbers grow with time, so that a few looks find where a time begins. What the journal brought late stands among
- * younger rows.
+ * Numbers grow with time, so a few look-ups find the start of a time. Late rows from the journal are among younger
+ * rows.
  */
 async function narrowed(
   from: number,
@@ -238,7 +234,7 @@ async function narrowed(
   }
 }
 
-/** The conditions that an index answers, and those that remain for each row. */
+/** The conditions that an index can answer, and those that remain for each row. */
 function split(
   dialect: Database['dialect'],
   filter: GenerationFilter,

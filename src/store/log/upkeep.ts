@@ -2,12 +2,12 @@ import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { big, integer, text, type Database, type Sql } from '../database.ts'
 import { PART_ROWS, PARTS_AHEAD, partStatements } from './migration.ts'
 
-/** Rows of one step: it holds its accounts for some milliseconds. */
+/** Rows of one step, which locks their accounts for a few milliseconds. */
 const STEP_ROWS = 500n
-/** Any number that no other program takes as an advisory lock of this database; one node at a time cares for parts. */
+/** An arbitrary advisory lock that no other program uses in this database; one node at a time maintains partitions. */
 const UPKEEP_LOCK = 7_465_617_205n
 
-/** Keeps the usage log of bounded size, and on PostgreSQL room in it. Two nodes may do it at once. */
+/** Keeps the usage log bounded and, on PostgreSQL, provides partitions. Two nodes may do it at once. */
 export class LogUpkeep {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -18,7 +18,7 @@ export class LogUpkeep {
   }
 
   /**
-   * Removes rows that ended before `beforeMs`, oldest first, a bounded number of them; answers how many, 0 when none is
+   * Removes a bounded number of rows that ended before `beforeMs`, oldest first; answers their number, 0 when none is
    * left. The newest row stays.
    */
   async removeSome(beforeMs: number): Promise<number> {
@@ -26,7 +26,7 @@ export class LogUpkeep {
     return part > 0 ? part : this.#removeRows(beforeMs)
   }
 
-  /** Makes the parts that the coming rows need. */
+  /** Makes the partitions that new rows need. */
   async makeRoom(): Promise<void> {
     if (this.#database.dialect === 'sqlite') return
     await this.#database.transaction(
@@ -43,7 +43,7 @@ export class LogUpkeep {
     )
   }
 
-  /** Rows go in the order of their numbers, which grow with time, up to the first that must stay. */
+  /** Rows are removed in the order of their numbers, which grow with time, up to the first that must stay. */
   async #removeRows(beforeMs: number): Promise<number> {
     const rows = await this.#database.all(
       'SELECT id, account_id, ended_at FROM generation WHERE id < (SELECT MAX(id) FROM generation) ORDER BY id LIMIT ?',
@@ -56,7 +56,7 @@ export class LogUpkeep {
     const accounts = [...new Set(old.map((row) => text(row, 'account_id')))].toSorted()
     return this.#database.transaction(async (sql) => {
       for (const account of accounts) await lockAccount(sql, this.#database.dialect, account)
-      // Counted as they go: another node may have been here meanwhile.
+      // Counted while they are removed: another node may have removed some meanwhile.
       await sql.run(addRemoved('generation', 'WHERE g.id <= ?'), [big(last, 'id')])
       const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
       const counts = new Map<string, bigint>()
@@ -66,7 +66,7 @@ export class LogUpkeep {
     })
   }
 
-  /** A part all of whose rows are old goes whole: it is read once, for the sums. */
+  /** A partition with only old rows is dropped whole, after one read for the sums. */
   async #removePart(beforeMs: number): Promise<number> {
     if (this.#database.dialect === 'sqlite') return 0
     return this.#database.transaction(
@@ -77,7 +77,7 @@ export class LogUpkeep {
         const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
         if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
         const { table } = oldest
-        // The newest first: a part that has just begun to age is known without reading it.
+        // The newest row first: it shows without reading the partition whether all of it is old.
         const [young] = await sql.all(
           `SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`,
           [BigInt(beforeMs)],
@@ -102,7 +102,7 @@ export class LogUpkeep {
     )
   }
 
-  /** Accounts in their common order; how many rows of each are gone is under its seal. */
+  /** Accounts in the common order; the number of removed rows of each is under its seal. */
   async #drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
     const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
     for (const accountId of [...counts.keys()].toSorted()) {
@@ -129,10 +129,7 @@ const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_
 
 const REMOVED = [...PLACE, ...SUMS]
 
-/**
- * Rows that are about to be removed stay in the books as sums by day: without them a day's total could not be told
- * from a changed one.
- */
+/** Removed rows stay in the books as sums by day: without them a day's total could not be told from a changed one. */
 function addRemoved(table: string, where: string): string {
   const sums = SUMS.map((name) => (name === 'requests' ? 'COUNT(*)' : `SUM(g.${name === 'revenue' ? 'cost' : name})`))
   return `INSERT INTO removed_day (${REMOVED.join(', ')})
@@ -142,8 +139,8 @@ function addRemoved(table: string, where: string): string {
 }
 
 /**
- * Partitions are added and removed under a lock of the whole log. A transaction that waits for it blocks all others,
- * so it gives up soon and is tried again.
+ * Adding and removing partitions locks the whole log. A transaction that waits for this lock blocks all others, so it
+ * gives up soon and is tried again.
  */
 async function begin(sql: Sql): Promise<void> {
   await sql.run('SELECT pg_advisory_xact_lock(?)', [UPKEEP_LOCK])
@@ -156,7 +153,7 @@ async function lockAccount(sql: Sql, dialect: Database['dialect'], accountId: st
 
 interface Part {
   readonly table: string
-  /** The first number beyond. */
+  /** The first number after it. */
   readonly below: bigint
 }
 

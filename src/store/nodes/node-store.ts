@@ -3,32 +3,33 @@ import { NEWEST_SCHEMA } from '../migrations.ts'
 
 /** An address that may not try keys for a while. */
 export interface SharedBlock {
-  /** As `ipKey` writes it. */
+  /** In the form of `ipKey`. */
   readonly ip: string
   readonly leftMs: number
-  /** Blocks in a row, each within a day of the one before; 0 = an administrator has lifted it. */
+  /** Consecutive blocks, each within a day of the one before; 0 = an administrator has lifted it. */
   readonly blocks: number
 }
 
-/** What a node learns at each beat. */
+/** The state that a node reads at each beat. */
 export interface NodeView {
   /** Unix ms by the database's clock, which all nodes share. */
   readonly nowMs: number
-  /** Live ones, this one included. */
+  /** Live nodes, this one included. */
   readonly nodes: number
   /**
-   * This is the oldest live node. Two may believe it for some seconds: what a leader does is harmless when done twice.
+   * Whether this is the oldest live node. Two may believe it for some seconds, so a leader's work must be harmless when
+   * done twice.
    */
   readonly leads: boolean
-  /** Those that changed since the beat before. */
+  /** Blocks that changed since the last beat. */
   readonly blocks: readonly SharedBlock[]
 }
 
-/** A node that has not been heard of for this long is not counted, and does not lead. */
+/** A node that has not reported for this long is not counted and does not lead. */
 const LIVE_MS = 10_000
-/** Rows of nodes and blocks that nobody asks for any more. */
+/** Age of rows of nodes and blocks that nobody needs any more. */
 const FORGET_MS = 86_400_000
-/** A change is read again for this long, since its transaction may have ended after the reading that it came before. */
+/** Changes are read again for this long, since a transaction may have committed after a read that it began before. */
 const OVERLAP_MS = 10_000
 const DB_NOW = '(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint'
 
@@ -41,7 +42,7 @@ export class NodeStore {
     this.#database = database
   }
 
-  /** Resolves when the database answered on a connection that is kept for charges. */
+  /** Resolves when the database has answered on a connection reserved for charges. */
   async reach(): Promise<void> {
     await this.#database.transaction((sql) => sql.all('SELECT 1 AS one'), { purpose: 'charge' })
   }

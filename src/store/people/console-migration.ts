@@ -6,7 +6,7 @@ interface Words {
   readonly clustered: string
 }
 
-/** An app is known by its URL, else by its title; empty = none (wire.md D-11.1). */
+/** An app is identified by its URL, else by its title; empty = none (wire.md D-11.1). */
 export const APP_OF_RECORD = `COALESCE(json_extract(g.record, '$.appUrl'), json_extract(g.record, '$.appTitle'), '')`
 
 /**
@@ -44,7 +44,7 @@ export function consoleStatements(dialect: Database['dialect'], { blob, serial, 
       id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), method TEXT NOT NULL, amount BIGINT NOT NULL CHECK (amount > 0), currency TEXT NOT NULL,
       state TEXT NOT NULL CHECK (state IN ('pending','paid','cancelled')), payment_id TEXT, confirmation_url TEXT, created_at BIGINT NOT NULL, paid_at BIGINT, UNIQUE (method, payment_id))`,
     `CREATE INDEX payment_order_account ON payment_order (account_id, created_at)`,
-    // Credits are found without reading the charges between them.
+    // Finds credits without reading the charges between them.
     `CREATE INDEX entry_money ON entry (account_id, id) WHERE kind <> 'charge'`,
     `CREATE INDEX generation_model ON generation (account_id, model, seq)`,
     `CREATE INDEX generation_key ON generation (account_id, key_id, seq)`,

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** Somebody at an issuer of single sign-on. */
+/** A person at a single sign-on issuer. */
 export interface IdentityName {
   readonly issuer: string
   readonly subject: string
 }
 
-/** Its name in addresses: subjects may hold anything. */
+/** Its name in URLs: subjects may contain anything. */
 export function identityId({ issuer, subject }: IdentityName): string {
   return `idn_${createHash('sha256')
     .update(JSON.stringify([issuer, subject]))

@@ -57,7 +57,7 @@ export class SessionStore {
     )
   }
 
-  /** null = unknown, idle for too long, over, or of a disabled user. */
+  /** null = unknown, idle for too long, expired, or of a disabled user. */
   async find(
     hash: string,
     nowMs: number,
@@ -96,12 +96,12 @@ export class SessionStore {
     return (await this.#database.run('DELETE FROM console_session WHERE user_id = ? AND id = ?', [userId, id])) === 1
   }
 
-  /** Ends the user's sessions but one; null = all. */
+  /** Ends the user's sessions except one; null = all. */
   deleteOthers(userId: string, exceptHash: string | null): Promise<number> {
     return this.#database.run('DELETE FROM console_session WHERE user_id = ? AND hash <> ?', [userId, exceptHash ?? ''])
   }
 
-  /** Forgets ended sessions. */
+  /** Removes ended sessions. */
   async prune(nowMs: number): Promise<void> {
     const now = BigInt(nowMs)
     await this.#database.run('DELETE FROM console_session WHERE ends_at <= ? OR last_seen_at + idle_ms <= ?', [

@@ -14,14 +14,14 @@ export interface SignInRecord {
 }
 
 /**
- * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which only who has the first can give.
- * `device`: of one browser that its user has signed in from.
+ * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which require the right first one.
+ * `device`: failures in a browser that its user has signed in from.
  */
 export interface SignInRule {
   readonly of: 'email_and_ip' | 'ip' | 'email' | 'email_codes' | 'device'
   readonly failures: number
   readonly windowMs: number
-  /** Not for an address from which this e-mail has signed in within so long. */
+  /** Does not apply to an address from which this e-mail has signed in within this time. */
   readonly knownAddressMs?: number
 }
 
@@ -46,13 +46,13 @@ function readSignIn(row: Row): SignInRecord {
     userId: textOrNull(row, 'user_id'),
     ip: text(row, 'ip'),
     userAgent: text(row, 'user_agent'),
-    // Both are written by this folder alone.
+    // Only this folder writes both.
     method: text(row, 'method') as SignInMethod,
     outcome: text(row, 'outcome') as SignInRecord['outcome'],
   }
 }
 
-/** Every try to sign in: what the limits count, and what users see of theirs. */
+/** Every try to sign in, for the limits and for the user's own list. */
 export class SignInStore {
   readonly #database: Database
 
@@ -60,13 +60,16 @@ export class SignInStore {
     this.#database = database
   }
 
-  /** Counts a failure in advance, in the step that looks at the rules: tries at once cannot slip through together. */
+  /**
+   * Counts a failure in advance, in the same step that checks the rules, so that simultaneous tries cannot slip
+   * through.
+   */
   begin(
     attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string; readonly device: string | null },
     rules: readonly SignInRule[],
   ): Promise<SignInStart> {
     return this.#database.transaction(async (sql): Promise<SignInStart> => {
-      // Tries of one person or one address wait for each other; always in this order.
+      // Tries of one person or one address wait for each other, always in this order.
       if (this.#database.dialect === 'postgres') {
         for (const name of [`email ${attempt.email}`, `ip ${attempt.ipKey}`].toSorted())
           await sql.run('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
@@ -101,12 +104,12 @@ export class SignInStore {
     ])
   }
 
-  /** The first factor was right and the second was wrong. */
+  /** The first factor was right and the second wrong. */
   async failCode(id: number): Promise<void> {
     await this.#database.run(`UPDATE sign_in SET method = 'totp' WHERE id = ? AND outcome = 'failed'`, [BigInt(id)])
   }
 
-  /** A try that ended without a verdict (the server was busy) does not count. */
+  /** A try without a result (the server was busy) does not count. */
   async forget(id: number): Promise<void> {
     await this.#database.run('DELETE FROM sign_in WHERE id = ?', [BigInt(id)])
   }
@@ -130,8 +133,8 @@ export class SignInStore {
 type Attempt = Parameters<SignInStore['begin']>[0]
 
 /**
- * When the oldest of the failures that fill the rule leaves its window; null while there is room. A success clears
- * nobody's count: it would let a thief with one account reset an address.
+ * The time when the oldest failure that fills the rule leaves its window; null while there is room. A success clears no
+ * count: a thief with one account could otherwise reset an address.
  */
 async function limitedUntil(sql: Sql, attempt: Attempt, rule: SignInRule): Promise<number | null> {
   const values = {

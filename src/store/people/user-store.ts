@@ -18,7 +18,7 @@ import type { Page } from '../page.ts'
 export type UserRole = 'user' | 'admin'
 
 export interface LinkedIdentity extends IdentityName {
-  /** As the issuer said it when it was linked; null = it did not, or it was linked before that was kept. */
+  /** The issuer's e-mail address when it was linked; null = it gave none, or it was linked before this was stored. */
   readonly email: string | null
   readonly linkedAtMs: number | null
 }
@@ -30,7 +30,7 @@ export interface UserRecord {
   readonly email: string
   readonly name: string
   readonly role: UserRole
-  /** null only for an invited administrator who never came. */
+  /** null only for an invited administrator who has not set a password yet. */
   readonly accountId: string | null
   readonly passwordHash: string | null
   readonly disabled: boolean
@@ -38,14 +38,14 @@ export interface UserRecord {
   readonly language: 'en' | 'ru' | null
   readonly theme: 'light' | 'dark' | 'auto'
   readonly oidc: LinkedIdentity | null
-  /** Sealed; in use only once it is enabled. */
+  /** Encrypted; in use only once it is enabled. */
   readonly totpSeed: Buffer | null
   readonly totpEnabled: boolean
   readonly lastSignInAtMs: number | null
   readonly createdAtMs: number
 }
 
-/** `oidc`: linked when the user is made. */
+/** `oidc`: an identity linked when the user is created. */
 export type NewUser = Pick<
   UserRecord,
   'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'
@@ -59,7 +59,7 @@ export type UserPatch = Partial<
 >
 
 export interface SetupTokenClaim {
-  /** null = makes the first administrator. */
+  /** null = for the first administrator. */
   readonly userId: string | null
   readonly clearTotp: boolean
 }
@@ -84,7 +84,7 @@ const COLUMNS = [
   'last_sign_in_at',
   'created_at',
 ]
-/** Prefixed, for joins whose other table has columns of the same names. */
+/** Prefixed, for joins with tables that have columns of the same names. */
 export const USER_COLUMNS = COLUMNS.map((name) => `u.${name} AS user_${name}`).join(', ')
 const SELECT = `SELECT ${USER_COLUMNS} FROM console_user u`
 
@@ -134,7 +134,7 @@ export class UserStore {
     return row === undefined ? 0 : integer(row, 'total')
   }
 
-  /** null = that e-mail is taken. */
+  /** null = the e-mail address is taken. */
   async create(user: NewUser): Promise<UserRecord | null> {
     const added = await this.#database.run(
       `INSERT INTO console_user (id, email, name, role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
@@ -220,7 +220,7 @@ export class UserStore {
     return this.get(id)
   }
 
-  /** `taken`: it is another user's; `full`: this user has one already. */
+  /** `taken`: it belongs to another user; `full`: this user has one already. */
   async linkIdentity(
     id: string,
     { issuer, subject, email, linkedAtMs }: LinkedIdentity,
@@ -235,7 +235,7 @@ export class UserStore {
     return holder === null || holder.id === id ? 'full' : 'taken'
   }
 
-  /** false = the user does not have it any more, or has no password and so no other way in. */
+  /** false = the user no longer has it, or has no password and so no other way to sign in. */
   async unlinkIdentity(id: string, { issuer, subject }: IdentityName): Promise<boolean> {
     const unlinked = await this.#database.run(
       `UPDATE console_user SET oidc_issuer = NULL, oidc_subject = NULL, oidc_email = NULL, oidc_linked_at = NULL
@@ -290,13 +290,13 @@ export class UserStore {
     return row === undefined ? 0 : integer(row, 'total')
   }
 
-  /** Every encrypted seed, for a new wrapping key. */
+  /** Every encrypted seed, for a change of the wrapping key. */
   async encryptedSeeds(): Promise<readonly { readonly id: string; readonly seed: Buffer }[]> {
     const rows = await this.#database.all('SELECT id, totp_seed FROM console_user WHERE totp_seed IS NOT NULL')
     return rows.map((row) => ({ id: text(row, 'id'), seed: bytes(row, 'totp_seed') }))
   }
 
-  /** Only where the seed is still the old one. */
+  /** Replaces it only if the seed is still the old one. */
   async replaceSeed(id: string, before: Buffer, after: Buffer): Promise<void> {
     await this.#database.run('UPDATE console_user SET totp_seed = ? WHERE id = ? AND totp_seed = ?', [
       after,
@@ -324,7 +324,7 @@ export class UserStore {
     return findToken(this.#database, hash, nowMs)
   }
 
-  /** Takes the token out of use in the same step; null = unknown, used or expired. */
+  /** Uses the token up in the same step; null = unknown, used or expired. */
   claimSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
     return this.#database.transaction(async (sql) => {
       const found = await findToken(sql, hash, nowMs)

@@ -4,12 +4,12 @@ import type { FileRow } from '../files/file-rows.ts'
 import { FileGoneError, type FileBytes } from '../files/file-store.ts'
 
 const CHUNK_BYTES = 1_048_576
-/** No write lasts this long: chunks without a file that are older belong to a node that died. */
+/** No write lasts this long: older chunks without a file belong to a node that died. */
 const LEFTOVER_MS = 6 * 3_600_000
-/** Chunks deleted in one statement, which has two seconds. */
+/** Chunks deleted in one statement, which may take two seconds. */
 const DELETE_CHUNKS = 64
 
-/** The bytes of files in the database, where every node finds them: rows of 1 MiB. */
+/** Bytes of files in the database, where every node finds them: rows of 1 MiB. */
 export class ChunkBytes implements FileBytes {
   readonly #database: Database
   readonly #clock: Clock

@@ -12,10 +12,10 @@ import { OperatorError } from '../../errors.ts'
 import { StoreUnavailableError } from '../store-unavailable-error.ts'
 
 const POOL_MAX = 14
-/** One connection for the batch that is being written, one for the next batch where the first connection broke. */
+/** One connection for the batch being written, and one for the next batch if the first connection breaks. */
 const CHARGE_POOL_MAX = 2
 const RETRIES_MAX = 5
-// guarantees.md 5: a stuck database must turn into a 503 soon.
+// guarantees.md 5: a stuck database must soon give a 503.
 const CONNECT_MS = 2_000
 const STATEMENT_MS = 2_000
 const LOCK_MS = 1_000
@@ -25,14 +25,14 @@ const IDLE_IN_TRANSACTION_MS = 5_000
  * server would.
  */
 const ANSWER_MS = 3_000
-/** Waiting longer for one of the pool's connections than this many others is an overload, not a queue. */
+/** More waiters for one of the pool's connections are an overload, not a queue. */
 const WAITERS_MAX = 200
-/** Deadlock and serialization failure: the transaction did nothing and may be tried again. */
+/** Deadlock and serialization failure: the transaction changed nothing and may be repeated. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
 const INT8 = 20
 const NUMERIC = 1700
 
-/** PostgreSQL ≥ 15 through a pool; every integer column comes back as a bigint. */
+/** PostgreSQL ≥ 15 through a pool; every integer column is returned as a bigint. */
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
   readonly coldWrites = null
@@ -74,7 +74,10 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Runs `work` on a connection of the pool; one that broke is thrown away and told apart from a refused statement. */
+  /**
+   * Runs `work` on a connection of the pool; a broken connection is discarded and distinguished from a refused
+   * statement.
+   */
   async #once<T>(work: (client: pg.PoolClient) => Promise<T>, pool = this.#pool): Promise<T> {
     if (pool.waitingCount >= WAITERS_MAX)
       throw new StoreUnavailableError('Too many wait for a connection to the database.')
@@ -111,20 +114,20 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number, settings = ''
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
-    // The planner would compile a plan for seconds that only looks expensive, since the settings below raise its
-    // estimate.
+    // Without JIT: the planner would compile for seconds a plan that only looks expensive, since the settings below
+    // raise its estimate.
     options: `-c jit=off${settings}`,
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
-  // Nor may one that breaks between two statements of a transaction: its next statement tells.
+  // Likewise for one that breaks between two statements of a transaction: its next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
 /**
- * Short transactions touch rows by their keys. The planner knows nothing of a young table and would keep a plan that
- * reads the whole of it: 509 pairs of hold and settle a second instead of 1,166.
+ * Short transactions find rows by their keys. The planner has no statistics for a young table and would keep a plan
+ * that reads all of it: 509 pairs of hold and settle a second instead of 1,166.
  */
 const BY_INDEX = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off']
 const BEGIN_BY_INDEX = ['BEGIN', ...BY_INDEX.map((setting) => `SET LOCAL ${setting}`)].join('; ')
@@ -134,12 +137,12 @@ const BEGIN_PATIENT = {
   migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
 } as const
 
-/** Connections for charges have the settings from their beginning. */
+/** Connections for charges have the settings from the start. */
 function begin(options: TransactionOptions): string {
   return patient(options) ?? (options.purpose === 'charge' ? 'BEGIN' : BEGIN_BY_INDEX)
 }
 
-/** How a transaction begins that takes its time; null = it is short. */
+/** The beginning of a long transaction; null = it is short. */
 function patient({ purpose }: TransactionOptions): string | null {
   return purpose === 'snapshot' || purpose === 'migration' ? BEGIN_PATIENT[purpose] : null
 }
@@ -159,7 +162,7 @@ async function transact<T>(
     await client.query(within('COMMIT'))
     return result
   } catch (thrown) {
-    // A broken connection has nothing to roll back; the first error tells more than the second.
+    // A broken connection has nothing to roll back; the first error says more than the second.
     await client.query(within('ROLLBACK')).catch(() => undefined)
     throw thrown
   }
@@ -175,15 +178,13 @@ function statement(text: string, values: readonly SqlValue[]): Timed {
   return { text: numbered(text), values: bound(values), query_timeout: ANSWER_MS }
 }
 
-/** Transactions run few different texts, over and over: planning them each time would cost more than running them. */
+/** Transactions run the same few texts over and over: planning them each time would cost more than running them. */
 function prepared(text: string, values: readonly SqlValue[], options: TransactionOptions): Timed {
   if (patient(options) !== null) return { text: numbered(text), values: bound(values) }
   return { ...statement(text, values), name: nameOf(text) }
 }
 
-/**
- * Anything but the server's refusal of a statement: lost sockets, timeouts of ours, and the server's own shutting down.
- */
+/** Everything but a statement that the server refused: lost sockets, our timeouts, and a server shutting down. */
 function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   if (!(thrown instanceof pg.DatabaseError))
@@ -197,15 +198,17 @@ function isOutage(thrown: unknown): boolean {
  * system.
  */
 const OUTAGE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58'])
-/** A lock not available; a transaction that stood still for too long, as on a machine that did; one that is read-only. */
+/**
+ * A lock not available; a transaction that was idle for too long, as on a machine that stood still; a read-only one.
+ */
 const OUTAGES: ReadonlySet<string> = new Set(['55P03', '25P03', '25006'])
 
-/** What the driver says, without a code, when the socket is gone or its timeout passed. */
+/** The driver's messages, which have no code, for a closed socket or a passed timeout. */
 const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
 
 const names = new Map<string, string>()
 
-/** Of a prepared statement. */
+/** The name of a prepared statement. */
 function nameOf(text: string): string {
   const known = names.get(text)
   if (known !== undefined) return known
@@ -218,7 +221,7 @@ function nameOf(text: string): string {
 const numberedTexts = new Map<string, string>()
 const NUMBERED_MAX = 512
 
-/** `?` placeholders as `$1, $2, …`; no statement of this folder has a question mark of another meaning. */
+/** `?` placeholders as `$1, $2, …`; statements of this folder use question marks for nothing else. */
 function numbered(text: string): string {
   const known = numberedTexts.get(text)
   if (known !== undefined) return known
@@ -229,7 +232,7 @@ function numbered(text: string): string {
   return result
 }
 
-/** pg sends a bigint as text, exactly; a Uint8Array it takes only as a Buffer. */
+/** pg sends a bigint as text, exactly; it accepts a Uint8Array only as a Buffer. */
 function bound(values: readonly SqlValue[]): unknown[] {
   return values.map((value) => (value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value))
 }
@@ -244,8 +247,8 @@ class UnsafeCommitError extends OperatorError {
 }
 
 /**
- * Refuses a PostgreSQL that acknowledges commits before they are on the disk. What counts is what holds for our own
- * connections: it may be set for the server, the database, the role or in the address.
+ * Refuses a PostgreSQL that acknowledges commits before they are on the disk. What counts is the setting of our own
+ * connections: it can come from the server, the database, the role or the address.
  */
 export async function refuseUnsafeCommits(database: Pick<Database, 'all'>): Promise<void> {
   const [row] = await database.all(`SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)

@@ -82,8 +82,8 @@ const RENEW = `UPDATE hold SET lease_until = ? WHERE id IN
   (SELECT id FROM hold WHERE state = 'open' AND id = ANY(?::text[]) ORDER BY id FOR UPDATE)`
 
 /**
- * The hot path on PostgreSQL: rows locked in one order everywhere (accounts, keys, holds, each by id), one transaction
- * a batch, one statement for all that it writes.
+ * The hot path on PostgreSQL: rows are locked in one order everywhere (accounts, keys, holds, each by id), a batch is
+ * one transaction, and one statement writes everything.
  */
 export class PostgresLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
@@ -95,7 +95,7 @@ export class PostgresLedger implements LedgerStore {
     this.#seal = seal
   }
 
-  /** A lost answer to COMMIT is resolved by the caller's retry: every operation is a no-op the second time. */
+  /** A lost answer to COMMIT is resolved by the caller's repeat: every operation has no effect the second time. */
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
     return this.#database.transaction(
       async (sql) => {
@@ -116,7 +116,7 @@ export class PostgresLedger implements LedgerStore {
   }
 }
 
-/** Columns given as arrays, one parameter each, so that a statement's text does not depend on how many rows it has. */
+/** Columns as arrays, one parameter each, so that a statement's text does not depend on its number of rows. */
 function table(name: string, columns: string): string {
   const parts = columns.split(', ').map((column) => column.split(' '))
   return `unnest(${parts.map(([, type]) => `?::${type}[]`).join(', ')}) AS ${name}(${parts.map(([column]) => column).join(', ')})`
@@ -135,7 +135,7 @@ function arrayText(cells: readonly Cell[]): string {
   return `{${cells.map((cell) => (cell === null ? 'NULL' : typeof cell === 'bigint' ? String(cell) : `"${cell.replaceAll(/["\\]/g, String.raw`\$&`)}"`)).join(',')}}`
 }
 
-/** Turns rows into one array a column. */
+/** Turns rows into one array for each column. */
 function columnsOf(rows: readonly (readonly Cell[])[]): readonly SqlValue[] {
   const width = rows[0]?.length ?? 0
   return Array.from({ length: width }, (_, column) => arrayText(rows.map((row) => row[column] ?? null)))
@@ -201,8 +201,8 @@ async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Pro
 }
 
 /**
- * Another node may have committed a hold between the look at its owners and its lock. Locking them now is out of the
- * common order; should that meet another batch, the database calls it a deadlock and the whole batch is tried again.
+ * Another node may have committed a hold between the look at its owners and its lock. Locking them now violates the
+ * common order; if that meets another batch, the database reports a deadlock and the whole batch is repeated.
  */
 async function lockLateOwners(
   sql: Sql,
@@ -253,7 +253,7 @@ async function loadSpends(
     SELECT_SPENDS,
     columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])),
   )
-  // A period without a charge is there with 0: the first charge of a batch counts for the holds after it.
+  // A period without a charge is entered with 0: the first charge of a batch counts for the holds after it.
   const spends = new Map<string, Micro>([...wanted.keys()].map((name) => [name, 0n]))
   for (const row of rows)
     spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
@@ -261,8 +261,8 @@ async function loadSpends(
 }
 
 /**
- * The rows of all tables go in one statement: each costs a trip to the server, and the account stays locked meanwhile.
- * Its parts see none of each other's changes, and need not: no two touch the same row.
+ * One statement writes the rows of all tables: each statement costs a round trip, and the account stays locked
+ * meanwhile. Its parts do not see each other's changes and need not: no two change the same row.
  */
 async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<void> {
   const parts = partsOf(changes, seal).filter(({ rows }) => rows.length > 0)
@@ -278,7 +278,7 @@ async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<
   for (const { id, answer } of changes.keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
 }
 
-/** The last statement, with the others before it. */
+/** The last statement, with the others before it as WITH clauses. */
 function together(statements: readonly string[]): string {
   const before = statements.slice(0, -1).map((statement, place) => `p${place} AS (${statement})`)
   return `${before.length === 0 ? '' : `WITH ${before.join(', ')} `}${statements.at(-1) ?? ''}`

@@ -28,7 +28,7 @@ export class SqliteDatabase implements Database {
   #wal: number | null = null
   readonly #probePath: string
   #probes = 0
-  /** Cold transactions wait for each other: they hold awaits, and one connection has one transaction. */
+  /** Cold transactions wait for each other: they contain awaits, and a connection has one transaction at a time. */
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(directory: string) {
@@ -48,7 +48,7 @@ export class SqliteDatabase implements Database {
     return this.#coldWrites
   }
 
-  /** Registers the write that must come before any access besides the ledger's. */
+  /** Registers the write that must come before any access other than the ledger's. */
   beforeColdAccess(flush: () => void): void {
     this.#beforeColdAccess = flush
   }
@@ -63,7 +63,7 @@ export class SqliteDatabase implements Database {
     return statement
   }
 
-  /** Runs `work` in a transaction without giving up the thread in between; within one, as a part of it. */
+  /** Runs `work` in a transaction without yielding the thread in between; inside a transaction, as a part of it. */
   atomically<T>(work: () => T): T {
     if (this.#database.isTransaction) return work()
     this.prepare('BEGIN IMMEDIATE').run()
@@ -72,7 +72,7 @@ export class SqliteDatabase implements Database {
       this.prepare('COMMIT').run()
       return result
     } catch (thrown) {
-      // SQLite rolls back by itself where the disk is full.
+      // SQLite rolls back by itself when the disk is full.
       if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
       throw thrown
     }
@@ -97,8 +97,7 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Resolves when the disk has durably taken a megabyte and the database another page: there is room for many
-   * charges.
+   * Resolves when the disk has durably stored a megabyte and the database another page: there is room for many charges.
    */
   async probe(): Promise<void> {
     try {
@@ -110,7 +109,7 @@ export class SqliteDatabase implements Database {
     }
     await this.exclusively(async () => {
       this.#probes += 1
-      // The number means nothing; another one is a page to write.
+      // The number has no meaning; a changed one is a page to write.
       this.#database.exec(`PRAGMA user_version=${this.#probes % PROBES_MAX}`)
       await this.sync()
     })
@@ -121,7 +120,7 @@ export class SqliteDatabase implements Database {
     values: readonly SqlValue[] = [],
     { withoutAmounts = false }: ReadOptions = {},
   ): Promise<readonly Row[]> {
-    // Within a cold transaction nothing is left to write: the ledger waits for its turn.
+    // Inside a cold transaction nothing is left to write: the ledger waits for its turn.
     try {
       if (!withoutAmounts && !this.#database.isTransaction) this.#flushForReading()
       return this.prepare(text).all(...values)
@@ -161,7 +160,7 @@ export class SqliteDatabase implements Database {
         if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
         throw thrown
       } finally {
-        // Who read since its beginning may have read rows as they were before.
+        // Reads since the transaction began may have seen old rows.
         if (options.purpose !== 'note') this.#coldWrites += 1
       }
     })
@@ -188,7 +187,7 @@ export class SqliteDatabase implements Database {
     const snapshot = new SqliteSnapshot(this.#path)
     try {
       await snapshot.opened()
-      // A charge that came between the two would be there without its sums.
+      // A charge between the two would be there without its sums.
       await this.exclusively(() => {
         this.#beforeColdAccess()
         return snapshot.take()
@@ -206,7 +205,7 @@ export class SqliteDatabase implements Database {
     return Number(this.prepare(text).run(...values).changes)
   }
 
-  /** The WAL is one file from the first write until the last connection closes, which is ours. */
+  /** The WAL is one file from the first write until the last connection, ours, closes. */
   #walDescriptor(): number | null {
     if (this.#wal === null && existsSync(this.#walPath)) this.#wal = openSync(this.#walPath, 'r+')
     return this.#wal

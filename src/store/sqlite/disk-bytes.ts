@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { FileRow } from '../files/file-rows.ts'
 import type { FileBytes } from '../files/file-store.ts'
 
-/** The bytes of the embedded store's files, in a directory beside its database. One process has both. */
+/** Bytes of the embedded store's files, in a directory beside its database. One process has both. */
 export class DiskBytes implements FileBytes {
   readonly #directory: string
 
@@ -12,7 +12,7 @@ export class DiskBytes implements FileBytes {
     this.#directory = directory
   }
 
-  /** Under a temporary name until every byte is on the disk. */
+  /** Written under a temporary name until every byte is on the disk. */
   async write(name: string, content: AsyncIterable<Buffer>): Promise<number> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })
     const handle = await open(partOf(this.#path(name)), 'wx', 0o600)
@@ -32,7 +32,7 @@ export class DiskBytes implements FileBytes {
   }
 
   async *read(row: FileRow, start: number, end: number): AsyncIterable<Buffer> {
-    // Opened before the first byte is given, and so readable to the end even when it is removed meanwhile.
+    // Opened before the first byte is given, so it can be read to its end even if it is removed meanwhile.
     for await (const chunk of createReadStream(this.#path(row.content), { start, end })) yield Buffer.from(chunk)
   }
 
@@ -41,7 +41,7 @@ export class DiskBytes implements FileBytes {
     await rm(partOf(this.#path(name)), { force: true })
   }
 
-  /** The process died between the bytes and the row, or between the row's end and the bytes'. */
+  /** The process died between writing the bytes and the row, or between removing the row and the bytes. */
   async removeLeftovers(_nowMs: number, isKept: (name: string) => Promise<boolean>): Promise<void> {
     const names = await readdir(this.#directory).catch((): string[] => [])
     for (const entry of names) {

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../store-unavailable-error.ts'
 
-/** SQLite's result codes that speak of the file and not of the statement. */
+/** SQLite's result codes for faults of the file rather than the statement. */
 const SQLITE_FAULTS: Readonly<Record<number, string>> = {
   3: 'permission denied',
   8: 'it is read-only',
@@ -26,7 +26,7 @@ const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
   ENFILE: 'the machine has no file descriptors left',
 }
 
-/** What the disk under the embedded store did, in words; null = it was not the disk. */
+/** The fault of the disk under the embedded store, in words; null = another error. */
 export function diskFault(thrown: unknown): string | null {
   if (!(thrown instanceof Error) || !('code' in thrown)) return null
   // Extended codes keep the kind in the low byte.

@@ -8,10 +8,10 @@ import { isUsedSegment, JournalSegment, SEGMENT_BYTES } from './journal-segment.
 /** 64 MB (guarantees.md 5). */
 const SEGMENTS = 8
 const SLOTS_MAX = 1_024
-/** An answer of a megabyte that is kept for its Idempotency-Key, in base64, and its log row. */
+/** Enough for a kept answer of a megabyte in base64, and its log row. */
 const RECORD_BYTES_MAX = SEGMENT_BYTES / 4
 
-/** The place of a record; it is freed when the store has the record. */
+/** The place of a record, freed when the store has the record. */
 export interface JournalTicket {
   readonly segment: number
 }
@@ -21,11 +21,11 @@ export interface JournalRecord {
   readonly ticket: JournalTicket
 }
 
-/** What an outage of the database leaves to be done, on this machine's disk. */
+/** Work left by an outage of the database, on this machine's disk. */
 export interface Journal {
-  /** What an earlier process wrote and did not give back. */
+  /** Records that an earlier process wrote and did not settle. */
   readonly left: readonly JournalRecord[]
-  /** Durable when it resolves; rejects when it is full or the disk refuses. */
+  /** Durable when it resolves; rejects when the journal is full or the disk refuses. */
   append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]>
   /** The store has it now. */
   settled(ticket: JournalTicket): void
@@ -34,14 +34,14 @@ export interface Journal {
   close(): Promise<void>
 }
 
-/** The journal cannot be made where the settings say. */
+/** The journal cannot be created where the settings say. */
 export class JournalError extends OperatorError {
   override readonly name = 'JournalError'
 }
 
 /**
- * Opens a journal under `directory` for this process only. Each process has a slot; the slot of a dead process goes
- * to the next one that starts, with all its records.
+ * Opens a journal under `directory` for this process. Each process has a slot; a dead process's slot goes to the next
+ * one that starts, with all its records.
  */
 export async function openJournal(directory: string): Promise<Journal> {
   try {
@@ -77,7 +77,7 @@ class JournalFiles implements Journal {
       await slots.take(slot)
     }
     const others = (await readdir(directory)).filter((name) => /^\d{1,4}$/.test(name)).map(Number)
-    // Left by a process that is gone and that no other has followed.
+    // Slots of processes that are gone and have no successor.
     for (const slot of others) if (await slots.isUsed(slot)) await slots.take(slot)
     for (const segment of slots.segments) if (segment.open === 0 && !segment.empty) await segment.reset()
     return new JournalFiles(slots.segments, slots.left, slots.locks)
@@ -106,7 +106,7 @@ class JournalFiles implements Journal {
     if (segment === undefined) return
     segment.open -= 1
     if (segment.open > 0) return
-    // A reset that fails leaves records that are settled once more, to no effect, by the next process.
+    // After a failed reset the next process settles its records once more, to no effect.
     void this.#inTurn(async () => {
       if (segment.open === 0 && !segment.empty) await segment.reset()
     }).catch(() => undefined)
@@ -149,7 +149,7 @@ class Slots {
     this.#directory = directory
   }
 
-  /** Nothing where another process has it, or this one already. */
+  /** Does nothing if another process has it, or this one already. */
   async take(slot: number): Promise<void> {
     const path = join(this.#directory, String(slot))
     await mkdir(path, { recursive: true, mode: 0o700 })
@@ -163,7 +163,7 @@ class Slots {
     }
   }
 
-  /** Whether there are records in it, by a look that needs no lock. */
+  /** Whether it has records, checked without a lock. */
   async isUsed(slot: number): Promise<boolean> {
     for (const file of segmentPaths(join(this.#directory, String(slot)))) if (await isUsedSegment(file)) return true
     return false
@@ -174,7 +174,7 @@ function segmentPaths(slotPath: string): readonly string[] {
   return Array.from({ length: SEGMENTS }, (_value, number) => join(slotPath, `${number}.journal`))
 }
 
-/** As many payloads from `at` on as the segment has room for. */
+/** As many payloads from `at` on as fit into the segment. */
 function fitting(segment: JournalSegment, payloads: readonly Buffer[], at: number): readonly Buffer[] {
   let bytes = 0
   let end = at

@@ -4,15 +4,15 @@ export const HEADER_BYTES = 64
 export const RECORD_HEAD_BYTES = 24
 const RECORD_MARK = 0x5447_4a31
 const HEADER_MARK = Buffer.from('TGJOURN1')
-/** Records begin at multiples of it, so that those behind a broken one are found. */
+/** Records begin at multiples of this, so that those after a broken one are found. */
 const ALIGN_BYTES = 8
 
-/** Bytes that a payload takes on the disk. */
+/** The bytes of a payload on the disk. */
 export function recordBytes(payloadBytes: number): number {
   return Math.ceil((RECORD_HEAD_BYTES + payloadBytes) / ALIGN_BYTES) * ALIGN_BYTES
 }
 
-/** By its first record: an emptied segment holds one of an earlier epoch there, or none. */
+/** Decided by its first record: an emptied segment has one of an earlier epoch there, or none. */
 export function mayHoldRecords(bytes: Buffer): boolean {
   return (
     !isHeader(bytes) ||
@@ -36,7 +36,7 @@ export function header(epoch: bigint): Buffer {
   return bytes
 }
 
-/** Mark, length, checksum of all that follows, epoch, payload. */
+/** Mark, length, checksum of everything after it, epoch, payload. */
 export function record(payload: Buffer, epoch: bigint): Buffer {
   const bytes = Buffer.alloc(recordBytes(payload.length))
   bytes.writeUInt32LE(RECORD_MARK, 0)
@@ -47,7 +47,7 @@ export function record(payload: Buffer, epoch: bigint): Buffer {
   return bytes
 }
 
-/** Every whole record of the segment's epoch. A torn record is skipped, and the records behind it are read. */
+/** Every whole record of the segment's epoch. A torn record is skipped, and later ones are read. */
 export function readRecords(bytes: Buffer): {
   readonly epoch: bigint
   readonly end: number

@@ -14,8 +14,8 @@ export const SEGMENT_BYTES = 8 * 1_048_576
 const ZEROS = Buffer.alloc(1_048_576)
 
 /**
- * One file of the journal: a header with an epoch, then records that each carry it and a checksum. The next epoch
- * empties it: nothing is allocated or freed while the disk may be full.
+ * One file of the journal: a header with an epoch, then records with the same epoch and a checksum. A new epoch empties
+ * it: nothing is allocated or freed while the disk may be full.
  */
 export class JournalSegment {
   readonly #file: FileHandle
@@ -31,7 +31,7 @@ export class JournalSegment {
     this.open = open
   }
 
-  /** Opens or makes the file; `left` are the payloads that an earlier process wrote. */
+  /** Opens or creates the file; `left` are the payloads that an earlier process wrote. */
   static async open(path: string): Promise<{ readonly segment: JournalSegment; readonly left: readonly Buffer[] }> {
     const file = await open(path, 'a').then(async (made) => {
       await made.close()
@@ -64,7 +64,7 @@ export class JournalSegment {
     this.open += payloads.length
   }
 
-  /** Forgets all records, durably. */
+  /** Removes all records, durably. */
   async reset(): Promise<void> {
     this.#epoch += 1n
     await writeAt(this.#file, header(this.#epoch), 0)
@@ -96,7 +96,7 @@ async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promi
   }
 }
 
-/** Whether a file, that may be missing, holds records. */
+/** Whether a file, which may not exist, has records. */
 export async function isUsedSegment(path: string): Promise<boolean> {
   const file = await open(path, 'r').catch(() => null)
   try {

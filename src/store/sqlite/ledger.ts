@@ -46,11 +46,11 @@ const ACCOUNT_BY_ID = `${ACCOUNT_SELECT} WHERE id = ?`
 const KEY_BY_ID = `${KEY_SELECT} WHERE id = ?`
 const HOLD_BY_ID = `${HOLD_SELECT} WHERE id = ?`
 const JOB_VERSION = 'SELECT version FROM job WHERE id = ?'
-/** Rows kept of each kind; beyond it they are read again. */
+/** Rows of each kind that are kept; beyond it they are read again. */
 const KEPT_MAX = 20_000
-/** Log rows after which the sums are brought up to date. */
+/** Log rows after which the sums are updated. */
 const ROLL_UP_ROWS = 256
-/** Ids of written holds that are remembered, so that a repeat is known for one without a look into the database. */
+/** Remembered ids of written holds, so that a repeat is recognised without a look-up. */
 const WRITTEN_MAX = 10_000
 const NOTHING: LedgerChanges = {
   accounts: new Set(),
@@ -66,18 +66,18 @@ const NOTHING: LedgerChanges = {
   keptAnswers: [],
 }
 
-/** What holds have changed in memory and no write has followed yet. */
+/** Changes that holds made in memory and that are not written yet. */
 class Unwritten {
   readonly accounts = new Set<AccountRow>()
   readonly keys = new Set<KeyRow>()
-  /** The kept row, and a copy as it was placed. */
+  /** The kept row, and a copy of it as it was placed. */
   readonly holds = new Map<string, { readonly row: HoldRow; readonly placed: HoldRow }>()
 }
 
 /**
- * The hot path of the embedded store: hand-written statements, one synchronous transaction a batch. One process has the
- * file, so the rows it works with are kept in memory, and holds are decided there: they are written with the next
- * settle or flush, in their final state if they have ended by then.
+ * The hot path of the embedded store: hand-written statements, one synchronous transaction for each batch. Only one
+ * process has the file open, so it keeps rows in memory and decides holds there: they are written with the next settle
+ * or flush, in their final state if they have ended by then.
  */
 export class SqliteLedger implements LedgerStore {
   readonly decidesHoldsInMemory = true
@@ -85,18 +85,18 @@ export class SqliteLedger implements LedgerStore {
   readonly #seal: BookSeal
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
-  /** What the database has as `held` of a kept key. */
+  /** The `held` of a kept key in the database. */
   readonly #writtenHeld = new WeakMap<KeyRow, Micro>()
   readonly #holds = new Map<string, HoldRow>()
   readonly #spends = new Map<string, Micro>()
-  /** Holds that the database has and that are not kept: ended, or let go of. */
+  /** Holds that are in the database but not kept in memory: ended, or dropped. */
   readonly #written = new Set<string>()
   readonly #rollup: SqliteRollup
-  /** A fresh one after each write: one that is cleared would keep garbage alive (lib/bag.ts). */
+  /** Replaced after each write: clearing one would keep garbage alive (lib/bag.ts). */
   #unwritten = new Unwritten()
-  /** A write failed: the kept rows hold changes that the database does not. */
+  /** A write failed: the kept rows have changes that the database does not. */
   #stale = false
-  /** Writes besides the ledger's at the time of the rows above. */
+  /** The number of writes by others when the rows above were read. */
   #coldWrites = 0
 
   constructor(database: SqliteDatabase, seal: BookSeal) {
@@ -120,7 +120,7 @@ export class SqliteLedger implements LedgerStore {
     if (durable) await this.#database.sync()
   }
 
-  /** The schema is there. */
+  /** Called when the schema exists. */
   open(): void {
     this.#rollup.open()
   }
@@ -149,7 +149,7 @@ export class SqliteLedger implements LedgerStore {
     return readOpenHolds(this.#database, nowMs, this.#seal)
   }
 
-  /** Everything is written, the sums too. */
+  /** Writes everything, the sums included. */
   #flush(): void {
     this.#writeHolds()
     this.#rollup.catchUp()
@@ -197,7 +197,7 @@ export class SqliteLedger implements LedgerStore {
     }
   }
 
-  /** Drops kept rows that may differ from the database, and places the holds again that it does not have yet. */
+  /** Drops kept rows that may differ from the database, and places the unwritten holds again. */
   #refresh(): void {
     const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
     const { coldWrites } = this.#database
@@ -255,7 +255,7 @@ export class SqliteLedger implements LedgerStore {
   }
 
   #loadHold({ op, generationId }: LedgerOperation): HoldRow | undefined {
-    // Ids are drawn at random, so a new hold is in the database only as a repeat of one that was written a moment ago.
+    // Ids are random, so a new hold can be in the database only if it repeats one that was written a moment ago.
     if (op === 'hold' && !this.#written.has(generationId)) return undefined
     const row = this.#database.prepare(HOLD_BY_ID).get(generationId)
     if (row === undefined) return undefined

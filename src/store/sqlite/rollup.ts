@@ -6,7 +6,8 @@ const NEWEST = 'SELECT COALESCE(MAX(id), 0) AS id FROM generation'
 const ROLLED_UP = 'SELECT generation AS id FROM rolled_up'
 const SET_ROLLED_UP = 'UPDATE rolled_up SET generation = ?'
 /**
- * A charge counts in every period its hold was placed in (wire.md D-9.1); excess is what a settle took beyond its hold.
+ * A charge counts in every period in which its hold was placed (wire.md D-9.1); excess is what a settle took beyond its
+ * hold.
  */
 const ADD_SPENDS = `INSERT INTO key_spend (key_id, period, start, spent, excess)
   SELECT h.key_id, p.period, CASE p.period WHEN 'day' THEN h.day WHEN 'week' THEN h.week WHEN 'month' THEN h.month ELSE '' END AS start, SUM(h.charged),
@@ -20,7 +21,7 @@ const ADD_USAGE_DAYS = `INSERT INTO usage_day (account_id, day, key_id, model, p
   ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
-/** What the cabinet's charts show. The title of an app is the last one it gave. */
+/** The data of the cabinet's charts. An app's title is the latest one it sent. */
 const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at)
   SELECT g.account_id, h.day, g.key_id, g.model, ${APP_OF_RECORD} AS app, MAX(json_extract(g.record, '$.appTitle')), COUNT(*), SUM(g.status = 'error'),
     SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), MAX(g.ended_at)
@@ -36,8 +37,8 @@ const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, 
   ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
 
 /**
- * The sums that follow from the usage log: key spends and day totals. On the embedded store they are brought up to date
- * many log rows at a time, before anybody reads them; how far they go is written with them, so a crash loses nothing.
+ * Sums that follow from the usage log: key spends and day totals. The embedded store updates them for many log rows at
+ * a time, before anybody reads them; their progress is written with them, so a crash loses nothing.
  */
 export class SqliteRollup {
   readonly #database: SqliteDatabase
@@ -48,17 +49,17 @@ export class SqliteRollup {
     this.#database = database
   }
 
-  /** Log rows that the sums do not hold yet. */
+  /** Log rows that are not in the sums yet. */
   get behind(): number {
     return this.#behind
   }
 
-  /** Rows were added to the log within the open transaction. */
+  /** Rows were added to the log in the open transaction. */
   added(rows: number): void {
     this.#behind += rows
   }
 
-  /** Catches up with what an earlier process left behind. */
+  /** Completes the work of an earlier process. */
   open(): void {
     const { id } = this.#database.prepare(ROLLED_UP).get() ?? {}
     this.#rolledUp = typeof id === 'bigint' ? id : 0n
@@ -66,14 +67,14 @@ export class SqliteRollup {
     this.catchUp()
   }
 
-  /** Nothing before `open`. */
+  /** Does nothing before `open`. */
   catchUp(): void {
     if (this.#rolledUp === null || this.#behind === 0) return
     this.#rolledUp = this.#database.atomically(() => this.#add(this.#rolledUp ?? 0n))
     this.#behind = 0
   }
 
-  /** The open transaction is rolled back: how far the sums go is read again. */
+  /** The open transaction was rolled back: the progress is read again. */
   reset(): void {
     if (this.#rolledUp === null) return
     this.#rolledUp = big(this.#database.prepare(ROLLED_UP).get() ?? {}, 'id')

@@ -4,7 +4,7 @@ import type { SnapshotAnswer, SnapshotQuestion } from './snapshot.ts'
 
 /** The thread of `SqliteSnapshot`: reads in one transaction until it receives null. */
 const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })
-// Charges, holds and log rows are looked up in one another by their names, all over the file.
+// Charges, holds and log rows refer to one another all over the file, hence the large cache.
 database.exec('PRAGMA busy_timeout=2000; PRAGMA cache_size=-65536; BEGIN')
 
 function answer({ text, values }: SnapshotQuestion): SnapshotAnswer {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Row, SqlValue } from '../database.ts'
 
-/** What the thread is asked, one after another. */
+/** A query for the thread, one after another. */
 export interface SnapshotQuestion {
   readonly text: string
   readonly values: readonly SqlValue[]
@@ -9,25 +9,25 @@ export interface SnapshotQuestion {
 
 export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly error: string }
 
-/** Any read makes a deferred transaction see the state of that moment until its end. */
+/** The first read fixes the state that a deferred transaction sees until its end. */
 const FIRST_READ = 'SELECT COUNT(*) FROM sqlite_schema'
 
 /**
  * One state of the file, read in another thread over another connection: a statement over millions of rows delays
- * neither money nor streams. It takes some tens of milliseconds to open, and is for long reads.
+ * neither money nor streams. It takes tens of milliseconds to open, and is meant for long reads.
  */
 export class SqliteSnapshot {
   readonly #worker: Worker
   readonly #over: Promise<unknown>
   readonly #opened: Promise<unknown>
-  /** Why nothing can be asked any more. */
+  /** The reason why no more queries are possible. */
   #ended: Error | null = null
   #waiting: { readonly resolve: (rows: readonly Row[]) => void; readonly reject: (error: Error) => void } | null = null
 
   constructor(path: string) {
     this.#worker = new Worker(new URL('./snapshot-thread.ts', import.meta.url), { workerData: path })
     this.#over = new Promise((resolve) => this.#worker.once('exit', resolve))
-    // The thread answers once before it is asked.
+    // The thread answers once before the first query.
     this.#opened = new Promise((resolve, reject) => (this.#waiting = { resolve, reject }))
     this.#worker.on('message', (answer: SnapshotAnswer) => {
       const waiting = this.#waiting
@@ -39,12 +39,12 @@ export class SqliteSnapshot {
     this.#worker.on('exit', () => this.#fail(new Error('The thread that reads the store has ended.')))
   }
 
-  /** Resolves when the connection is there, which takes far longer than `take`. */
+  /** Resolves when the connection exists, which takes far longer than `take`. */
   async opened(): Promise<void> {
     await this.#opened
   }
 
-  /** Every question is about the file as it is now; without it, as it is at the first one. */
+  /** From now on every query sees the current file; without this, the file at the first query. */
   async take(): Promise<void> {
     await this.all(FIRST_READ, [])
   }
