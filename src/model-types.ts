@@ -4,7 +4,7 @@ import type { Label, MeasuredType, PriceKey, PriceKeyOf } from './meter-table.ts
 export const MODALITIES = {
   text: { input: true, output: true, label: { en: 'text', ru: 'текст' } },
   image: { input: true, output: true, label: { en: 'images', ru: 'изображения' } },
-  audio: { input: true, output: true, label: { en: 'sound', ru: 'звук' } },
+  audio: { input: true, output: true, label: { en: 'audio', ru: 'аудио' } },
   file: { input: true, output: false, label: { en: 'files', ru: 'файлы' } },
   embeddings: { input: false, output: true, label: { en: 'embeddings', ru: 'эмбеддинги' } },
   speech: { input: false, output: true, label: { en: 'speech', ru: 'речь' } },

@@ -318,6 +318,23 @@ test('no Russian text holds a run of English words', () => {
   }
 })
 
+/** Marks that a language writes otherwise, or that a line must not begin with. */
+const WRONG_MARKS: Readonly<Record<(typeof LANGUAGES)[number], RegExp>> = {
+  en: /["„«»]|'(?!s\b|re\b|t\b)| %|\.\.\.| -(?!-)\s/,
+  ru: /["„“”]|'| [—₽%]|\d %|\.\.\.| -(?!-)\s/,
+}
+
+test('quotation marks, dashes and units are written as the language writes them', () => {
+  for (const [language, texts] of LOCALES) {
+    const wrong = flat(texts).filter(
+      ([key, text]) => key !== SAID_IN_ENGLISH && WRONG_MARKS[language as keyof typeof WRONG_MARKS].test(text),
+    )
+    assert.deepEqual(wrong, [], language)
+  }
+  for (const text of ['a "b"', 'the «key»', '80 %', 'wait...', 'one - two']) assert.match(text, WRONG_MARKS.en)
+  for (const text of ['ключ "a"', '5 — не число', '10 ₽', 'ждём...', 'один - два']) assert.match(text, WRONG_MARKS.ru)
+})
+
 test('a counted text has every plural form of its language', () => {
   for (const [language, texts] of LOCALES) {
     const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories
