@@ -133,7 +133,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
     },
     {
       id: 'I10',
-      name: 'no open hold with a lease over for more than 60 s',
+      name: 'no open hold whose lease ended more than 60 s ago',
       text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'open' AND lease_until < ? AND ${NO_LIVE_JOB}`,
       values: [BigInt(nowMs - LEASE_SLACK_MS)],
     },
@@ -146,7 +146,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
     },
     {
       id: 'I12',
-      name: 'a shortfall is booked, what is refused or failed is charged nothing, and what is charged has the price version of its hold',
+      name: 'a shortfall is booked; a voided, expired or open hold is charged nothing; a log row has the price version of its hold',
       text: `SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN entry e ON e.kind = 'shortfall' AND e.ref = h.id
         WHERE COALESCE(h.shortfall, 0) <> COALESCE(e.amount, 0) OR (h.state IN ('voided', 'expired', 'open') AND COALESCE(h.charged, 0) <> 0)
         UNION ALL SELECT 'generation ' || g.generation_id AS what FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.price_version <> h.price_version`,
@@ -159,7 +159,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
     },
     {
       id: 'I14',
-      name: 'no answered request was charged on an expired hold that still ran',
+      name: 'no hold expired before its lease ended',
       text: `SELECT 'hold ' || id AS what FROM hold WHERE state = 'expired' AND ended_at < lease_until`,
     },
     {
@@ -253,22 +253,22 @@ export class AuditStore {
     return [
       {
         id: 'I18',
-        name: 'the sums of each day = Σ log rows and what retention took of them = Σ charges',
+        name: 'the sums of each day = Σ log rows, those removed by retention included = Σ charges',
         violations: sealed ? await wrongSums(sql, sinceMs) : [],
       },
       {
         id: 'I19',
-        name: 'spending is there for every charge; limits, holds, log rows, codes, orders, jobs and prices are as they were sealed',
+        name: "every charge is in its key's spending; limits, holds, log rows, codes, orders, jobs and prices match their seals",
         violations: [...spends, ...(sealed ? await brokenRows(sql, seal, VIOLATIONS_MAX) : [])],
       },
       {
         id: 'I20',
-        name: 'each chain ends at its signed head, and no row is gone of what is counted',
+        name: 'each chain ends at its signed head, and no counted row is missing',
         violations: sealed ? await brokenHeads(sql, seal, VIOLATIONS_MAX) : [],
       },
       {
         id: 'I22',
-        name: 'closed months follow one another, and close with what their entries come to',
+        name: 'closed months follow one another, and their closing balance is the sum of their entries',
         violations: sealed ? await brokenStatements(sql, seal, VIOLATIONS_MAX) : [],
       },
     ]
