@@ -93,6 +93,41 @@ const YOOKASSA_NETWORKS =
 /** A value copied from a guide and never changed is as public as no token. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 
+/** Settings that hold a secret; each may be given as a file, whose path stands in the variable with `_FILE` behind. */
+const SECRET_SETTINGS: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'VALKEY_URL',
+  'TOLLGATE_ADMIN_TOKEN',
+  'TOLLGATE_KEK',
+  'OIDC_CLIENT_SECRET',
+  'YOOKASSA_SECRET_KEY',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+])
+/** Keys of providers, of which the catalogue file may name any. */
+const API_KEY = /^[A-Z0-9_]+_API_KEY$/
+const FILE_SUFFIX = '_FILE'
+
+/** The setting whose value a variable says the file of; null = it is no such variable. */
+function settingOfFile(name: string): string | null {
+  const setting = name.slice(0, -FILE_SUFFIX.length)
+  return name.endsWith(FILE_SUFFIX) && (SECRET_SETTINGS.has(setting) || API_KEY.test(setting)) ? setting : null
+}
+
+/**
+ * The environment with the secrets that stand in files, as container engines hand them over: `NAME_FILE` becomes
+ * `NAME`. `read` answers the text of a file. Where both are set, both stay, and `readConfig` refuses that.
+ */
+export function withSecretFiles(environment: Environment, read: (name: string, path: string) => string): Environment {
+  const filled: Record<string, string | undefined> = { ...environment }
+  for (const [name, path] of Object.entries(environment)) {
+    const setting = settingOfFile(name)
+    if (setting === null || path === undefined || environment[setting] !== undefined) continue
+    filled[setting] = read(name, path).trim()
+    delete filled[name]
+  }
+  return filled
+}
+
 /** Variables of the process take precedence over `.env`: they were set for this start. */
 export function withEnvFile(environment: Environment, fileText: string | null): Environment {
   return fileText === null ? environment : { ...parseEnv(fileText), ...environment }
@@ -134,6 +169,8 @@ export function readConfig(environment: Environment): {
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),
   })
+  const twice = Object.keys(environment).filter((name) => settingOfFile(name) !== null && reader.given(name))
+  for (const name of twice) reader.problem(name, `is set beside ${settingOfFile(name)}: unset one of them`)
   return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX) }
 }
 

@@ -15,7 +15,7 @@ import { terminalLine } from './app/terminal-line.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
-import { readConfig, withEnvFile, type Config } from './config.ts'
+import { readConfig, withEnvFile, withSecretFiles, type Config } from './config.ts'
 import { OperatorError } from './errors.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/key-wrap.ts'
 import { systemClock } from './lib/clock.ts'
@@ -42,7 +42,16 @@ const EXIT_BAD_INPUT = 2
 const EXIT_INTERRUPTED = 130
 
 function environment(): Readonly<Record<string, string | undefined>> {
-  return withEnvFile(process.env, existsSync('.env') ? readFileSync('.env', 'utf8') : null)
+  const all = withEnvFile(process.env, existsSync('.env') ? readFileSync('.env', 'utf8') : null)
+  return withSecretFiles(all, (name, path) => {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch (thrown) {
+      throw new OperatorError(`${name}: ${path} cannot be read: ${diskFault(thrown) ?? String(thrown)}.`, {
+        cause: thrown,
+      })
+    }
+  })
 }
 
 function version(): string {
