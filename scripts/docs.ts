@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withRouteTables } from './api-page.ts'
+import { writeDashboards } from './dashboards.ts'
 import { withErrorTables } from './error-page.ts'
 
 /** Writes the parts of the pages that follow from tables of the source. */
@@ -12,3 +13,4 @@ for (const [name, made] of [
   const path = join(ROOT, name)
   writeFileSync(path, made(readFileSync(path, 'utf8')))
 }
+writeDashboards()

@@ -58,6 +58,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/providers/ai-sdk.test.ts',
   'test/shipped/files.test.ts',
   'test/shipped/image.test.ts',
+  'test/shipped/monitoring.test.ts',
   'test/shipped/package.test.ts',
   'test/shipped/proxies.test.ts',
   'test/soak/soak.test.ts',
