@@ -2,16 +2,26 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import type { Answer } from './harness/api-client.ts'
+import { wavFile } from './harness/audio-files.ts'
 import { form as formed } from './harness/form.ts'
 import { STALL_MS_MAX, until } from './harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from './harness/scripted-upstream.ts'
 import { startStallServer, type StallServer } from './harness/stall-server.ts'
 import { MESSAGES, SDK_STREAMS, SDK_WHOLES, type Whole, WHOLES, sse, STREAMS } from './harness/stall-answers.ts'
+import {
+  DOORS,
+  geminiLogprobs,
+  JOBS,
+  LISTED_TOKENS,
+  many,
+  numbered,
+  openaiLogprobs,
+  TOPS,
+} from './harness/stall-pieces.ts'
 
 const MEGABYTE = 1_048_576
 const JSON_HEAD = { 'content-type': 'application/json' }
 const EVENTS_HEAD = { 'content-type': 'text/event-stream' }
-const TOKENS = ['hello', 'the', ' of', ' слово', '\\n', '\\"a\\"', ' yz']
 let upstream: ScriptedUpstream
 let stalls: StallServer
 let key: string
@@ -68,11 +78,6 @@ async function asked(what: string, path: string, body: string): Promise<Answer> 
   assert.ok(upstream.received.length > before, `${what}: nobody was asked, ${answer.text.slice(0, 300)}`)
   return answer
 }
-
-const numbered = (count: number, make: (index: number) => string): string =>
-  Array.from({ length: count }, (_value, index) => make(index)).join(',')
-
-const many = (item: string, count: number): string => `${`${item},`.repeat(count - 1)}${item}`
 
 /** What reads errors and empty lines is the same for all: the short form asks one of so many. */
 const SHARE = 4
@@ -135,6 +140,71 @@ for (const [index, stream] of [...STREAMS, ...SDK_STREAMS].entries()) {
     await asked(`${stream.what}: empty lines`, stream.path, JSON.stringify({ ...stream.request, stream: true }))
   })
 }
+
+for (const [index, [door, ask]] of DOORS.entries()) {
+  test(`no stall above ${STALL_MS_MAX} ms of CPU for a stream to a client of another protocol: ${door}`, async () => {
+    const chats = STREAMS.filter(({ path }) => path === '/v1/chat/completions')
+    for (const [place, stream] of chats.entries()) {
+      if (!formed({ short: place === index, long: true })) continue
+      const bodies = [
+        Array.from({ length: DELTAS }, (_value, at) =>
+          stream.written(at % 2 === 0 ? stream.text('x') : stream.tool('x')),
+        ),
+        [stream.text(LONG), stream.tool(LONG), stream.text(LONG), stream.tool(LONG)].map(stream.written),
+      ]
+      for (const events of formed({ short: bodies.slice(index % 2, (index % 2) + 1), long: bodies })) {
+        const bytes = Buffer.concat([...stream.begin.map(stream.written), ...events])
+        upstream.answer((response) => void response.writeHead(200, { 'content-type': stream.type }).end(bytes))
+        const [path, body] = ask(String(stream.request['model']))
+        await asked(`${stream.what} by ${door}`, path, JSON.stringify(body))
+      }
+    }
+  })
+}
+
+/** As long as a list of pictures, or a transcript, may be. */
+const PICTURE = Buffer.alloc(4_000_000, 'abc\x89\xfe').toString('base64')
+const LISTED: readonly (readonly [what: string, field: string])[] = [
+  ['in base64', `"b64_json":"${PICTURE}"`],
+  ['as data URLs', `"url":"data:image/png;base64,${PICTURE}"`],
+  ['with escapes', `"b64_json":"${'\\/\\n'.repeat(1_300_000)}AA"`],
+]
+
+for (const [what, field] of formed({ short: LISTED.slice(0, 1), long: LISTED })) {
+  test(`no stall above ${STALL_MS_MAX} ms of CPU by ten pictures of 5 MB ${what}, in the answer, as events and by address`, async () => {
+    const bytes = Buffer.from(`{"data":[${many(`{${field}}`, 10)}]}`)
+    upstream.answer((response) => void response.writeHead(200, JSON_HEAD).end(bytes))
+    for (const fields of [{}, { stream: true }, { response_format: 'url' }]) {
+      const { status, text } = await asked(
+        `pictures ${what}, ${JSON.stringify(fields)}`,
+        '/v1/images/generations',
+        JSON.stringify({ model: 'test/picture', prompt: 'x', n: 10, response_format: 'b64_json', ...fields }),
+      )
+      assert.equal(status, 200, text.slice(0, 300))
+      assert.equal(text.split('"media_type"').length - 1, 10)
+    }
+  })
+}
+
+test(`no stall above ${STALL_MS_MAX} ms of CPU by a transcript as long as may be, which a client gets twice; a longer one is none`, async () => {
+  const input = { data: wavFile(0.1).toString('base64'), format: 'wav' }
+  const body = { model: 'test/whisper-1', input_audio: input }
+  const said = (count: number): void =>
+    upstream.answer(
+      (response) =>
+        void response.writeHead(200, JSON_HEAD).end(`{"text":"${'слово дом '.repeat(count)}","duration":1}`),
+    )
+  said(690_000)
+  for (const fields of formed<readonly object[]>({
+    short: [{ stream: true }],
+    long: [{ stream: true }, { response_format: 'verbose_json' }, { response_format: 'vtt' }],
+  })) {
+    const { status } = await asked('a transcript', '/v1/audio/transcriptions', JSON.stringify({ ...body, ...fields }))
+    assert.equal(status, 200)
+  }
+  said(800_000)
+  assert.equal((await asked('a longer one', '/v1/audio/transcriptions', JSON.stringify(body))).status, 502)
+})
 
 /** Every worst answer of an upstream, and the name of the error that the client gets. */
 const ANSWERS: readonly (readonly [what: string, error: string, answer: (response: ServerResponse) => void])[] = [
@@ -227,23 +297,6 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by a million numbers that come th
   assert.equal(JSON.stringify(body.data?.[31]?.['embedding']), vector)
 })
 
-const LISTED_TOKENS = 16_000
-const TOPS = 20
-
-function openaiLogprobs(count: number): string {
-  const token = (index: number): string =>
-    `{"token":"${TOKENS[index % TOKENS.length]}","logprob":${-(index % 1_000) / 137},"bytes":[104,101,108,108,111]}`
-  const entry = (index: number): string =>
-    `${token(index).slice(0, -1)},"top_logprobs":[${numbered(TOPS, (place) => token(index + place))}]}`
-  return `{"content":[${numbered(count, entry)}],"refusal":null}`
-}
-
-function geminiLogprobs(count: number): string {
-  const token = (index: number): string =>
-    `{"token":"${TOKENS[index % TOKENS.length]}","logProbability":${-(index % 1_000) / 137},"tokenId":${index}}`
-  return `{"topCandidates":[${numbered(count, (index) => `{"candidates":[${numbered(TOPS, (place) => token(index + place))}]}`)}],"chosenCandidates":[${numbered(count, token)}],"logProbabilitySum":-1.5}`
-}
-
 const WITH_LOGPROBS = { logprobs: true, top_logprobs: TOPS, messages: MESSAGES }
 
 test(`no stall above ${STALL_MS_MAX} ms of CPU by the probabilities of 16,000 tokens and 20 others of each, which are passed on`, async () => {
@@ -327,33 +380,6 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by a sound of 31 MB`, async () =>
   )
   await asked('speech', '/v1/audio/speech', JSON.stringify({ model: 'test/tts-1', input: 'x', voice: 'alloy' }))
 })
-
-/** The answers of a video provider to a submission, and to a look at its job. */
-const JOBS: readonly (readonly [
-  model: string,
-  accepted: string,
-  ended: (part: string) => string,
-  failed: (message: string) => string,
-])[] = [
-  [
-    'sora-2',
-    '{"id":"v","status":"queued"}',
-    (part) => `{"id":"v","status":"failed","x":[${part}]}`,
-    (message) => `{"id":"v","status":"failed","error":{"message":"${message}"}}`,
-  ],
-  [
-    'veo-3',
-    '{"name":"operations/v"}',
-    (part) => `{"name":"operations/v","done":true,"response":{"generateVideoResponse":{"generatedSamples":[${part}]}}}`,
-    (message) => `{"name":"operations/v","error":{"code":3,"message":"${message}"}}`,
-  ],
-  [
-    'acme/film',
-    '{"id":"v","status":"starting"}',
-    (part) => `{"id":"v","status":"succeeded","output":[${part}],"logs":"${'12%|'.repeat(50_000)}"}`,
-    (message) => `{"id":"v","status":"failed","error":"${message}"}`,
-  ],
-]
 
 for (const [model, accepted, ended, failed] of JOBS) {
   test(`no stall above ${STALL_MS_MAX} ms of CPU for the answers about a video job: ${model}`, async () => {

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errorBody, statusOf } from '../client-protocol.ts'
 import type { ApiError } from '../errors.ts'
+import { JSON_TYPE } from '../lib/json-bytes.ts'
 import type { Reply } from './edge.ts'
 import type { Exchange } from './exchange.ts'
 import { sendBytes } from './sent-bytes.ts'
 import type { SlowReaders } from './slow-readers.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 /** Node itself reads a rest of this size, and the connection stays open. */
 const SMALL_REST_BYTES = 65_536
 /** SDKs sleep for the whole `Retry-After`, so with a long one they must be told not to retry (wire.md C5). */

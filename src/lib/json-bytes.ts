@@ -1,4 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+/** Whole groups of three bytes. */
+const TURN_BYTES = 3 * 262_144
 
 /**
  * A JSON value as its original bytes, to be passed on without parsing and writing it again. Its maker has checked that
@@ -23,6 +28,16 @@ export class JsonBytes {
   toJSON(): string {
     return this.#mark
   }
+}
+
+/** Bytes as a base64 string. Many of them take turns with others. */
+export async function base64Json(bytes: Buffer): Promise<JsonBytes> {
+  const text = Buffer.alloc(Math.ceil(bytes.length / 3) * 4 + 2, '"')
+  for (let at = 0; at < bytes.length; at += TURN_BYTES) {
+    text.write(bytes.subarray(at, at + TURN_BYTES).toString('base64'), 1 + (at / 3) * 4, 'latin1')
+    if (at > 0) await nextTurn()
+  }
+  return new JsonBytes(text)
 }
 
 /**

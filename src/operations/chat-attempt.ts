@@ -5,7 +5,7 @@ import { foldAnswer } from '../kinds/answer/fold.ts'
 import type { AnswerWriter, ChargedUsage, KeptEnd } from '../kinds/answer/writer.ts'
 import type { FinishReason, StreamEnd, UsageReport } from '../kinds/chat/answer.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
-import { JsonBytes, jsonParts } from '../lib/json-bytes.ts'
+import { JSON_TYPE, JsonBytes, jsonParts } from '../lib/json-bytes.ts'
 import type { Usage } from '../meters.ts'
 import { contextOf } from '../plan/context-check.ts'
 import { predictedTokens, searches } from '../plan/parameter-costs.ts'
@@ -17,7 +17,6 @@ import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
 import { TextCounter } from './text-counter.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
 /** As long as a whole answer may be in bytes. A writer may keep all of a stream, so an endless one must end. */
 const TEXT_CHARS_MAX = 32 * 1_048_576
 

@@ -5,6 +5,7 @@ import type { Picture } from '../kinds/images/bytes.ts'
 import { PROMPT_CHARACTERS_MAX, type ImageRequest } from '../kinds/images/request.ts'
 import { invalidInput } from '../kinds/fields/json-fields.ts'
 import { charactersOf } from '../lib/characters.ts'
+import { base64Json, JSON_TYPE, jsonParts, type JsonBytes } from '../lib/json-bytes.ts'
 import { pricedForImage, pricedImage } from '../plan/image-price.ts'
 import { measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
 import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
@@ -19,7 +20,7 @@ export type KeepPictures = (accountId: string, pictures: readonly Picture[]) => 
 
 /** Pictures (wire.md 2.3), from image models and from chat models that answer with pictures. */
 export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<ImageRequest, ImageResult> {
-  let urls: readonly string[] = []
+  let delivered: readonly DeliveredImage[] = []
   return {
     type: 'image',
     sent: (request) => sentParameters(request),
@@ -47,30 +48,29 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
     measured: (request, result, { candidate: { model, endpoint }, tokens }) =>
       measuredImageUsage(request, result, model, endpoint, tokens),
     prepare: async ({ responseFormat }, { images }, { accountId }) => {
-      if (responseFormat === 'url')
-        urls = await keep(
-          accountId,
-          images.map(({ picture }) => picture),
-        )
+      const pictures = images.map(({ picture }) => picture)
+      delivered =
+        responseFormat === 'url' ? (await keep(accountId, pictures)).map((url) => ({ url })) : await spelled(pictures)
       return null
     },
-    body: (request, result, identity, usage) => ({
-      body: imagesBody(result, delivered(request, result, urls), identity, usage),
+    body: (_request, result, identity, usage) => ({
+      body: jsonParts(imagesBody(result, delivered, identity, usage), liftedOf(delivered)),
+      contentType: JSON_TYPE,
     }),
     streams: ({ stream }) => stream,
-    events: (request, result, identity, usage) =>
-      imageEvents(request, result, delivered(request, result, urls), identity, usage),
+    events: (request, result, identity, usage) => imageEvents(request, result, delivered, identity, usage),
   }
 }
 
-function delivered(
-  { responseFormat }: ImageRequest,
-  { images }: ImageResult,
-  urls: readonly string[],
-): readonly DeliveredImage[] {
-  return images.map(({ picture }, index) =>
-    responseFormat === 'url' ? { url: urls[index] ?? '' } : { b64_json: picture.bytes.toString('base64') },
-  )
+/** In base64, one after another: all of them in one turn would hold up everybody else. */
+async function spelled(pictures: readonly Picture[]): Promise<readonly DeliveredImage[]> {
+  const images: DeliveredImage[] = []
+  for (const { bytes } of pictures) images.push({ b64_json: await base64Json(bytes) })
+  return images
+}
+
+function liftedOf(delivered: readonly DeliveredImage[]): readonly JsonBytes[] {
+  return delivered.flatMap((image) => ('b64_json' in image ? [image.b64_json] : []))
 }
 
 function draws(adapters: AdapterTable, { provider }: Endpoint): boolean {

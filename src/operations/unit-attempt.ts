@@ -2,12 +2,15 @@ import type { ApiError } from '../errors.ts'
 import type { ChargedUsage } from '../kinds/answer/writer.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
 import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
+import { JsonBytes, jsonParts } from '../lib/json-bytes.ts'
 import type { Usage } from '../meters.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
 import type { UnitKind } from './unit-kind.ts'
+
+const EVENT_END = Buffer.from('\n\n')
 
 /** One provider's answer with a single result: charged as a whole, or not at all (guarantees.md rule 18). */
 export class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
@@ -86,7 +89,12 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
   tail(usage: ChargedUsage): Buffer {
     const events = this.#kind.events?.(this.#request, this.#value(), this.#start.identity, usage)
     if (events === undefined) throw new Error('An answer that comes at once has no tail.')
-    return Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+    return Buffer.concat(
+      events.flatMap((event) => {
+        const lifted = Object.values(event).filter((value) => value instanceof JsonBytes)
+        return [Buffer.from(`event: ${event.type}\ndata: `), ...jsonParts(event, lifted), EVENT_END]
+      }),
+    )
   }
 
   /** For a stream that has already kept its client waiting. */

@@ -1,3 +1,4 @@
+import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { rubles } from '../../money.ts'
 import type { ChargedUsage } from '../answer/writer.ts'
 import type { ChunkIdentity, UsageReport } from '../chat/answer.ts'
@@ -28,7 +29,7 @@ export interface ImageUsage {
 }
 
 /** The place of a picture for the client: stored by us, or in the answer. */
-export type DeliveredImage = { readonly url: string } | { readonly b64_json: string }
+export type DeliveredImage = { readonly url: string } | { readonly b64_json: JsonBytes }
 
 /** The body of wire.md D-2.3. `delivered` in the order of the images. */
 export function imagesBody(

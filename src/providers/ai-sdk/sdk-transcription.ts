@@ -2,6 +2,7 @@ import type { JSONObject } from '@ai-sdk/provider'
 import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { UnitCall } from '../ports/call.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
+import { TRANSCRIPT_BYTES_MAX } from '../upstream/ask.ts'
 import { readLengths, readSegments, readWords } from '../answers/transcript-fields.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
@@ -11,7 +12,10 @@ export function sdkTranscription(ports: SdkPorts): TranscriptionProtocol {
   return {
     timestamps: () => true,
     translates: () => false,
-    ask: (call, sink) => sdkResult<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings)),
+    ask: (call, sink) =>
+      sdkResult<TranscriptionResult>(ports, call, sink, (settings) => listen(ports, call, settings), {
+        bytesMax: TRANSCRIPT_BYTES_MAX,
+      }),
   }
 }
 

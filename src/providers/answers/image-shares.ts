@@ -4,8 +4,11 @@ import type { SourceImage } from '../../kinds/images/request.ts'
 import { sumUsage } from '../../kinds/answer/usage-sum.ts'
 import type { ImageCall } from '../ports/call.ts'
 import type { StepContext } from '../upstream/steps.ts'
+import { decodedInTurns } from '../wire/base64-text.ts'
 import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
+import { listOf } from '../wire/raw-json.ts'
 
 /** Limit of pictures in JSON and of files that an answer names (guarantees.md F30). */
 export const IMAGE_BYTES_MAX = 64 * 1_048_576
@@ -49,12 +52,22 @@ export async function inShares(
   }
 }
 
+/** A string of an answer, or the inside of its JSON: pictures are not parsed with the rest. */
+export type SpelledText = string | Buffer
+
+export function spelledText(value: unknown, { vectors }: LiftedJson): SpelledText | null {
+  if (typeof value === 'string') return value
+  const [place] = listOf(value)
+  const lifted = typeof place === 'number' ? vectors[place] : undefined
+  return lifted?.form === 'base64' ? lifted.bytes.subarray(1, -1) : null
+}
+
 /** A picture in the form in which an answer carries it. */
 export interface SpelledImage {
   /** null when there is a `url`. */
-  readonly base64: string | null
+  readonly base64: SpelledText | null
   /** An http address, or a data URL. */
-  readonly url: string | null
+  readonly url: SpelledText | null
   readonly mediaType: string | null
   readonly revisedPrompt: string | null
 }
@@ -66,31 +79,44 @@ export async function readImages(
   files: FileFetch,
   { signal }: StepContext,
 ): Promise<readonly GeneratedImage[]> {
+  const held: (Picture | null)[] = []
+  // One after another: all of them would be decoded in one turn.
+  for (const { base64, url, mediaType } of spelled)
+    held.push(base64 === null ? await pictureInUrl(url) : await pictureIn(base64, mediaType))
   const read = await Promise.all(
-    spelled.map(async ({ base64, url, mediaType, revisedPrompt }) => {
-      const picture =
-        base64 === null ? await pictureAt(url, mediaType, call, files, signal) : pictureIn(base64, mediaType)
+    spelled.map(async ({ base64, url, mediaType, revisedPrompt }, index) => {
+      const picture = held[index] ?? (base64 === null ? await pictureAt(url, mediaType, call, files, signal) : null)
       return picture === null ? null : { picture, revisedPrompt }
     }),
   )
   return read.filter((image) => image !== null)
 }
 
-function pictureIn(base64: string, mediaType: string | null): Picture | null {
-  const bytes = decodeBase64(base64)
+async function pictureIn(base64: SpelledText, mediaType: string | null): Promise<Picture | null> {
+  const bytes = typeof base64 === 'string' ? decodeBase64(base64) : await decodedInTurns(base64)
   return bytes === null ? null : pictureOf(bytes, mediaType)
 }
 
+/** null for what is no data URL. */
+async function pictureInUrl(url: SpelledText | null): Promise<Picture | null> {
+  if (url === null) return null
+  if (typeof url === 'string') {
+    const data = readDataUrl(url)
+    return data === null ? null : pictureIn(data.base64, data.mediaType)
+  }
+  const from = url.indexOf(',') + 1
+  const head = readDataUrl(url.toString('latin1', 0, from))
+  return head === null ? null : pictureIn(url.subarray(from), head.mediaType)
+}
+
 async function pictureAt(
-  url: string | null,
+  url: SpelledText | null,
   mediaType: string | null,
   { endpoint }: ImageCall,
   files: FileFetch,
   signal: AbortSignal,
 ): Promise<Picture | null> {
-  if (url === null) return null
-  const data = readDataUrl(url)
-  if (data !== null) return pictureIn(data.base64, data.mediaType)
+  if (typeof url !== 'string' || readDataUrl(url) !== null) return null
   try {
     const bytes = await files.get(url, {
       ownHost: new URL(endpoint.provider.baseUrl).host,

@@ -2,7 +2,7 @@ import type { Transcript, TranscriptSegment, TranscriptWord } from '../../kinds/
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
-import { askWhole } from '../upstream/ask.ts'
+import { askTranscript } from '../upstream/ask.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
@@ -21,7 +21,8 @@ export function deepgramListen(transport: Transport, now: () => number): Transcr
     timestamps: () => true,
     translates: () => false,
     prices: (language) => !language.trim().toLowerCase().startsWith(SEVERAL_LANGUAGES),
-    ask: (call, sink) => askWhole(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+    ask: (call, sink) =>
+      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
   }
 }
 

@@ -1,7 +1,7 @@
 import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
-import { askWhole } from '../upstream/ask.ts'
+import { askTranscript } from '../upstream/ask.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
 import { formBody, formBoundary } from '../wire/form-body.ts'
@@ -16,7 +16,8 @@ export function elevenlabsTranscription(transport: Transport, now: () => number)
   return {
     timestamps: () => true,
     translates: () => false,
-    ask: (call, sink) => askWhole(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+    ask: (call, sink) =>
+      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
   }
 }
 

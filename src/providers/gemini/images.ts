@@ -5,9 +5,10 @@ import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import type { ImageCall } from '../ports/call.ts'
 import { StepFailedError, askJson, inSteps, type StepContext } from '../upstream/steps.ts'
 import type { FileFetch } from '../wire/file-fetch.ts'
-import { IMAGE_BYTES_MAX, inShares, readImages, type SpelledImage } from '../answers/image-shares.ts'
+import { IMAGE_BYTES_MAX, inShares, readImages, spelledText, type SpelledImage } from '../answers/image-shares.ts'
 import { moderated } from '../answers/images-over-chat.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { geminiError } from './error.ts'
@@ -62,19 +63,23 @@ async function predict(
     instances: [{ prompt: request.prompt }],
     parameters: parametersOf(request, count, GEMINI_API.test(`${provider.baseUrl}/`)),
   }
-  const answer = objectOf(
-    await askJson(context, transport, call, {
-      request: () => ({
-        path: `${geminiPath(geminiResource(upstreamModel))}:predict`,
-        body,
-        headers: geminiCredentials(apiKey),
-      }),
-      bytesMax: IMAGE_BYTES_MAX,
-      error: (status, said, headers) => errorOf(status, said, headers, now()),
+  const lifted = await askJson(context, transport, call, {
+    request: () => ({
+      path: `${geminiPath(geminiResource(upstreamModel))}:predict`,
+      body,
+      headers: geminiCredentials(apiKey),
     }),
-  )
+    bytesMax: IMAGE_BYTES_MAX,
+    error: (status, said, headers) => errorOf(status, said, headers, now()),
+  })
+  const answer = objectOf(lifted.json)
   if (answer === null) throw new StepFailedError(failure('garbage', null, 'the answer is no object'))
-  const images = await readImages(listOf(answer['predictions']).map(spelledOf), call, files, context)
+  const images = await readImages(
+    listOf(answer['predictions']).map((raw) => spelledOf(raw, lifted)),
+    call,
+    files,
+    context,
+  )
   const reason = filterReason(answer)
   if (images.length === 0 && reason !== null) throw new StepFailedError(moderated(reason))
   return { images, usage: null, upstreamId: null, calls: 1 }
@@ -114,10 +119,10 @@ function ratioOf(request: ImageRequest): string | null {
   return RATIOS.toSorted((left, right) => distance(left) - distance(right))[0] ?? null
 }
 
-function spelledOf(raw: unknown): SpelledImage {
+function spelledOf(raw: unknown, lifted: LiftedJson): SpelledImage {
   const prediction = objectOf(raw)
   return {
-    base64: textOf(prediction?.['bytesBase64Encoded']),
+    base64: spelledText(prediction?.['bytesBase64Encoded'], lifted),
     url: null,
     mediaType: textOf(prediction?.['mimeType']),
     revisedPrompt: textOf(prediction?.['prompt']),

@@ -1,7 +1,7 @@
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
-import { askWhole } from '../upstream/ask.ts'
+import { askTranscript } from '../upstream/ask.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
@@ -27,7 +27,8 @@ export function geminiTranscription(transport: Transport, now: () => number): Tr
   return {
     timestamps: () => false,
     translates: () => true,
-    ask: (call, sink) => askWhole(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+    ask: (call, sink) =>
+      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
   }
 }
 

@@ -4,11 +4,19 @@ import type { Adapter } from '../ports/adapter.ts'
 import type { ImageCall } from '../ports/call.ts'
 import { StepFailedError, askJson, inSteps, type StepContext } from '../upstream/steps.ts'
 import type { FileFetch } from '../wire/file-fetch.ts'
-import { IMAGE_BYTES_MAX, inShares, readImages, sourcePicture, type SpelledImage } from '../answers/image-shares.ts'
+import {
+  IMAGE_BYTES_MAX,
+  inShares,
+  readImages,
+  sourcePicture,
+  spelledText,
+  type SpelledImage,
+} from '../answers/image-shares.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import { openaiCredentials } from './credentials.ts'
 import { imageTraitsOf, shapeFields, type ImageTraits } from './image-traits.ts'
 import { openaiUsage } from './usage.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import { failure } from '../ports/attempt-failure.ts'
@@ -62,18 +70,17 @@ async function askOnce(
   context: StepContext,
 ): Promise<ImageResult> {
   const request = await requestOf(call, traits, count, files, context)
-  const body = objectOf(
-    await askJson(context, transport, call, {
-      request: () => request,
-      bytesMax: IMAGE_BYTES_MAX,
-      error: (status, said, headers) => upstreamFailure(status, said, headers, now()),
-    }),
-  )
+  const lifted = await askJson(context, transport, call, {
+    request: () => request,
+    bytesMax: IMAGE_BYTES_MAX,
+    error: (status, said, headers) => upstreamFailure(status, said, headers, now()),
+  })
+  const body = objectOf(lifted.json)
   if (body === null || !Array.isArray(body['data']))
     throw new StepFailedError(failure('garbage', null, 'the answer holds no list of images'))
   const format = textOf(body['output_format'])
   const spelled = listOf(body['data']).map((raw) =>
-    spelledOf(objectOf(raw), format === null ? null : `image/${format}`),
+    spelledOf(objectOf(raw), format === null ? null : `image/${format}`, lifted),
   )
   return {
     images: await readImages(spelled, call, files, context),
@@ -150,10 +157,10 @@ function append(form: FormData, field: string, { bytes, mediaType }: Picture, na
   form.append(field, new Blob([new Uint8Array(bytes)], { type: mediaType }), `${name}.${ending}`)
 }
 
-function spelledOf(image: RawJson | null, mediaType: string | null): SpelledImage {
+function spelledOf(image: RawJson | null, mediaType: string | null, lifted: LiftedJson): SpelledImage {
   return {
-    base64: textOf(image?.['b64_json']),
-    url: textOf(image?.['url']),
+    base64: spelledText(image?.['b64_json'], lifted),
+    url: spelledText(image?.['url'], lifted),
     mediaType: textOf(image?.['media_type']) ?? mediaType,
     revisedPrompt: textOf(image?.['revised_prompt']),
   }

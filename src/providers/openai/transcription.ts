@@ -3,7 +3,7 @@ import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
-import { askWhole } from '../upstream/ask.ts'
+import { askTranscript } from '../upstream/ask.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
 import { isErrorBody } from '../wire/error-body.ts'
@@ -51,7 +51,7 @@ export function openaiTranscription(transport: Transport, now: () => number): Tr
     timestamps: (endpoint) => traitsOf(endpoint).times,
     translates: (endpoint) => traitsOf(endpoint).translates,
     ask: (call, sink) =>
-      askWhole(transport, call, { request: () => requestOf(call), answer: readTranscript, error }, sink),
+      askTranscript(transport, call, { request: () => requestOf(call), answer: readTranscript, error }, sink),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { TranscriptionResult } from '../ports/audio-protocol.ts'
 import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
 import type { RerankCall, RerankProtocol } from '../ports/rerank-protocol.ts'
 import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
@@ -7,6 +8,12 @@ import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request
 import { LISTING_LIMITS, parseJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { UpstreamResponse, type ResponseReader } from './response.ts'
+
+/**
+ * The words of a sound of 10 MB with their times are less than 10 MB, whatever its codec. A client gets each of them up
+ * to twice, and 30 MB of text took 0.2 s to write.
+ */
+export const TRANSCRIPT_BYTES_MAX = 12 * 1_048_576
 
 /** The upstream, and how its answer comes. */
 export interface Asked {
@@ -87,6 +94,16 @@ export function askWhole<Result extends object>(
     fail: (found) => sink.fail(found),
   }
   return whenSendable(() => ask(transport, { endpoint, streaming: false }, request(), reader, answers), sink)
+}
+
+/** Asks a provider what was said. */
+export function askTranscript(
+  transport: Transport,
+  call: Pick<Asked, 'endpoint'>,
+  request: WholeRequest<TranscriptionResult>,
+  sink: ResultSink<TranscriptionResult>,
+): RunningCall {
+  return askWhole(transport, call, { ...request, bytesMax: TRANSCRIPT_BYTES_MAX }, sink)
 }
 
 /** Asks a provider for rankings. */

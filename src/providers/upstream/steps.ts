@@ -1,7 +1,8 @@
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { ResultSink, RunningCall } from '../ports/call.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
-import { objectOf, parseJson } from '../wire/raw-json.ts'
+import { parseLifted, type LiftedJson } from '../wire/lifted-json.ts'
+import { objectOf } from '../wire/raw-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { askWhole, unsendable, type Asked, type WholeRequest } from './ask.ts'
@@ -58,20 +59,23 @@ function failureOf(thrown: unknown): AttemptFailure {
 
 export type StepRequest = Omit<WholeRequest<object>, 'answer'>
 
-/** One request of a step, with a JSON answer. Rejects with a StepFailedError, also for an error inside a 200. */
-export async function askJson(
+/**
+ * One request of a step, with a JSON answer, whose pictures stay as they came. Rejects with a StepFailedError, also for
+ * an error inside a 200.
+ */
+export function askJson(
   context: StepContext,
   transport: Transport,
   call: Pick<Asked, 'endpoint'>,
   request: StepRequest,
-): Promise<unknown> {
-  const answer = (bytes: Buffer): { readonly json: unknown } | AttemptFailure => {
-    const json = parseJson(bytes)
-    if (json === undefined) return garbage('not JSON', bytes)
-    const said = objectOf(json)?.['error'] ?? null
-    return said === null ? { json } : eventFailure(said)
+): Promise<LiftedJson> {
+  const answer = (bytes: Buffer): LiftedJson | AttemptFailure => {
+    const lifted = parseLifted(bytes)
+    if (lifted === undefined) return garbage('not JSON', bytes)
+    const said = objectOf(lifted.json)?.['error'] ?? null
+    return said === null ? lifted : eventFailure(said)
   }
-  return (await askInStep(context, transport, call, { ...request, answer })).json
+  return askInStep(context, transport, call, { ...request, answer })
 }
 
 /** One request of a step. Rejects with a StepFailedError. */

@@ -7,22 +7,29 @@ const NINE = 57
 const ZERO = 48
 const OPEN = 91
 const CLOSE = 93
-/** A string that begins with this many base64 characters is a vector: other texts have a space or a comma by then. */
+/**
+ * A string that begins with this many base64 characters is a vector or a file: other texts have a space or a comma by
+ * then.
+ */
 const BASE64_CHARS_MIN = 64
 /** A request has at most 2,048 inputs, with few vectors for each. */
 const VECTORS_MAX = 8_192
+/** What may stand before them in a data URL. */
+const DATA_URL_HEAD_BYTES = 100
+const COMMA = 44
 const SLICE_BYTES = 65_536
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
 
 /**
- * A vector as it came: the JSON of an array of numbers, or of a base64 string with its quotes. It is not checked yet.
+ * A vector as it came, or a file: the JSON of an array of numbers, or of a base64 string or data URL with its quotes.
+ * It is not checked yet.
  */
 export interface VectorBytes {
   readonly form: 'numbers' | 'base64'
   readonly bytes: Buffer
 }
 
-/** Parsed JSON without its vectors, which are most of the body and can be passed on unparsed. */
+/** Parsed JSON without its vectors and files, which are most of the body and can be passed on unparsed. */
 export interface LiftedJson {
   /** A vector is replaced by a list of one number, its place in `vectors`; no other list begins with a number. */
   readonly json: unknown
@@ -71,10 +78,16 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
   return json === undefined ? undefined : { json, vectors }
 }
 
-function isLongBase64(body: Buffer, start: number, end: number): boolean {
+function isLongBase64(body: Buffer, begin: number, end: number): boolean {
+  const start = begin + dataUrlHead(body, begin)
   if (end - start < BASE64_CHARS_MIN) return false
   for (let at = start; at < start + BASE64_CHARS_MIN; at += 1) if (!BASE64.has(body[at] ?? 0)) return false
   return true
+}
+
+function dataUrlHead(body: Buffer, start: number): number {
+  if (body.toString('latin1', start, start + 5) !== 'data:') return 0
+  return body.subarray(start, start + DATA_URL_HEAD_BYTES).indexOf(COMMA) + 1
 }
 
 function startsNumber(body: Buffer, start: number): boolean {

@@ -1,4 +1,5 @@
 import { jsonTextEnd } from '../../lib/json-text.ts'
+import { Base64Text } from './base64-text.ts'
 import { CollectedBody } from './collected-body.ts'
 
 const QUOTE = 34
@@ -6,11 +7,6 @@ const BACKSLASH = 92
 /** A string that begins with this many base64 characters is a file: other texts have a space or a colon by then. */
 const BASE64_CHARS_MIN = 64
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/gs
-/** The beginning of an escape at the end of a piece. */
-const CUT_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/
-const ESCAPE_CHARS = 6
-const NO_BASE64 = /[^\w+/-]/g
 /** The bytes around the files, and the number of files; no honest answer has as many. */
 const REST_BYTES_MAX = 1_048_576
 const FILES_MAX = 16
@@ -27,7 +23,7 @@ export class LiftedTexts {
   #isEscaped = false
   /** The beginning of a string of unknown kind, with its quote. */
   #head: Buffer = Buffer.alloc(0)
-  #file = new Base64File()
+  #file = new Base64Text()
 
   /** Whether the answer has more files, or more bytes beside them, than it may. */
   get isExcessive(): boolean {
@@ -88,7 +84,7 @@ export class LiftedTexts {
       this.#at = 'file'
       this.#rest.add(Buffer.from(`[${this.#files.length}]`))
       this.#files.push([])
-      this.#file = new Base64File()
+      this.#file = new Base64Text()
       this.#keep(this.#file.push(inside))
     } else {
       this.#at = 'text'
@@ -107,32 +103,4 @@ function endsInEscape(piece: Buffer, start: number): boolean {
   let at = piece.length
   while (at > start && piece[at - 1] === BACKSLASH) at -= 1
   return (piece.length - at) % 2 === 1
-}
-
-/** Decodes the inside of a base64 JSON string as it comes. */
-class Base64File {
-  #escape = ''
-  /** Characters that do not make whole bytes yet. */
-  #letters = ''
-
-  push(bytes: Buffer): Buffer {
-    let text = this.#escape + bytes.toString('latin1')
-    this.#escape = CUT_ESCAPE.exec(text.slice(-ESCAPE_CHARS))?.[0] ?? ''
-    text = text.slice(0, text.length - this.#escape.length)
-    if (text.includes('\\')) text = text.replaceAll(ESCAPE, unescaped)
-    const letters = this.#letters + text.replaceAll(NO_BASE64, '')
-    const whole = letters.length - (letters.length % 4)
-    this.#letters = letters.slice(whole)
-    return Buffer.from(letters.slice(0, whole), 'base64')
-  }
-
-  end(): Buffer {
-    return Buffer.from(this.#letters, 'base64')
-  }
-}
-
-/** Of base64's characters only `/` has a short escape; other short escapes are white space. */
-function unescaped(_escape: string, code: string | undefined, sign: string | undefined): string {
-  if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
-  return sign === '/' ? sign : ''
 }
