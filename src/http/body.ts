@@ -4,7 +4,7 @@ import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { JsonScan } from '../lib/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
-import { codingOf, CODINGS, DecodedBody, type Coding } from './decoded-body.ts'
+import { codingOf, CODINGS, DecodedBody, RATIO_MAX, type BadCoding, type Coding } from './decoded-body.ts'
 import type { RoutePlane } from './edge.ts'
 import { invalidJson } from './json-body.ts'
 
@@ -86,8 +86,18 @@ function tooLarge({ words }: BodyLimit): ApiError {
   return new ApiError('request_too_large', `Payload Too Large: request body exceeds ${words}`)
 }
 
-function undecodable(why: 'broken' | 'bomb', { coding, limit }: BodyHead): ApiError {
-  return why === 'bomb' ? tooLarge(limit) : invalidJson(`it is not whole and valid ${coding ?? 'identity'}`)
+function undecodable(why: BadCoding, { coding, limit }: BodyHead): ApiError {
+  switch (why) {
+    case 'long':
+      return tooLarge(limit)
+    case 'bomb':
+      return new ApiError(
+        'request_too_large',
+        `Payload Too Large: request body decodes to more than ${RATIO_MAX} times its ${coding ?? 'identity'} size. Send it uncompressed`,
+      )
+    case 'broken':
+      return invalidJson(`it is not whole and valid ${coding ?? 'identity'}`)
+  }
 }
 
 interface Deadline extends BagItem {

@@ -16,7 +16,7 @@ export type Coding = (typeof CODINGS)[number]
  * Text seldom compresses to a fiftieth of its size; a bomb is below a hundredth. Short bodies are not checked: the
  * body's limit bounds them.
  */
-const RATIO_MAX = 200
+export const RATIO_MAX = 200
 const JUDGED_BYTES = 1_048_576
 const CHUNK_BYTES = 65_536
 /** The largest window that a frame may request, which costs memory: the longest body, rounded up to a power of 2. */
@@ -31,12 +31,15 @@ export function codingOf(header: string | undefined): Coding | null | undefined 
   return CODINGS.find((coding) => coding === name || (coding === 'gzip' && name === 'x-gzip'))
 }
 
+/** `long` = more came than a body may have; `bomb` = it decodes to far more than came. */
+export type BadCoding = 'broken' | 'long' | 'bomb'
+
 export interface DecodedEvents {
   /** Decoded bytes. */
   data(bytes: Buffer): void
   end(): void
   /** The bytes are not of this coding, or decode to far more than arrived. */
-  fail(why: 'broken' | 'bomb'): void
+  fail(why: BadCoding): void
   /** More may be pushed after `push` returned false. */
   drain(): void
 }
@@ -68,7 +71,7 @@ export class DecodedBody {
     const [first] = bytes
     if (this.#over || first === undefined) return true
     this.#comeBytes += bytes.length
-    if (this.#comeBytes > this.#bytesMax) this.#finish(() => this.#events.fail('bomb'))
+    if (this.#comeBytes > this.#bytesMax) this.#finish(() => this.#events.fail('long'))
     if (this.#isDecoded) this.#finish(() => this.#events.fail('broken'))
     if (this.#over) return true
     this.#decoder ??= this.#listen(decoderOf(this.#coding, first))
