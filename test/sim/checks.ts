@@ -269,11 +269,15 @@ function checkExcuse(world: World, facts: RequestFacts, name: string): void {
 
 /** An end is tried for two seconds before it is given up (rule 14). */
 function checkPatience(world: World, say: (text: string) => void, intent: Intent): void {
-  if (intent.outcome !== 'failed' || intent.answeredMs === null) return
-  if (!faultNear(world, intent.node, intent.answeredMs)) say(`its ${intent.end.op} failed on a healthy store`)
+  const { outcome, answeredMs, end } = intent
+  if (outcome !== 'failed' || answeredMs === null) return
+  const isStopping = (world.stopsMs.get(intent.node) ?? Infinity) <= answeredMs
+  if (!faultNear(world, intent.node, answeredMs)) say(`its ${end.op} failed on a healthy store`)
+  // Whether a guarded void was charged a node that stops cannot wait to hear: its journal has it.
+  const isLeft = isStopping && end.op === 'void' && end.request.guarded !== undefined
   // A full disk is no outage that passes by itself.
-  if (!world.embedded && intent.answeredMs - intent.askedMs < OUTLAST_MS)
-    say(`its ${intent.end.op} was given up after ${intent.answeredMs - intent.askedMs} ms`)
+  if (!world.embedded && !isLeft && answeredMs - intent.askedMs < OUTLAST_MS)
+    say(`its ${end.op} was given up after ${answeredMs - intent.askedMs} ms`)
 }
 
 /** A lease may end only for a node that was gone, could not reach the store, or did not know of the hold. */

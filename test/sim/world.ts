@@ -59,6 +59,8 @@ export class World {
   readonly schedule: string[] = []
   /** Nodes that died or were stopped, by name → virtual ms. */
   readonly deaths = new Map<string, number>()
+  /** Nodes that were told to stop, by name → virtual ms. */
+  readonly stopsMs = new Map<string, number>()
   /** Nodes whose journal was on a machine that is gone for good. */
   readonly lost = new Set<string>()
   /** Keys that were switched off, since virtual ms. */
@@ -215,6 +217,7 @@ export class World {
     if (node.owner.dead || node.closed) return
     this.trace(`${node.name} is told to stop`)
     node.closed = true
+    this.stopsMs.set(node.name, this.nowMs)
     const gone = (): void => {
       if (node.owner.dead) return
       this.trace(`${node.name} has stopped`)
