@@ -3,9 +3,9 @@ import { connect, createServer as createSocketServer, type AddressInfo, type Ser
 import { Pool } from 'undici'
 
 /**
- * Reference servers that do no work, `node bench/bare.ts raw|http ORIGIN`: how cheap a proxy in Node can be. `raw`
+ * Reference servers that do no work, `node bench/bare.ts raw|http ORIGIN`: the lower bound of a proxy in Node. `raw`
  * joins each client's socket to one of the upstream; `http` reads and writes HTTP with `node:http` and `undici`, as
- * Tollgate does, and looks into nothing.
+ * Tollgate does, without reading bodies.
  */
 const [kind = '', upstream = ''] = process.argv.slice(2)
 const { hostname, port } = new URL(upstream)
@@ -36,7 +36,7 @@ function http(): Server {
         {
           onRequestStart: () => undefined,
           onResponseStart: (_controller, status, headers) => {
-            // One of each in what bench/upstream.ts sends.
+            // bench/upstream.ts sends each of them once.
             const passed = ['content-type', 'content-length'].map((name) => [name, headers[name]] as const)
             response.writeHead(status, Object.fromEntries(passed.filter(([, value]) => value !== undefined)))
           },

@@ -60,7 +60,7 @@ async function fillPostgres(url: string): Promise<void> {
   for (const statement of accountStatements(LOG, 'postgres')) await client.query(statement)
   for (const { to, statement } of rowStatements(LOG, 'postgres')) {
     await client.query(statement)
-    // The server's keeper would do it by the hour.
+    // The server's keeper would do it within an hour.
     await store.logUpkeep.makeRoom()
     process.stderr.write(`postgres: ${to} rows\n`)
   }
@@ -69,7 +69,7 @@ async function fillPostgres(url: string): Promise<void> {
   await store.close()
 }
 
-/** What customers and operators ask; a function of the number of the question. */
+/** Requests that customers and operators make, as functions of a running number. */
 function questions(
   customer: string,
   token: string,

@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers'
 import { Pool, type Dispatcher } from 'undici'
 
-/** What the load generator is asked to do, as JSON on its input. */
+/** The order for the load generator, as JSON on its input. */
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
   readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
-  /** Text of the prompt, of each of 2,048 inputs of `embeddings`, or what is to be spoken. */
+  /** Text of the prompt, of each of the 2,048 inputs of `embeddings`, or of the speech. */
   readonly prompt: string
   readonly clients: number
   readonly seconds: number
-  /** Each request has the next one. */
+  /** Requests use them in turn. */
   readonly keys: readonly string[]
 }
 
@@ -26,12 +26,12 @@ export interface LoadResult {
 
 const TAIL_BYTES = 64
 const INPUTS = 2_048
-/** What the end of a whole answer holds, seen through any of the servers. */
+/** The end of a whole answer, through any of the servers. */
 const STREAM_END = 'data: [DONE]\n\n'
-/** What bench/upstream.ts speaks. */
+/** As bench/upstream.ts sends it. */
 const SPEECH_BYTES = 409_600
 
-/** One client: asks again as soon as an answer has come to its end, until the time is over. */
+/** One client: asks again as soon as an answer has ended, until the time is over. */
 class Client implements Dispatcher.DispatchHandler {
   readonly #pool: Pool
   readonly #optionsOf: () => Dispatcher.DispatchOptions
@@ -73,7 +73,7 @@ class Client implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     this.#bytes += chunk.length
-    // A piece shorter than the end mark may carry a part of it.
+    // A chunk shorter than the end mark may contain a part of it.
     this.#tail = chunk.length >= TAIL_BYTES ? chunk : Buffer.concat([this.#tail.subarray(-TAIL_BYTES), chunk])
   }
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 const OWN = join(import.meta.dirname, '..')
 
 export interface OtherCommit {
-  /** Short. */
+  /** The short hash. */
   readonly hash: string
-  /** The folder of its program, built. */
+  /** The folder of its built program. */
   readonly root: string
   remove(): void
 }

@@ -20,7 +20,7 @@ export interface TreeUsage {
 export function treeUsage(root: number): TreeUsage {
   const all = globSync('/proc/[0-9]*/stat').flatMap(readStat)
   const tree = new Set([root])
-  // Parents may have larger ids than their children once ids have wrapped, so passes go on until nothing is added.
+  // A parent may have a larger id than its child once ids have wrapped: repeated until no process is added.
   for (let before = 0; before !== tree.size;) {
     before = tree.size
     for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid)
@@ -36,7 +36,8 @@ export function treeUsage(root: number): TreeUsage {
 function readStat(path: string): ProcessStat[] {
   try {
     const text = readFileSync(path, 'latin1')
-    // The command's name stands in brackets and may hold blanks and brackets: fields are counted after the last one.
+    // The command's name is in parentheses and may contain spaces and parentheses: fields are counted after the last
+    // one.
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
@@ -51,7 +52,7 @@ function readStat(path: string): ProcessStat[] {
       },
     ]
   } catch {
-    // The process ended between the listing and the reading.
+    // The process ended after it was listed.
     return []
   }
 }

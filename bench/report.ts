@@ -9,14 +9,14 @@ export interface Sample extends LoadResult {
   readonly residentBytes: number
 }
 
-/** What one server did under one load. */
+/** The result of one server under one load. */
 export interface Row {
   readonly load: string
   readonly server: string
   readonly cpuMicros: number
   readonly cpuMicrosLeast: number
   readonly cpuMicrosMost: number
-  /** null for answers in one piece. */
+  /** null for answers that are not streamed. */
   readonly cpuMicrosPerChunk: number | null
   /** The median of the ratios within each round. */
   readonly timesNginx: number
@@ -26,7 +26,7 @@ export interface Row {
   readonly memoryBytes: number
 }
 
-/** The first of the servers is nginx, that the others are compared to. */
+/** The first of the servers is nginx, with which the others are compared. */
 export function rowsOf(scenario: Scenario, byServer: ReadonlyMap<string, readonly Sample[]>): readonly Row[] {
   const [floor = []] = byServer.values()
   return [...byServer].map(([server, samples]) => {

@@ -16,10 +16,10 @@ import { startTollgate } from './tollgate.ts'
 
 /** The last settles and log lines of a round are written after its last answer. */
 const TRAILING_MS = 500
-/** A server is warm when two loads in a row cost the same but for this share, or after so many times `--warmup`. */
+/** A server is warm when two loads in a row cost the same within this share, or after so many times `--warmup`. */
 const STEADY_SHARE = 0.05
 const WARMUPS_MAX = 3
-/** Each commit is on the disk; a checkpoint as rarely as in an installation, whose segments are larger. */
+/** Each commit is on the disk; checkpoints are as rare as with the larger segments of an installation. */
 const POSTGRES_SETTINGS = ['max_wal_size=1GB', 'wal_init_zero=off']
 const OWN = join(import.meta.dirname, '..')
 
@@ -98,7 +98,7 @@ async function measure(server: Server, scenario: Scenario, forSeconds: number): 
   })
   await delay(TRAILING_MS)
   const after = usage(server)
-  // A server that fails quickly would look fast.
+  // A server that fails fast would look fast.
   if (result.wrong > 0)
     throw new Error(
       `${server.name}, ${scenario.name}: ${result.wrong} of ${result.requests} answers were wrong, the first: ${result.firstWrong}\n${server.complaints()}`,
@@ -116,7 +116,7 @@ function tell(round: string, scenario: Scenario, server: Server, sample: Sample)
   )
 }
 
-/** A server that runs for days is compiled, and the compiler takes tens of thousands of requests. */
+/** A server that runs for days is compiled; the compiler needs tens of thousands of requests. */
 async function warm(server: Server, scenario: Scenario): Promise<void> {
   let before = Number.POSITIVE_INFINITY
   for (let turn = 0; turn < WARMUPS_MAX; turn += 1) {
@@ -128,7 +128,7 @@ async function warm(server: Server, scenario: Scenario): Promise<void> {
   }
 }
 
-/** Servers take turns within each round, so that a noisy minute of the machine touches all alike. */
+/** Servers take turns within each round, so that a slow minute of the machine affects all alike. */
 async function measureScenario(scenario: Scenario, servers: readonly Server[]): Promise<readonly Row[]> {
   const samples = new Map(servers.map((server) => [server.name, [] as Sample[]]))
   for (const server of servers) await warm(server, scenario)
@@ -149,7 +149,7 @@ function keep(server: Server): Server {
   return server
 }
 
-/** Every server that a load needs, by its name; those with PostgreSQL are left out where it is not installed. */
+/** Every server that a load needs, by name; without PostgreSQL if it is not installed. */
 async function startAll(upstream: Server): Promise<ReadonlyMap<ServerName, readonly Server[]>> {
   const all = new Map<ServerName, readonly Server[]>([['nginx', [keep(await startNginx(upstream))]]])
   for (const kind of ['raw', 'http'] as const)
@@ -163,7 +163,7 @@ async function startAll(upstream: Server): Promise<ReadonlyMap<ServerName, reado
   return all
 }
 
-/** This program, and the other commit's before it. */
+/** This program, preceded by the other commit's if there is one. */
 function programs(): readonly { readonly label: string; readonly root: string }[] {
   const own = { label: 'Tollgate', root: OWN }
   return other === null ? [own] : [{ label: `Tollgate ${other.hash}`, root: other.root }, own]

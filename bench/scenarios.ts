@@ -1,18 +1,18 @@
-/** Chunks in every stream and every sound. */
+/** Chunks in every stream and every speech. */
 export const CHUNKS = 100
 
-/** Who answers the load; each a row of the table. */
+/** The servers that a load measures; each is a row of the table. */
 export type ServerName = 'nginx' | 'raw' | 'http' | 'embedded' | 'postgres' | 'workers'
 
 export interface Scenario {
   readonly name: string
   readonly model: 'plain' | 'reasoned' | 'burst' | 'paced' | 'translated' | 'vectors' | 'voice'
-  /** Text of the prompt, of each of 2,048 inputs of `vectors`, or what is to be spoken. */
+  /** Text of the prompt, of each of the 2,048 inputs of `vectors`, or of the speech. */
   readonly prompt: string
   readonly clients: number
-  /** Accounts that the requests come from, a key each. */
+  /** Number of accounts, each with a key. */
   readonly accounts: number
-  /** Requests, or chunks, that one answer counts as. */
+  /** Requests or chunks for which one answer counts. */
   readonly parts: number
   readonly servers: readonly ServerName[]
 }
@@ -38,7 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   chat('chat, Latin prompt of as many bytes', { prompt: AS_MANY_BYTES }),
   chat('chat, cached prompt and reasoning', { model: 'reasoned' }),
   stream('stream of 100 chunks, at once', 'burst', 32, REFERENCES),
-  // The others pass on the OpenAI stream; Tollgate makes it of Anthropic's events.
+  // The others pass on the OpenAI stream; Tollgate makes it from Anthropic's events.
   stream('stream of 100 chunks, at once, translated', 'translated', 32, PRODUCT),
   stream('stream of 100 chunks, over a second', 'paced', 32, REFERENCES),
   stream('stream of 100 chunks, over a second', 'paced', 256, REFERENCES),

@@ -13,18 +13,18 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx']
 export interface Server {
   readonly name: string
   readonly origin: string
-  /** The processes whose CPU time it costs, each with all that it has started. */
+  /** The processes whose CPU time is counted, each with all that it has started. */
   readonly pids: readonly number[]
-  /** Keys of that many accounts. */
+  /** Keys, each of another account. */
   keys(accounts: number): Promise<readonly string[]>
-  /** The name under which a request asks for one of the upstream's models. */
+  /** The name by which a request asks for one of the upstream's models. */
   model(upstream: string): string
-  /** What its log has besides ordinary lines, for a load that failed. */
+  /** Log lines other than ordinary ones, for a load that failed. */
   complaints(): string
   stop(): Promise<void>
 }
 
-/** The fake provider in a process of its own. */
+/** The fake provider, in a separate process. */
 export function startUpstream(): Promise<Server> {
   return startScript('upstream', 'other', 'upstream.ts')
 }
@@ -46,7 +46,7 @@ async function startScript(name: string, core: Core, file: string, ...values: re
   return plainServer(name, `http://127.0.0.1:${port}`, child, () => stopChild(child))
 }
 
-/** One that knows no keys and passes on the names of models. */
+/** A server that knows no keys and passes on the names of models. */
 function plainServer(name: string, origin: string, child: ChildProcess, stop: () => Promise<void>): Server {
   return {
     name,
@@ -59,9 +59,7 @@ function plainServer(name: string, origin: string, child: ChildProcess, stop: ()
   }
 }
 
-/**
- * nginx as a plain reverse proxy with kept-alive connections on both sides: the floor that everything is compared to.
- */
+/** nginx as a plain reverse proxy with kept-alive connections on both sides, with which everything is compared. */
 export async function startNginx(upstream: Server): Promise<Server> {
   const binary = NGINX.find((path) => existsSync(path))
   if (binary === undefined) throw new Error('nginx is not installed: apt-get install nginx')

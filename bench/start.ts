@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { percentile } from '../test/harness/figures.ts'
 import { treeUsage } from './process-tree.ts'
 
-/** `npm run bench:start -- [--starts N]`: from the command to the line that says ready, with an empty data folder. */
+/** `npm run bench:start -- [--starts N]`: from the command to the ready line, with an empty data folder. */
 const COMMAND = join(import.meta.dirname, '../bin/tollgate.js')
 const READY = /Tollgate ready on /
 const READY_MS_MAX = 20_000
@@ -34,7 +34,7 @@ async function started(): Promise<Start> {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const ended = once(child, 'exit')
-  // One that hangs ends here, and with it what it says.
+  // Ends a start that hangs, with its output.
   const stop = setTimeout(() => child.kill('SIGKILL'), READY_MS_MAX)
   try {
     let told = ''
@@ -56,7 +56,7 @@ async function started(): Promise<Start> {
 
 const median = (numbers: readonly number[]): number => percentile(numbers, 0.5)
 
-// The first one builds what is not built and fills the compile cache.
+// The first start builds what is missing and fills the compile cache.
 await started()
 const starts: Start[] = []
 for (let index = 0; index < count; index += 1) starts.push(await started())

@@ -8,13 +8,13 @@ import { request } from 'undici'
 import { onCore } from './pinning.ts'
 import { START_MS, stopChild, type Server } from './servers.ts'
 
-/** Accounts that are made at the same time. */
+/** Accounts made at the same time. */
 const AT_ONCE = 32
 const COMPLAINTS_MAX = 5
 
 export interface TollgateOptions {
   readonly name: string
-  /** The folder of the program: this one, or that of another commit. */
+  /** The folder of the program: this one's, or that of another commit. */
   readonly root: string
   readonly nodeOptions?: readonly string[]
   /** Absent = the embedded store. */
@@ -44,9 +44,9 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
           TOLLGATE_KEK: randomBytes(32).toString('base64'),
         }),
   }
-  // A file, not a pipe: reading a line per request would cost the bench more than it measures.
+  // A file, not a pipe: reading a line for each request would cost the bench more than it measures.
   const command = [...nodeOptions, join(root, 'bin/tollgate.js'), 'start']
-  // Two workers are there for two cores.
+  // Two workers need both cores.
   const core = (postgres?.workers ?? 1) > 1 ? 'any' : 'measured'
   const child = spawn(...onCore(core, process.execPath, command), {
     cwd: directory,
@@ -122,7 +122,7 @@ async function createKey(origin: string, token: string, index: number): Promise<
     reason: 'bench',
     reference: `bench-${index}`,
   })
-  // A monthly limit, so that spending is counted as well.
+  // With a monthly limit, so that spending is counted too.
   const key = await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/keys`, {
     name: 'bench',
     limit: 1_000_000,

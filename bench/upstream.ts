@@ -6,10 +6,10 @@ import { CHUNKS } from './scenarios.ts'
 const PACE_MS = 10
 const ANSWER_TEXT = 'The answer of the fake provider is long enough to look like one. '.repeat(11)
 const WORDS = Array.from({ length: CHUNKS }, (_value, index) => ` word${index}`)
-/** Tokens of thought in front of the answer of `reasoned`. */
+/** Reasoning tokens before the answer of `reasoned`. */
 const THOUGHTS = 64
 
-/** What the provider counts, honestly: of the texts that it got and of those that it sends. */
+/** Tokens of the texts that the provider received and sends. */
 interface Usage {
   readonly prompt: number
   readonly completion: number
@@ -19,7 +19,7 @@ function usageBody({ prompt, completion }: Usage): Readonly<Record<string, unkno
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
 }
 
-/** Most of the prompt from the cache, and thoughts in front of the answer. */
+/** Most of the prompt from the cache, and reasoning before the answer. */
 function reasonedUsage({ prompt, completion }: Usage): Readonly<Record<string, unknown>> {
   return {
     ...usageBody({ prompt, completion: completion + THOUGHTS }),
@@ -59,9 +59,9 @@ const events = (usage: Readonly<Record<string, unknown>>): readonly Buffer[] => 
   Buffer.from('data: [DONE]\n\n'),
 ]
 
-/** A sound of 400 kB in as many pieces as a stream has: half a minute of `mp3`. */
+/** Audio of 400 kB in as many chunks as a stream has: half a minute of `mp3`. */
 const SOUND = Buffer.alloc(4_096, 0x55)
-/** What an official client asks for: base64, of the size of OpenAI's smaller vectors. */
+/** As an official client asks: base64, in the size of OpenAI's smaller vectors. */
 const INPUTS = 2_048
 const DIMENSIONS = 1_536
 const vectors = (prompt: number): Buffer =>
@@ -84,7 +84,7 @@ function vector(seed: number): string {
   ).toString('base64')
 }
 
-/** The same answer in Anthropic's protocol, so that every chunk has to be translated. */
+/** The same answer in Anthropic's protocol, so that every chunk must be translated. */
 const anthropicEvents = ({ prompt, completion }: Usage): readonly Buffer[] => [
   anthropicEvent('message_start', {
     message: {
@@ -123,7 +123,7 @@ interface Paced {
   next: number
 }
 
-/** One timer for every paced stream, which sends its next event each tick. */
+/** One timer for all paced streams, each of which sends its next event at every tick. */
 const paced = new Set<Paced>()
 setInterval(() => {
   for (const stream of paced) {
@@ -135,11 +135,11 @@ setInterval(() => {
   }
 }, PACE_MS)
 
-/** All that is sent for one request, made when its like comes first: the upstream is no part of what is measured. */
+/** Everything sent for a request, made once for equal ones: the upstream is not part of the measurement. */
 const answers = new Map<string, readonly Buffer[]>()
 
 function answerTo(model: string, path: string, body: Buffer): readonly Buffer[] {
-  // A load sends one body again and again.
+  // A load repeats one body.
   const name = `${model} ${path} ${body.length}`
   const known = answers.get(name)
   if (known !== undefined) return known
@@ -157,7 +157,7 @@ function makeAnswer(model: string, path: string, prompt: number): readonly Buffe
   return path.endsWith('/messages') ? anthropicEvents(usage) : events(usageBody(usage))
 }
 
-/** Of the texts of the messages or inputs of any of the protocols here. */
+/** Of the texts of the messages or inputs, in any of the protocols. */
 function promptTokens(body: Buffer): number {
   // Written by bench/load.ts, or by the server from it.
   const {
@@ -186,7 +186,7 @@ function answer(model: string, parts: readonly Buffer[], response: ServerRespons
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length }).end(whole)
     return
   }
-  // nginx passes a stream on unbuffered when it is told so by this header.
+  // This header tells nginx to pass a stream on without buffering.
   response.writeHead(200, {
     'content-type': model === 'voice' ? 'audio/mpeg' : 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -206,7 +206,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const path = request.url ?? ''
     const body = Buffer.concat(chunks)
-    // A look at whether nginx answers.
+    // A check whether nginx answers.
     if (body.length === 0) {
       response.writeHead(204).end()
       return

@@ -21,7 +21,7 @@ function isBuilt() {
   )
 }
 
-/** Builds the console where that is needed and can be done. A build that fails is told and stops nothing. */
+/** Builds the console if needed and possible. A failed build is reported and stops nothing. */
 export function freshenConsole() {
   const script = join(ROOT, 'scripts/build-console.ts')
   if (!existsSync(script) || !existsSync(join(ROOT, 'console/src')) || isBuilt()) return
@@ -42,7 +42,7 @@ export function freshenConsole() {
     )
 }
 
-/** The line that says why; Node begins with where. */
+/** The line with the reason; Node prints the place before it. */
 function reasonOf(stderr) {
   const lines = stderr.trim().split('\n')
   return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines[0] ?? ''

@@ -7,8 +7,8 @@ const BUILT = join(ROOT, 'dist/main.js')
 const SOURCES = ['src', 'package-lock.json', 'scripts/build-server.ts']
 
 /**
- * The program to start: the bundle of `npm run build` where no source is newer, since it starts in half of the time;
- * else the sources.
+ * The program to start: the bundle of `npm run build` if no source is newer, since it starts in half the time; else the
+ * sources.
  */
 export function program() {
   return !existsSync(SOURCE) || isBuilt() ? BUILT : SOURCE
@@ -21,7 +21,7 @@ export function isBuilt() {
   )
 }
 
-/** Whether the file that a build wrote last is there, and no source is newer. */
+/** Whether the file that a build writes last exists, and no source is newer. */
 export function isFresh(stamp, sources) {
   if (!existsSync(stamp)) return false
   const builtMs = statSync(stamp).mtimeMs

@@ -16,8 +16,8 @@ if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
 }
 const { enableCompileCache } = await import('node:module')
 const { fileURLToPath, pathToFileURL } = await import('node:url')
-// What was compiled at one start is there for the next: half of the time until it is ready. Where it cannot be written,
-// nothing is lost.
+// Compiled code is kept for the next start, which takes half the time. If the folder cannot be written, the start is
+// only slower.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
 const [command = 'start', ...rest] = process.argv.slice(2)
 if (command === 'start' && !rest.includes('--help')) {

@@ -10,13 +10,13 @@ const BEGIN = '<!-- made by npm run docs -->'
 const END = '<!-- end -->'
 const SECTION = /^### ([A-Z]+ \/v1\/\S+)\n([\s\S]*?)(?=^#{2,3} |(?![\s\S]))/gm
 const RECORDS = /^## Records\n[\s\S]*?(?=^## |(?![\s\S]))/m
-/** An id that only its owner has. */
+/** Ids that belong to one owner; the examples of the page have placeholders. */
 const PLACEHOLDER = /Vb3kQ9xT|^my-/
 const EXAMPLE_CHARS_MAX = 500
-/** Deeper objects are said in their row. */
+/** Objects nested deeper are described in the row of their field. */
 const DEPTH_MAX = 2
 
-/** The page of the API: below the words of each section what follows from the row of its route. */
+/** The page of the API: below the text of each section comes what its row in the contracts says. */
 export function withRouteTables(page: string): string {
   const rows = new Map<string, WireRoute>(Object.entries(PUBLIC_ROUTES))
   const shown = new Map<JsonSchema, string>()
@@ -31,7 +31,7 @@ export function withRouteTables(page: string): string {
   return `${whole.replace(RECORDS, '').trimEnd()}\n\n${recordsPart(used)}`
 }
 
-/** The name of a row: `{id}` of the page is `:id` there, or `*id` at the end. */
+/** The name of a row: `{id}` of the page is `:id` in the row, or `*id` at the end. */
 function routeOf(title: string, rows: ReadonlyMap<string, WireRoute>): string {
   const [method = '', path = ''] = title.split(' ')
   const pattern = (name: string): string => name.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')
@@ -39,12 +39,12 @@ function routeOf(title: string, rows: ReadonlyMap<string, WireRoute>): string {
 }
 
 interface Section {
-  /** Of the row: `GET /v1/videos/:id`. */
+  /** As in the row: `GET /v1/videos/:id`. */
   readonly name: string
-  /** Of the page: `GET /v1/videos/{id}`. */
+  /** As on the page: `GET /v1/videos/{id}`. */
   readonly title: string
   readonly row: WireRoute
-  /** What is written by hand. */
+  /** Written by hand. */
   readonly words: string
 }
 
@@ -53,7 +53,7 @@ function partsOf(
   shown: Map<JsonSchema, string>,
   used: Set<JsonSchema>,
 ): readonly string[] {
-  // A line of a shell stands where the whole answer is explained.
+  // The section that explains the whole answer has the example as a shell command.
   const isFirst = 'media' in row.answer || !shown.has(row.answer)
   const needs = row.manages === true ? 'Needs a management key.' : 'Needs an API key.'
   const parts = [row.open === true ? 'Needs no key.' : `${needs}${isPaid(title, row) ? ' Is paid for.' : ''}`]
@@ -93,7 +93,7 @@ function answerPart(
   return once(answer, title, shown, `Answer, ${statuses}`, () => fields(answer, 'answered', used))
 }
 
-/** A record that an earlier section has shown is named by that section. */
+/** A record that an earlier section shows is only named. */
 function once(
   schema: JsonSchema,
   title: string,
@@ -136,13 +136,13 @@ function fieldRows(
       return [row(type)]
     }
     if (depth >= DEPTH_MAX) return [row(type)]
-    // The rows below say its keys.
+    // The rows below list its keys.
     const plain = type.replace(/ \(.*?\)/, '')
     return [row(plain), ...fieldRows(record, way, used, `${path}${name}${suffix}.`, depth + 1)]
   })
 }
 
-/** The object in a field, or in the items of its list. */
+/** The object in a field, or in the items of a list. */
 function recordIn(schema: JsonSchema): readonly [record: JsonSchema | null, suffix: string] {
   if (schema.properties !== undefined) return [schema, '']
   if (schema.items !== undefined) {
@@ -153,7 +153,7 @@ function recordIn(schema: JsonSchema): readonly [record: JsonSchema | null, suff
   return only === undefined || others.length > 0 ? [null, ''] : recordIn(only)
 }
 
-/** A record, and those in its fields. */
+/** Adds a record, and the records in its fields. */
 function noteUsed(record: JsonSchema, used: Set<JsonSchema>): void {
   if (used.has(record)) return
   used.add(record)
@@ -175,9 +175,9 @@ function table(head: string, rows: readonly string[]): string {
   return `| ${head} |\n|${'---|'.repeat(head.split('|').length)}\n${rows.join('\n')}`
 }
 
-/** As a line of a shell where it works as it stands; else as the line of the request. */
+/** A shell command if it works as it is; else the line of the request. */
 function exampleOf(routeName: string, { example, open }: WireRoute, isFirst: boolean): string | null {
-  // The example of a file is its bytes.
+  // A file's example would be its bytes.
   if (example === undefined || JSON.stringify(example).length > EXAMPLE_CHARS_MAX) return null
   const [method = '', pattern = ''] = routeName.split(' ')
   const { path = {}, query = {}, body } = example

@@ -10,7 +10,7 @@ const BROTLI_QUALITY = 11
 
 await build()
 
-/** Builds beside and swaps, so that a server that starts meanwhile finds a whole build. */
+/** Builds into a second folder and swaps, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
   const outDir = join(ROOT, `console/dist/.build-${process.pid}`)

@@ -7,19 +7,22 @@ import { thirdPartyText } from './third-party.ts'
 /** `npm run build`: the server as a few files in `dist/`, packages included, with source maps. */
 const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'dist')
-/** A program of its own each: threads are named by their file. */
+/** Each is a program: threads are named by their file. */
 const ENTRIES = ['src/main.ts', 'src/nodes/loop-watch-thread.ts', 'src/store/sqlite/snapshot-thread.ts']
-/** Read at run time from beside the code. */
+/** Read at run time from the folder of the code. */
 const DATA = [
   'src/catalog/bundled-models.json',
   'src/access/common-passwords.txt',
   'src/plan/tokens/o200k_base.tokens',
   'src/plan/tokens/cl100k_base.tokens',
 ]
-/** Loaded by a name that is known at run time only; `pg-native` is optional, and is not installed. */
+/** Loaded by names known only at run time; `pg-native` is optional, and is not installed. */
 const NOT_BUNDLED = [/^@ai-sdk\//, 'pg-native']
 
-/** A thread is started from a file beside the code, which is `.js` here. The length stays, so maps stay true. */
+/**
+ * A thread is started from a file beside the code, which is `.js` here. The length stays, so that source maps stay
+ * right.
+ */
 const threads: Plugin = {
   name: 'threads',
   transform: (code, id) =>
@@ -32,8 +35,8 @@ const threads: Plugin = {
 }
 
 /**
- * An `import` of `node:http` reads each of its exports, and so loads the WebSocket and the fetch that Node itself
- * carries: a tenth of a server's start, for what nothing uses.
+ * An `import` of `node:http` reads each of its exports, and so loads Node's own WebSocket and fetch, which nothing
+ * uses: a tenth of a server's start.
  */
 const HTTP = '\0node:http'
 const OF_FETCH: ReadonlySet<string> = new Set(['WebSocket', 'CloseEvent', 'MessageEvent'])
@@ -47,7 +50,7 @@ const plainHttp: Plugin = {
   },
 }
 
-/** Built beside and moved, `main.js` last: a server that starts meanwhile finds a whole build. */
+/** Built beside and moved, `main.js` last, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
   let names: readonly string[]
@@ -62,7 +65,7 @@ async function build(): Promise<void> {
       plugins: [threads, plainHttp],
       logLevel: 'warn',
     })
-    // All in one folder: code names what lies beside it.
+    // All in one folder: code refers to files beside it.
     const { output } = await bundle.write({
       dir: outDir,
       format: 'esm',
@@ -81,7 +84,7 @@ async function build(): Promise<void> {
   } finally {
     rmSync(outDir, { recursive: true, force: true })
   }
-  // What this build consists of: chunks of older ones stay for servers that still run them.
+  // The files of this build; chunks of older builds stay for servers that still run them.
   writeFileSync(join(DIST, 'built'), `${names.join('\n')}\n`)
   process.stdout.write(`Built the server in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`)
 }

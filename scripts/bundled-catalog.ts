@@ -19,10 +19,10 @@ export const BUNDLED_FILE = join(ROOT, 'src/catalog/bundled-models.json')
 /** Not chat, or sold in units that a chat answer does not report. */
 const OTHER_KINDS =
   /(^|[-/.])(ocr|tts|transcribe|transcription|whisper|realtime|live|voice|sonic|voxtral|moderation|guard|safeguard|image|imagen|veo|lyria|sora|omni|computer|instruct-0914|babbage|davinci|audio|batch|free)([-/.:\d]|$)|^ft:|\.ft-|:/
-/** Google's rows hold those of its cloud, which another protocol serves. */
+/** Google's rows include models of its cloud, which have another protocol. */
 const OTHER_PLATFORM = /^claude-|-maas$/
 const GONE = /^(retired|deprecated|shut down)\b|retained for historical/i
-/** Names that their providers have shut down, which the data set keeps for old bills without marking them. */
+/** Models that their providers have shut down; the data set keeps them for old bills, without a mark. */
 const NOT_CURRENT =
   /^(gpt-3\.5-(0301|turbo-(0613|16k|instruct))|gpt-4-(32k|vision)|gpt-4\.5-|o1-(mini|preview)|claude-(2|v1|3-opus|3-sonnet|3-5-sonnet)|gemini-(1\.|pro|flash-1)|grok-2)/
 
@@ -33,7 +33,7 @@ interface EndpointRow {
   readonly context_length?: number
   readonly max_completion_tokens?: number
   readonly supported_parameters?: readonly string[]
-  /** Where the provider publishes the price, and the day on which the data set said it. */
+  /** The page with the price, and the day of the data set. */
   readonly source: string
   readonly date: string
 }
@@ -49,7 +49,7 @@ interface ModelRow {
   endpoints: EndpointRow[]
 }
 
-/** The part of gpt-tokenizer's model descriptions that is read here; they are generated from OpenAI's own pages. */
+/** The used part of gpt-tokenizer's model descriptions, which are generated from OpenAI's own pages. */
 interface OpenaiModel {
   readonly supported_endpoints?: readonly string[]
   readonly modalities?: { readonly input: readonly string[] }
@@ -81,7 +81,10 @@ export interface Bundle {
   readonly left: ReadonlyMap<string, number>
 }
 
-/** The whole data file as text, the same for the same packages; `published` = the day the package appeared. */
+/**
+ * The whole data file as text, the same for the same packages; `published` = the day on which the package was
+ * published.
+ */
 export function bundle(version: string, published: string): Bundle {
   const names = new OpenrouterNames(findProvider({ providerId: 'openrouter' })?.models ?? [])
   const models = new Map<string, ModelRow>()
@@ -107,10 +110,7 @@ export function bundle(version: string, published: string): Bundle {
   return { text, left }
 }
 
-/**
- * What a model's providers bill with every request, whatever is asked, by the model's id; rows that are left out count
- * as well.
- */
+/** By the model's id, the fees that its providers bill with every request; rows that are left out count too. */
 function feesById(names: OpenrouterNames): ReadonlyMap<string, ReadonlySet<string>> {
   const fees = new Map<string, Set<string>>()
   for (const provider of KNOWN_PROVIDERS) {
@@ -124,7 +124,8 @@ function feesById(names: OpenrouterNames): ReadonlyMap<string, ReadonlySet<strin
 }
 
 /**
- * A route that lacks a fee which another route of the model has would draw all traffic to itself, below what it costs.
+ * Drops a route that lacks a fee which another route of the model has: at a price below its cost it would draw all
+ * traffic.
  */
 function dropShortRoutes(
   models: Map<string, ModelRow>,
@@ -142,7 +143,7 @@ function dropShortRoutes(
   return dropped === 0 ? [] : [['a fee that another route of the model has', dropped]]
 }
 
-/** Adds one row of the data set; answers why it is left out, or null. */
+/** Adds one row of the data set; returns the reason if it is left out, else null. */
 function addRow(
   models: Map<string, ModelRow>,
   provider: KnownProvider,
@@ -234,7 +235,7 @@ function endpointRow(
   }
 }
 
-/** The prices that an answer is charged by: no bundled row searches the web, and embeddings have no answer. */
+/** The prices that can be charged: no bundled row searches the web, and embeddings have no output. */
 function charged(
   type: ModelRow['type'],
   prices: Readonly<Partial<Record<PriceKey, string>>>,
@@ -257,14 +258,14 @@ export function installedVersion(): string {
   return manifest !== null && typeof manifest === 'object' && 'version' in manifest ? String(manifest.version) : ''
 }
 
-/** The head of the committed file; null = there is none. */
+/** The head of the committed file; null = no file. */
 export function committedHead(): { readonly version: string; readonly published: string } | null {
   if (!existsSync(BUNDLED_FILE)) return null
-  // The file is this script's own.
+  // This script wrote the file.
   return JSON.parse(readFileSync(BUNDLED_FILE, 'utf8')) as { version: string; published: string }
 }
 
-/** The day on which the registry got this version: the package itself does not tell. */
+/** The day on which the registry got this version; the package does not contain it. */
 function publishedDay(version: string): string {
   const head = committedHead()
   if (head?.version === version) return head.published

@@ -1,15 +1,15 @@
 import type { ModelInfo } from '@pydantic/genai-prices'
 
-/** Models that search the web for every answer; their providers bill the search, by the request. */
+/** Models that search the web for every answer; their providers bill each search. */
 export const SEARCHES_ALWAYS = /search-preview|search-api|deep-research|(^|[/-])sonar|(^|[/-])compound/
 
 /**
- * Fees of the data set that come with every request, and the price key that each needs; a meter that we do not have
- * counts as one that no row has.
+ * Fees of the data set that come with every request, each with its price key; a fee without a meter of ours has a key
+ * that no row has.
  */
 const FEES: Readonly<Record<string, string>> = { requests_kcount: 'request', output_citation_mtok: 'citation' }
 
-/** The price keys that a provider bills with every request to a model. */
+/** The price keys of the fees that a provider bills with every request to a model. */
 export function constantFees({ prices }: ModelInfo): readonly string[] {
   const sets = Array.isArray(prices) ? prices.map((entry) => entry.prices) : [prices]
   const named = sets.flatMap((set) =>
@@ -20,9 +20,9 @@ export function constantFees({ prices }: ModelInfo): readonly string[] {
   return [...new Set(named)]
 }
 
-/** OpenAI's models that think: they refuse `max_tokens` for `max_completion_tokens`, and every word on sampling. */
+/** OpenAI's reasoning models: they take `max_completion_tokens` instead of `max_tokens`, and no sampling parameters. */
 const THINKING = /^(o\d|gpt-([5-9]|\d\d)(?!.*-chat))/
-/** The older of them take one call at a time. */
+/** Older ones make one tool call at a time. */
 const ONE_CALL = /^o\d/
 const THINKING_PARAMETERS = [
   'max_completion_tokens',
@@ -40,7 +40,7 @@ const THINKING_PARAMETERS = [
 ]
 const CHATTING = /^gpt-([5-9]|\d\d).*-chat/
 
-/** The parameters of an OpenAI model that takes fewer than the protocol has; null = all. */
+/** The parameters of an OpenAI model that does not take all of the protocol's; null = all. */
 export function openaiParameters(model: string): readonly string[] | null {
   if (CHATTING.test(model))
     return [

@@ -2,7 +2,7 @@ import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-pr
 import { METER_TABLE, PRICED_METERS, PRICE_KEYS, type PriceKey } from '../src/meter-table.ts'
 import { compare, decimalText, parseDecimal, shift, type Decimal } from '../src/money.ts'
 
-/** A price key of the data set: which of ours it is, and the shift from its unit to ours. */
+/** A price key of the data set: our key, and the shift from its unit to ours. */
 const KEYS: Readonly<Record<string, { readonly key: PriceKey; readonly places: number }>> = {
   input_mtok: { key: 'prompt', places: 0 },
   output_mtok: { key: 'completion', places: 0 },
@@ -18,8 +18,8 @@ const KEYS: Readonly<Record<string, { readonly key: PriceKey; readonly places: n
   web_searches_kcount: { key: 'search', places: -3 },
 }
 /**
- * Of what is never asked for: files that a provider stores and searches; images and video where a price of their own
- * stands, since such a model is offered without them.
+ * Never charged: files that a provider stores and searches; images and video with a separate price, since such a model
+ * is offered without them.
  */
 const NEVER_USED: ReadonlySet<string> = new Set(['storage_searches_kcount', 'input_image_mtok', 'input_video_mtok'])
 const PARENT: Readonly<Partial<Record<PriceKey, PriceKey>>> = Object.fromEntries(
@@ -33,8 +33,8 @@ export type RowPrices =
   | { readonly refused: string }
 
 /**
- * One price for each meter: the dearest of its tiers, of the hours of the day, and of what is announced, so that
- * nothing is sold below what it costs.
+ * One price for each meter: the dearest of its tiers, of the hours of the day, and of announced prices, so that nothing
+ * is sold below its cost.
  */
 export function rowPrices(model: ModelInfo, published: string): RowPrices {
   const sets = inForce(model.prices, published)
@@ -67,8 +67,8 @@ export function rowPrices(model: ModelInfo, published: string): RowPrices {
 }
 
 /**
- * Every set of prices that counts on the day of publication or later; in the data set a later entry hides those before
- * it while it holds.
+ * Every set of prices that applies on the day of publication or later; in the data set a later entry replaces earlier
+ * ones while it applies.
  */
 function inForce(prices: ModelInfo['prices'], published: string): readonly ModelPrice[] {
   if (!Array.isArray(prices)) return [prices]
@@ -87,8 +87,8 @@ function numbersOf(value: NonNullable<ModelPrice[string]>, context: number): rea
 }
 
 /**
- * The decimal that was written: the shortest text of a double is the source's own where that had no more digits than a
- * double holds.
+ * The decimal of the source: the shortest text of a double equals it if the source had no more digits than a double
+ * holds.
  */
 export function exactDecimal(value: number): Decimal | null {
   const text = String(value)

@@ -23,7 +23,7 @@ const APPS = [
   { 'http-referer': 'https://shop.example/support', 'x-title': 'Shop assistant' },
   {},
 ]
-/** Sold by the sandbox under other names, so that the pictures show more than one model. */
+/** Sandbox models under other names, so that the pictures show more than one model. */
 const CATALOGUE = `
 bundled: true
 rates: { USD: 92.50, EUR: 101.20 }

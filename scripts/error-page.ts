@@ -1,6 +1,8 @@
 import { ERROR_TABLES } from '../src/errors.ts'
 
-/** The page with the tables of the source below its own text; links of the source begin at the project's root. */
+/**
+ * The page with the tables of the source below its own text; links in the source are relative to the project's root.
+ */
 export function withErrorTables(page: string): string {
   const own = page.split(/^## /m)[0] ?? ''
   return `${own}${Object.entries(ERROR_TABLES)

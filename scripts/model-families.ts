@@ -1,15 +1,15 @@
-/** Facts about models that are in no data set, by family. */
+/** Facts about models that no data set has, by family. */
 export interface Family {
   readonly inputModalities: readonly string[]
-  /** The most that the provider takes as a request's limit. */
+  /** The provider's upper limit for a request. */
   readonly maxCompletionTokens: number
 }
 
 /**
- * The price data set knows neither what a model takes in nor how long its answers may be. These are the only facts of
- * the bundled catalogue about a model that are not read from a package: stated by hand for whole families, and the
- * limit on the low side, since a provider refuses a larger one. An entry of the operator's overrides them. The first
- * row that fits counts.
+ * The price data set has neither the input modalities of a model nor its longest answer. These are the only facts of
+ * the bundled catalogue about a model that do not come from a package: stated by hand for whole families, and rather
+ * too low than too high, since a provider refuses a larger limit. An entry of the operator overrides them. The first
+ * matching row counts.
  */
 const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^anthropic\/claude-(2|3-|v)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],

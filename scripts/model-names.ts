@@ -3,7 +3,7 @@ import type { KnownProvider } from '../src/catalog/known-providers.ts'
 
 const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,99}\/[a-z0-9][a-z0-9._-]{0,99}$/
 
-/** Finds the id that OpenRouter gives a provider's model, so that one model of several providers is one model here. */
+/** Finds the id that OpenRouter gives to a provider's model, so that a model of several providers has one id here. */
 export class OpenrouterNames {
   readonly #rows = new Map<string, ModelInfo>()
   /** By comparable form; null = several authors have such a model. */
@@ -18,7 +18,7 @@ export class OpenrouterNames {
     }
   }
 
-  /** null = nothing of the form author/slug is free for it. */
+  /** null = no free id of the form author/slug. */
   idOf(provider: KnownProvider, row: ModelInfo, isTaken: (id: string) => boolean): string | null {
     const own = row.id.toLowerCase()
     if (provider.slug === 'openrouter') return this.#rows.has(row.id) && !isTaken(row.id) ? row.id : null
@@ -47,8 +47,7 @@ export class OpenrouterNames {
 }
 
 /**
- * What the provider's API calls the model: the row's own id where the row matches it, else the first name that it does
- * match.
+ * The model's name in the provider's API: the row's own id if the row matches it, else the first name that it matches.
  */
 export function upstreamName(provider: KnownProvider, row: ModelInfo): string {
   const names = equalNames(row.match)

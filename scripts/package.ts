@@ -10,7 +10,7 @@ import { isBuilt } from '../bin/program.js'
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/npm'))
 const STAGE = join(OUT, 'package')
-/** The fields of our manifest that are true of the package too. */
+/** The fields of our manifest that are also true of the package. */
 const MANIFEST_FIELDS = ['name', 'version', 'description', 'keywords', 'license', 'type', 'engines', 'bin']
 
 if (!isBuilt()) throw new Error('dist is older than its sources: npm run build')
@@ -22,12 +22,12 @@ for (const name of ['bin', 'console/dist', 'LICENSE'])
   cpSync(join(ROOT, name), join(STAGE, name), { recursive: true, filter: (path) => !path.endsWith('.d.ts') })
 cpSync(join(ROOT, 'deploy/npm/README.md'), join(STAGE, 'README.md'))
 
-// Our own manifest, which npm has read already.
+// Our own manifest, which npm has already read.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>
 const published = Object.fromEntries(MANIFEST_FIELDS.map((name) => [name, manifest[name]]))
 writeFileSync(join(STAGE, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 
 const told = execFileSync('npm', ['pack', '--json', '--pack-destination', OUT], { cwd: STAGE, encoding: 'utf8' })
-// The form of npm's answer is documented: a list with one entry a package.
+// npm documents the form of its answer: a list with an entry for each package.
 const [packed] = JSON.parse(told) as [{ readonly filename: string; readonly unpackedSize: number }]
 process.stdout.write(`${join(OUT, packed.filename)}\n`)

@@ -1,7 +1,7 @@
 import { SCHEMA_NAMES } from '../src/reference/schema-names.ts'
 import type { JsonSchema } from '../src/schema.ts'
 
-/** The type of a field in words. null is as good as none in what is sent (wire.md D-0.3), so it is not said there. */
+/** The type of a field in words. null in a request means absent (wire.md D-0.3), so it is left out there. */
 export function typeText(schema: JsonSchema, way: 'sent' | 'answered'): string {
   const choices = [...new Set(choicesOf(schema))].filter((choice) => way === 'answered' || choice !== 'null')
   return choices.length === 0 ? 'any' : choices.join(' or ')
@@ -30,7 +30,7 @@ function keysText({ properties = {} }: JsonSchema): string {
     .join(', ')
 }
 
-/** Whether a field is needed (null: not said), what it is about, and its bounds. */
+/** Whether a field is required (null: left out), its meaning, and its bounds. */
 export function rulesText(schema: JsonSchema, isRequired: boolean | null): string {
   const bounds = [...(isRequired === true ? ['required'] : []), ...boundsOf(schema)].join('; ')
   const about = aboutOf(schema).join(' ')

@@ -10,15 +10,15 @@ interface Manifest {
 }
 
 /**
- * The licence texts of the packages whose modules are in a bundle, for the file that is shipped beside it. Licences ask
- * for that where their code is passed on. Packages with the same text share it.
+ * The licence texts of the packages in a bundle, for the file that is shipped beside it: licences ask for them when
+ * code is passed on. Packages with the same text share it.
  */
 export function thirdPartyText(moduleIds: Iterable<string>): string {
   const packages = new Map<string, readonly [title: string, text: string]>()
   for (const id of moduleIds) {
     const folder = packageFolder(id)
     if (folder === null || packages.has(folder)) continue
-    // Each folder in node_modules has a manifest with these fields, by the rules of npm.
+    // By npm's rules each folder in node_modules has a manifest with these fields.
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
     packages.set(folder, [`${name} ${version} (${license ?? 'see below'})`, licenceText(folder)])
   }
@@ -29,7 +29,7 @@ export function thirdPartyText(moduleIds: Iterable<string>): string {
     .join(`\n${'-'.repeat(80)}\n\n`)
 }
 
-/** The folder of the package that a module belongs to; null = it is our own. */
+/** The folder of the package that a module belongs to; null = our own code. */
 function packageFolder(moduleId: string): string | null {
   const file = moduleId.replace(/^\0/, '').split('?', 1)[0] ?? ''
   const found = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0]

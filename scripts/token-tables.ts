@@ -3,11 +3,11 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ENCODING_NAMES, type EncodingName } from '../src/plan/tokens/encoding.ts'
 
-/** `npm run tokens`: the tables of tokens in `src/plan/tokens/`, from the lists that `gpt-tokenizer` carries. */
+/** `npm run tokens`: makes the token tables in `src/plan/tokens/` from the lists of `gpt-tokenizer`. */
 const ROOT = join(import.meta.dirname, '..')
 const LISTS = join(dirname(createRequire(import.meta.url).resolve('gpt-tokenizer/package.json')), 'data')
 
-/** Of each token by its rank one byte with its length, and after all of those the bytes of each. */
+/** One length byte for each token by rank, then the bytes of all tokens. */
 export function packedTokens(encoding: EncodingName): Buffer {
   const tokens = readFileSync(join(LISTS, `${encoding}.tiktoken`), 'latin1')
     .split('\n')

@@ -6,11 +6,11 @@ const ESCAPE_LENGTH = 6
 
 /**
  * The arguments of a tool call, which come in pieces of JSON text: names, numbers and framing stay, letters within
- * values are replaced. What is no JSON, such as the input of a custom tool, is replaced as plain text.
+ * values are replaced. Text that is not JSON, such as the input of a custom tool, is replaced as plain text.
  */
 export class ArgumentsText {
   readonly #letters: Letters
-  /** `{` and `[` that are open. */
+  /** The open `{` and `[`. */
   #levels: string[] = []
   #mode: 'start' | 'json' | 'text' = 'start'
   #isInString = false
@@ -72,7 +72,7 @@ export class ArgumentsText {
     } else if (letter === '}' || letter === ']') {
       this.#levels.pop()
       this.#expectsKey = false
-      // A complete value may be followed by another: some providers send it again, some send the next call.
+      // A complete value may be followed by another: some providers repeat it, some send the next call.
       if (this.#levels.length === 0) this.#mode = 'start'
     } else if (letter === ':') this.#expectsKey = false
     else if (letter === ',') this.#expectsKey = this.#levels.at(-1) === '{'

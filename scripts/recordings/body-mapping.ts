@@ -4,11 +4,11 @@ import type { CaseMapping } from './case-mapping.ts'
 const SSE_FIELD = /^(data|event|id|retry|error): ?/
 const TAG = /(<style>[\s\S]*?<\/style>|<[^>]*>)/
 const TIMES = /^[\d:.,]+ --> /
-/** Length, length of the headers and a checksum before them, a checksum at the end. */
+/** Total length, header length and a checksum before the headers, a checksum at the end. */
 const PRELUDE_BYTES = 12
 const CRC_BYTES = 4
 
-/** The JSON texts of a body, to make their identifiers known. */
+/** The JSON texts of a body, from which its identifiers are learned. */
 export function jsonTextsOf(body: Buffer, extension: string): readonly string[] {
   if (extension === 'json') return [body.toString('utf8')]
   if (extension === 'ndjson') return body.toString('utf8').split('\n')
@@ -23,7 +23,7 @@ export function jsonTextsOf(body: Buffer, extension: string): readonly string[] 
     : []
 }
 
-/** The body with its texts replaced: as many bytes, the same framing. */
+/** The body with its texts replaced: the same number of bytes, the same framing. */
 export function mappedBody(body: Buffer, extension: string, mapping: CaseMapping): Buffer {
   if (extension === 'eventstream') return Buffer.concat(framesOf(body).map((frame) => mappedFrame(frame, mapping)))
   const text = body.toString('utf8')
@@ -62,7 +62,7 @@ function isJson(text: string): boolean {
   return /^\s*[{[]/.test(text) && text !== '[DONE]'
 }
 
-/** Lines that are no field, such as an error in JSON over several lines, are read as one text. */
+/** Lines that are no fields, such as an error in JSON over several lines, are read as one text. */
 function mappedEvents(text: string, mapping: CaseMapping): string {
   const lines = text.split(/(\r\n|\n|\r)/)
   let out = ''

@@ -7,23 +7,26 @@ import { keptPhrases, meaningOf, type Meaning } from './rules.ts'
 
 const ADDRESS = /^https?:\/\//
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-/** Shorter ones, such as three dots, say only that something stood there. */
+/** Shorter ones, such as three dots, only mark a place. */
 const BASE64_LENGTH_MIN = 16
-/** Under which the expected answer of a case stands. */
+/** Key of the expected answer of a case. */
 export const EXPECTED = 'expected'
 const SENTENCE = /\p{L}+(?:[\s,;:'’"]+\p{L}+){3}/u
 const PERCENT = /%[0-9A-Fa-f]{2}/g
-/** Members that tell one stream of pieces from another. */
+/** Members that tell several streams of pieces apart. */
 const PLACES = ['index', 'item_id', 'output_index', 'content_index', 'contentBlockIndex']
 
-/** The replacements of the texts, the identifiers and the media of one case, the same everywhere in it. */
+/**
+ * The replacements of one case for texts, identifiers and media; each original has the same replacement everywhere in
+ * it.
+ */
 export class CaseMapping {
   readonly letters: Letters
   readonly ids: Identifiers
-  /** The base64 of everything made, with its sources. */
+  /** By the base64 of each made file, its source. */
   readonly media = new Map<string, MediaSpec>()
   readonly #protocol: string
-  /** Whose addresses the product asks: their hosts and paths stay, but for identifiers. */
+  /** Hosts that the product calls: they and their paths stay, except for identifiers. */
   readonly #hosts: readonly string[]
   readonly #arguments = new Map<string, ArgumentsText>()
   readonly #opaque: string
@@ -36,7 +39,7 @@ export class CaseMapping {
     this.#hosts = hosts
   }
 
-  /** Makes the identifiers of a text known, before anything of its case is replaced. */
+  /** Learns the identifiers of a text; called for all texts of a case before anything is replaced. */
   learn(json: string): void {
     rewriteJson(json, {
       string: (value, path) => {
@@ -46,7 +49,7 @@ export class CaseMapping {
     })
   }
 
-  /** `under` is the path at which the text stands in the whole it is of. */
+  /** `under` is the path of the text in the whole that contains it. */
   json(json: string, under: JsonPath = []): string {
     const root = parsed(json)
     return rewriteJson(json, {
@@ -101,7 +104,7 @@ export class CaseMapping {
   }
 
   #pieceOf(value: string, path: JsonPath, root: unknown): string {
-    // Pieces come at any position of their lists; the expected answer is complete, and each has its own.
+    // Pieces come at any position of their lists; the expected answer is complete and has all of them.
     const steps = path[0] === EXPECTED ? path : path.filter((step) => typeof step === 'string')
     const place = [...steps, ...placesAlong(path, root)].join(' ')
     const found = this.#arguments.get(place) ?? new ArgumentsText(this.letters)
@@ -155,7 +158,7 @@ export class CaseMapping {
     return made
   }
 
-  /** A byte of a text, or the number of a word in a model's vocabulary. */
+  /** A byte of a text, or the number of a token in a model's vocabulary. */
   #code(spelled: string, path: JsonPath): string {
     if (path.includes('context')) return this.letters.text(spelled)
     const code = Number(spelled)
@@ -186,7 +189,7 @@ function placesAlong(path: JsonPath, root: unknown): readonly string[] {
   return found
 }
 
-/** Somebody's words where a row of the rules says that there are none: the row is wrong. */
+/** A fact that looks like somebody's words: the row of the rules is wrong. */
 function factOf(value: string, path: JsonPath): string {
   if (SENTENCE.test(value)) throw new Error(`${path.join('.')} is no fact: ${JSON.stringify(value)}`)
   return value
@@ -196,7 +199,7 @@ function isBase64(value: string): boolean {
   return value.length >= BASE64_LENGTH_MIN && BASE64.test(value)
 }
 
-/** Base64 of the same alphabet, with or without padding as the given one. */
+/** Base64 in the alphabet of the given text, with or without padding like it. */
 function spelledLike(value: string, bytes: Buffer): string {
   const text = bytes.toString(/[-_]/.test(value) ? 'base64url' : 'base64').replace(/=+$/, '')
   return text.padEnd(value.length, '=')

@@ -8,10 +8,10 @@ const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const WORD = /^[a-z]{1,12}$|^[a-z]+(?:[A-Z][a-z]+)+$/
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const PART = /[A-Za-z0-9]+/g
-/** Shorter ones number something. */
+/** Shorter ones are numbers of something. */
 const DRAWN_LENGTH_MIN = 6
 
-/** Replaces identifiers by others of the same shape; one identifier has one replacement in a whole case. */
+/** Replaces identifiers by others of the same shape; an identifier has the same replacement in its whole case. */
 export class Identifiers {
   readonly #seed: string
   readonly #known = new Map<string, string>()
@@ -40,7 +40,7 @@ export class Identifiers {
     })
   }
 
-  /** A text with the identifiers of its case in it replaced. */
+  /** The text with the identifiers of its case replaced. */
   within(text: string): string {
     let out = text
     for (const [before, after] of [...this.#known].toSorted(([a], [b]) => b.length - a.length)) {

@@ -3,9 +3,9 @@ export type JsonPath = readonly (string | number)[]
 /** Rewrites a JSON text. Each result has as many UTF-16 units as the original. */
 export interface JsonVisitor {
   string(value: string, path: JsonPath): string
-  /** `path` is the object's. */
+  /** `path` is that of the object. */
   key?(name: string, path: JsonPath): string
-  /** A number as it is spelled. */
+  /** A number as written. */
   number?(spelled: string, path: JsonPath): string
 }
 
@@ -20,8 +20,8 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|.)/y
 
 /**
- * Rewrites the strings of a JSON text where they stand: white space, order and the spelling of every escape stay. It
- * reads what is cut or no JSON as far as it can.
+ * Rewrites the strings of a JSON text in place: white space, order and the spelling of every escape stay. Of a cut or
+ * malformed text it rewrites as much as it can read.
  */
 export function rewriteJson(text: string, visitor: JsonVisitor): string {
   const levels: Level[] = []
@@ -67,7 +67,7 @@ export function rewriteJson(text: string, visitor: JsonVisitor): string {
 
 interface StringToken {
   readonly value: string
-  /** How each UTF-16 unit of the value is spelled. */
+  /** The spelling of each UTF-16 unit of the value. */
   readonly spelled: readonly string[]
   readonly isClosed: boolean
   readonly end: number

@@ -8,8 +8,8 @@ interface LetterClass {
 }
 
 /**
- * The first row that has a letter is its row. a to c stand alone: their codes have two digits where codes are written
- * out.
+ * The first row with a letter is its row. a to c have a row of their own: their codes have two digits where codes are
+ * written out.
  */
 const CLASSES: readonly LetterClass[] = [
   { has: /[a-c]/, letters: 'abc', kept: 2 },
@@ -34,10 +34,10 @@ const CLASSES: readonly LetterClass[] = [
 ]
 /** Letters and pictures, which must have a row. */
 const LETTER = /[\p{L}\p{Extended_Pictographic}]/u
-/** Signs that count as pictures: they say as much as punctuation. */
+/** Signs that count as pictures; they have as little meaning as punctuation. */
 const SIGN = /[\u00a9\u00ae\u2000-\u2bff\u3030]/
 
-/** Numbers from 0 to 1 that a text always draws alike. */
+/** Numbers from 0 to 1, always the same for the same text. */
 export function drawsOf(seed: string): () => number {
   let block = Buffer.alloc(0)
   let at = 0

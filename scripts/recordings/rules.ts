@@ -21,8 +21,8 @@ export type Meaning = 'text' | 'address' | 'prose' | 'fact' | 'id' | 'arguments'
 interface Rule {
   readonly meaning: Meaning
   /**
-   * Names along the path without indices, its end; `**` at the end is everything below. The first name may be the
-   * protocol.
+   * Names along the path, without indices; only its end is compared; `**` at the end matches everything below. The
+   * first name may be the protocol.
    */
   readonly paths: readonly string[]
 }
@@ -30,7 +30,7 @@ interface Rule {
 /** The first matching row counts. */
 const RULES: readonly Rule[] = [
   { meaning: 'codes', paths: ['logprobs.bytes', 'ollama-generate.context'] },
-  // Statistics of a filter, by names of harms.
+  // Statistics of a filter, by the names of harms.
   {
     meaning: 'fact',
     paths: [
@@ -230,7 +230,7 @@ const RULES: readonly Rule[] = [
     ],
   },
   { meaning: 'fact', paths: ['language', 'language_code', 'detected_language', 'locale', 'speaker', 'speaker_id'] },
-  // Names of functions and of models; words of a person or a model have no such name.
+  // Names of functions and models; words of people and models have no such names.
   {
     meaning: 'fact',
     paths: [
@@ -250,14 +250,14 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Phrases that the adapters recognise refusals by: they stay, whatever the text around them is. */
+/** Phrases by which the adapters recognise refusals: they stay, whatever the text around them. */
 const PHRASES: readonly RegExp[] = [
   /maximum context length|context[ _-]?(?:length|window|limit)|too[ _]many[ _](?:input[ _]|prompt[ _])?tokens|prompt is too long|reduce the length|max[ _]tokens must be/gi,
   /input tokens? (?:count|exceeded)|exceeds the (?:maximum|limit)|only supports|supports up to|input is too long|input length and .?max_tokens/gi,
   /content[_ ]?(?:filter\w*|policy)|moderation|safety system|responsible ?ai|nsfw|flagged|sensitive|prohibited|inappropriate|\bsafety\b|violat\w*/gi,
   /api[ _-]?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/gi,
   /model identifier is invalid|on-demand throughput isn.t supported|operation not allowed|reached the end of its life/gi,
-  // The product uses these to find text that could name an account.
+  // The product finds text that could name an account by these.
   /\bprojects?(?:\/|_number|_id|\b)|\bserviceAccounts?\b|\blocations?\/|\barn:aws[\w-]*:|\bBearer\b|https?:\/\/|\b(?:sk|pk|rk|org|proj|key|user|req)[-_](?=\w{6})/gi,
   /credit balance|usage limits?|organization has been disabled|billing/gi,
 ]
@@ -278,7 +278,7 @@ function endsWith(names: readonly string[], end: readonly string[]): boolean {
   return from >= 0 && end.every((name, index) => names[from + index] === name)
 }
 
-/** The parts of an error's text that stay: phrases that the adapters look for, and figures. */
+/** The parts of an error's text that stay: phrases that the adapters look for, and numbers. */
 export function keptPhrases(text: string): readonly { readonly start: number; readonly end: number }[] {
   return PHRASES.flatMap((phrase) =>
     [...text.matchAll(phrase)].map(({ index, 0: found }) => ({ start: index, end: index + found.length })),
