@@ -1,4 +1,4 @@
-import { ERROR_TABLES } from '../src/errors.ts'
+import { ERROR_TABLES } from '../src/error-table.ts'
 
 /**
  * The page with the tables of the source below its own text; links in the source are relative to the project's root.
@@ -13,8 +13,8 @@ export function withErrorTables(page: string): string {
 function tableRows(rows: (typeof ERROR_TABLES)[string]): string {
   return Object.entries(rows)
     .map(
-      ([name, { status, errorType, when }]) =>
-        `| ${status} | \`${errorType ?? name}\` | ${when.replaceAll('](docs/', '](')} |\n`,
+      ([name, { status, when, ...row }]) =>
+        `| ${status} | \`${'errorType' in row ? row.errorType : name}\` | ${when.replaceAll('](docs/', '](')} |\n`,
     )
     .join('')
 }

@@ -1,5 +1,5 @@
 import type { ApiError, ErrorName } from './errors.ts'
-import { ERRORS } from './errors.ts'
+import { ERRORS } from './error-table.ts'
 
 /** The protocol that a client of a route speaks: it decides how an answer and an error are written. */
 export type ClientProtocol = 'openai' | 'responses' | 'anthropic' | 'gemini' | 'cohere'

@@ -1,8 +1,4 @@
-/** A text in each language of the console. */
-export interface Label {
-  readonly en: string
-  readonly ru: string
-}
+import type { Label } from './lib/label.ts'
 
 /**
  * What a price of the catalogue is for, in RUB. `places` turns it into µRUB a unit of the meter; `wirePlaces` turns

@@ -1,4 +1,5 @@
-import type { Label, MeasuredType, PriceKey, PriceKeyOf } from './meter-table.ts'
+import type { Label } from './lib/label.ts'
+import type { MeasuredType, PriceKey, PriceKeyOf } from './meter-table.ts'
 
 /** Modalities of models: OpenRouter's names, which its clients filter by. */
 export const MODALITIES = {

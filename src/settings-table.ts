@@ -1,4 +1,4 @@
-import type { Label } from './meter-table.ts'
+import type { Label } from './lib/label.ts'
 
 /** A whole number, from `least` to `most`. */
 interface NumberField {

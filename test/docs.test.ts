@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { withRouteTables } from '../scripts/api-page.ts'
 import { withErrorTables } from '../scripts/error-page.ts'
 import { ADAPTERS } from '../src/catalog/adapters.ts'
-import { ERRORS } from '../src/errors.ts'
+import { ERRORS } from '../src/error-table.ts'
 import { SETTING_ROWS, type NumberFields } from '../src/settings-table.ts'
 import { COVERED, type TableCover } from '../src/store/audit/columns.ts'
 
@@ -16,7 +16,7 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-test('docs/errors.md has the tables of src/errors.ts: `npm run docs` writes them', () => {
+test('docs/errors.md has the tables of src/error-table.ts: `npm run docs` writes them', () => {
   const page = read('docs/errors.md')
   assert.equal(page, withErrorTables(page))
   for (const [name, row] of Object.entries(ERRORS))

@@ -1,6 +1,6 @@
 import { ERROR_TYPES } from '../errors.ts'
 import { assert } from '../lib/assert.ts'
-import type { Label } from '../meter-table.ts'
+import type { Label } from '../lib/label.ts'
 import type { Usage } from '../meters.ts'
 import { REQUEST_TYPES } from '../model-types.ts'
 import type { Micro } from '../money.ts'

@@ -7,7 +7,8 @@ import type { EntryKind } from '../../src/cabinet/money-contract.ts'
 import type { Payment } from '../../src/cabinet/money-contract.ts'
 import type { AuditInvariant } from '../../src/store/audit/audit-store.ts'
 import { localeTexts } from '../harness/console-world.ts'
-import { ERRORS, type ErrorType } from '../../src/errors.ts'
+import { ERRORS } from '../../src/error-table.ts'
+import type { ErrorType } from '../../src/errors.ts'
 import type { FieldCheck, RefusalReason } from '../../src/refusals.ts'
 import type { AttemptReason, BillingBasis, EndReason } from '../../src/ledger/generation-record.ts'
 import type { CatalogWarningName } from '../../src/catalog/catalog-warning.ts'
@@ -239,12 +240,8 @@ const LISTS: readonly {
   readonly names: readonly string[]
   readonly whole?: boolean
 }[] = [
-  {
-    what: 'errors',
-    of: 'failure.types',
-    names: [...new Set<string>(errorTypes), 'unreachable', 'unknown'],
-    whole: true,
-  },
+  { what: 'errors', of: 'error', names: [...new Set(errorTypes)], whole: true },
+  { what: 'failures to reach the server', of: 'failure.types', names: ['unreachable', 'unknown'], whole: true },
   { what: 'failures of attempts', of: 'attempt', names: Object.keys(ATTEMPT), whole: true },
   { what: 'reasons of an end', of: 'finish', names: Object.keys(FINISH), whole: true },
   { what: 'bases of a bill', of: 'request', names: Object.keys(BASIS).map((name) => `basis_${name}`) },

@@ -31,7 +31,7 @@ export class ApiFailure extends Error {
 
 /** Each type has a text, and nothing else has one. */
 function isKnown(type: string): type is FailureType {
-  return i18n.exists(`failure.types.${type}`)
+  return i18n.exists(`error.${type}`) || i18n.exists(`failure.types.${type}`)
 }
 
 /** Calls one endpoint of the contract. */

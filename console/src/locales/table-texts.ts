@@ -1,4 +1,7 @@
-import { METER_TABLE, PRICED_METERS, type Label, type Meter, type PriceKey } from '../../../src/meter-table.ts'
+import { ERRORS } from '../../../src/error-table.ts'
+import type { ErrorType } from '../../../src/errors.ts'
+import type { Label } from '../../../src/lib/label.ts'
+import { METER_TABLE, PRICED_METERS, type Meter, type PriceKey } from '../../../src/meter-table.ts'
 import { MODALITIES, REQUEST_TYPE_TABLE, type Modality, type RequestType } from '../../../src/model-types.ts'
 import { viewFields, type FactStyle } from '../../../src/ledger/generation-record.ts'
 import type { Language } from '../../../src/cabinet/session-contract.ts'
@@ -24,6 +27,7 @@ export interface TableTexts {
   /** A type of requests; also the type of models with the same name. */
   readonly type: Readonly<Record<RequestType, string>>
   readonly modality: Readonly<Record<Modality, string>>
+  readonly error: Readonly<Record<ErrorType, string>>
   /** A fact of a request, by its name in the log. */
   readonly fact: Readonly<Record<string, string>>
 }
@@ -37,6 +41,9 @@ export function tableTexts(language: Language): TableTexts {
     price: Object.fromEntries(PRICED_METERS.map(({ priceKey, priceLabel }) => [priceKey, priceLabel[language]])),
     type: labelsOf(REQUEST_TYPE_TABLE),
     modality: labelsOf(MODALITIES),
+    error: Object.fromEntries(
+      Object.entries(ERRORS).flatMap(([name, row]) => ('label' in row ? [[name, row.label[language]]] : [])),
+    ),
     fact: Object.fromEntries(FACTS.map(({ name, label }) => [name, label[language]])),
   } as TableTexts
 }

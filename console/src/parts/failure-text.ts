@@ -28,7 +28,7 @@ const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
 
 /** The name of an error type in the reader's language. A type that only another release knows stays as it is. */
 export function errorName(type: ErrorType): string {
-  return i18n.exists(`failure.types.${type}`) ? i18n.t(`failure.types.${type}`) : type
+  return i18n.exists(`error.${type}`) ? i18n.t(`error.${type}`) : type
 }
 
 /** The error in the reader's language, with the figures of the answer. */
@@ -38,7 +38,9 @@ export function failureText(failure: unknown): string {
   if (isReason(reason)) return i18n.t(`refusal.${reason}`, { replace: paramTexts(params) })
   const field = checkOf(failure)
   if (field !== null) return `${fieldName(field.field)}: ${field.message}`
-  const name = i18n.t(`failure.types.${failure.errorType}`)
+  const { errorType } = failure
+  const name =
+    errorType === 'unreachable' || errorType === 'unknown' ? i18n.t(`failure.types.${errorType}`) : errorName(errorType)
   const rest = [
     advice(failure),
     failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds }),
