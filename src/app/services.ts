@@ -242,7 +242,7 @@ function paidServices(
     clock,
     settings: () => catalog.current().settings.keptResponses,
   })
-  const sse = new SseStreams(clock)
+  const sse = new SseStreams(clock, answers)
   return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, responses, sse }
 }
 

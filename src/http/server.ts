@@ -18,7 +18,7 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'
 import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { Router } from './router.ts'
-import { type ReplyRoom, SlowReaders } from './slow-readers.ts'
+import { ROOMY, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 
 const TIMEOUTS: EdgeTimeouts = Object.freeze({
@@ -47,7 +47,6 @@ const PREFLIGHT = Object.freeze({
 })
 
 /** For an edge with a memory budget of its own. */
-const ROOMY: ReplyRoom = { unsent: () => ignore, isWanted: false }
 
 /** The HTTP edge: one order of checks, one error boundary, one log line for each request. It does not know money. */
 export function createEdge<P>(options: EdgeOptions<P>): Edge {

@@ -17,6 +17,14 @@ export interface ReplyRoom {
   readonly isWanted: boolean
 }
 
+/** Counts nothing. */
+export const ROOMY: ReplyRoom = { unsent: () => () => undefined, isWanted: false }
+
+/** Whether a client has held so many bytes for too long, once others wait for the memory. */
+export function isTooSlow(bytes: number, sinceMs: number, nowMs: number): boolean {
+  return nowMs - sinceMs > STALL_MS + bytes / BYTES_PER_MS_MIN
+}
+
 interface Reader {
   takenBytes: number
   /** Monotonic ms since when the client has read nothing, or has had nothing to read. */
@@ -83,7 +91,7 @@ export class SlowReaders {
   /** A client that reads one byte a minute must not keep room that others wait for. */
   #hurry(nowMs: number): void {
     for (const [{ socket }, { bytes, sinceMs }] of this.#replies)
-      if (socket !== null && nowMs - sinceMs > STALL_MS + bytes / BYTES_PER_MS_MIN) breakConnection(socket)
+      if (socket !== null && isTooSlow(bytes, sinceMs, nowMs)) breakConnection(socket)
   }
 }
 

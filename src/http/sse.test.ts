@@ -15,6 +15,19 @@ interface Bench {
   readonly events: string[]
 }
 
+/** Counts what waits for clients. */
+class Room {
+  bytes = 0
+  isWanted = false
+
+  unsent(bytes: number): () => void {
+    this.bytes += bytes
+    return () => {
+      this.bytes -= bytes
+    }
+  }
+}
+
 interface Client {
   readonly clock: Bench['clock']
   readonly server: Server
@@ -43,8 +56,8 @@ async function ask({ server, socket }: Client): Promise<ServerResponse> {
   return response
 }
 
-function streamOn(response: ServerResponse, { clock, socket }: Client): Bench {
-  const streams = new SseStreams(clock)
+function streamOn(response: ServerResponse, { clock, socket }: Client, room = new Room()): Bench {
+  const streams = new SseStreams(clock, room)
   const events: string[] = []
   const stream = streams.open(
     response,
@@ -55,9 +68,9 @@ function streamOn(response: ServerResponse, { clock, socket }: Client): Bench {
 }
 
 /** One client with an open stream. */
-async function open(context: TestContext): Promise<Bench> {
+async function open(context: TestContext, room?: Room): Promise<Bench> {
   const client = await dial(context)
-  return streamOn(await ask(client), client)
+  return streamOn(await ask(client), client, room)
 }
 
 async function textUntilEnd(socket: Socket): Promise<string> {
@@ -106,6 +119,61 @@ test('F41: a reader that takes nothing for 60 s is reset, once told to the owner
   stream.end()
   socket.destroy()
 })
+
+/** More than the kernel buffers on both sides. */
+const LONG = Buffer.alloc(24 * 1_048_576, 0x20)
+
+/** Reads so many bytes, and no more. */
+function sip(socket: Socket, bytes: number): Promise<void> {
+  let left = bytes
+  return new Promise((resolve) => {
+    const take = (piece: Buffer): void => {
+      left -= piece.length
+      if (left > 0) return
+      socket.pause().off('data', take)
+      resolve()
+    }
+    socket.on('data', take).resume()
+  })
+}
+
+for (const [what, send] of [
+  ['the last bytes', (stream: SseStream): unknown => stream.end(LONG)],
+  ['bytes before them', (stream: SseStream): unknown => [stream.write(LONG), stream.end('the end')]],
+] as const) {
+  test(`F41: ${what} of a stream, if many, go in pieces: a slow client keeps it, and they count until they are sent`, async (context) => {
+    const room = new Room()
+    const { stream, socket, clock } = await open(context, room)
+    send(stream)
+    assert.ok(room.bytes >= LONG.length)
+    for (let turn = 0; turn < 3; turn += 1) {
+      clock.advance(50_000)
+      // It takes some within each minute; the server notices in its own time.
+      await sip(socket, 4 * 1_048_576)
+      for (let look = 0; look < 3; look += 1) await new Promise(setImmediate)
+      assert.equal(stream.closed, false)
+    }
+    let text = 0
+    socket.on('data', (piece) => (text += piece.length)).resume()
+    await until(10_000, 'all has come', () => text > LONG.length - 13 * 1_048_576 && room.bytes === 0)
+  })
+
+  test(`F41: ${what} of a stream that its client takes too slowly are let go of while others wait for the memory`, async (context) => {
+    const room = new Room()
+    const { stream, socket, clock, events } = await open(context, room)
+    send(stream)
+    for (let turn = 0; turn < 4; turn += 1) {
+      clock.advance(50_000)
+      await sip(socket, 3 * 1_048_576)
+      for (let look = 0; look < 3; look += 1) await new Promise(setImmediate)
+    }
+    assert.equal(stream.closed, false, 'nobody waits for its room')
+    room.isWanted = true
+    clock.advance(10_000)
+    await until(10_000, 'its owner is told', () => events.length > 0)
+    assert.deepEqual([stream.closed, room.bytes], [true, 0])
+  })
+}
 
 test('F41: a stream that waits for 60 s behind another answer of its connection is let go of, and has no socket to watch', async (context) => {
   const client = await dial(context)

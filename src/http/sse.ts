@@ -2,8 +2,10 @@ import type { ServerResponse } from 'node:http'
 import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { breakConnection } from './break-connection.ts'
-import { STALL_MS, SWEEP_MS } from './slow-readers.ts'
+import { isTooSlow, ROOMY, STALL_MS, SWEEP_MS, type ReplyRoom } from './slow-readers.ts'
 
+/** Longer bytes are sent in pieces of this size, so that the client's progress can be seen. */
+const PIECE_BYTES = 262_144
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
 /** The answer that a stream sends. */
@@ -20,11 +22,13 @@ export interface StreamOwner {
  */
 export class SseStreams {
   readonly #clock: Clock
+  readonly #room: ReplyRoom
   readonly #open = new Bag<SseStream>()
   #ticking = false
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, room: ReplyRoom = ROOMY) {
     this.#clock = clock
+    this.#room = room
   }
 
   get size(): number {
@@ -41,7 +45,9 @@ export class SseStreams {
     owner: StreamOwner,
     contentType = EVENT_STREAM,
   ): SseStream {
-    const stream = new SseStream(response, this.#clock, owner, () => this.#open.delete(stream))
+    const stream = new SseStream(response, { clock: this.#clock, room: this.#room }, owner, () =>
+      this.#open.delete(stream),
+    )
     response.writeHead(200, {
       ...headers,
       'content-type': contentType,
@@ -57,11 +63,20 @@ export class SseStreams {
   #tick(): void {
     this.#ticking = true
     this.#clock.after(SWEEP_MS, () => {
-      for (const stream of this.#open) stream.resetIfStalled()
+      for (const stream of this.#open) stream.resetIfStalled(this.#room.isWanted)
       if (this.#open.size > 0) this.#tick()
       else this.#ticking = false
     })
   }
+}
+
+interface Waiting {
+  /** Not given to the connection yet. */
+  readonly parts: Buffer[]
+  bytes: number
+  leftBytes: number
+  readonly sinceMs: number
+  readonly giveBacks: (() => void)[]
 }
 
 /** One client's event stream. Bytes are sent as given: the caller forms the events. */
@@ -69,6 +84,7 @@ export class SseStream implements BagItem {
   bagPlace = 0
   readonly #response: ServerResponse
   readonly #clock: Clock
+  readonly #room: ReplyRoom
   readonly #owner: StreamOwner
   readonly #forget: () => void
   #ended = false
@@ -76,10 +92,18 @@ export class SseStream implements BagItem {
   /** Monotonic ms since when `pendingBytes` has not shrunk; null while the client keeps up. */
   #stalledSinceMs: number | null = null
   #pendingBytes = 0
+  /** Long bytes that wait for the client, and whose memory counts. */
+  #waiting: Waiting | null = null
 
-  constructor(response: ServerResponse, clock: Clock, owner: StreamOwner, forget: () => void) {
+  constructor(
+    response: ServerResponse,
+    { clock, room }: { readonly clock: Clock; readonly room: ReplyRoom },
+    owner: StreamOwner,
+    forget: () => void,
+  ) {
     this.#response = response
     this.#clock = clock
+    this.#room = room
     this.#owner = owner
     this.#forget = forget
     this.#closed = response.destroyed
@@ -99,10 +123,12 @@ export class SseStream implements BagItem {
    */
   write(bytes: Buffer | string): boolean {
     if (this.#closed || this.#ended) return true
-    if (this.#response.write(bytes)) return true
+    if (this.#waiting === null && bytes.length <= PIECE_BYTES) {
+      if (this.#response.write(bytes)) return true
+    } else this.#wait(bytes)
     if (this.#stalledSinceMs === null) {
       this.#stalledSinceMs = this.#clock.monotonic()
-      this.#pendingBytes = this.#response.writableLength
+      this.#pendingBytes = this.#unsentBytes
     }
     return false
   }
@@ -111,10 +137,11 @@ export class SseStream implements BagItem {
   end(bytes?: Buffer | string): void {
     if (this.#closed || this.#ended) return
     this.#ended = true
-    if (bytes === undefined) this.#response.end()
+    if (this.#waiting !== null || (bytes?.length ?? 0) > PIECE_BYTES) this.#wait(bytes ?? '')
+    else if (bytes === undefined) this.#response.end()
     else this.#response.end(bytes)
     this.#stalledSinceMs ??= this.#clock.monotonic()
-    this.#pendingBytes = this.#response.writableLength
+    this.#pendingBytes = this.#unsentBytes
   }
 
   /** Breaks the connection with RST, so that a cut answer does not look complete (wire.md C2). */
@@ -125,17 +152,62 @@ export class SseStream implements BagItem {
     else breakConnection(socket)
   }
 
-  /** The sweep: only bytes that the client has taken count as progress. */
-  resetIfStalled(): void {
+  /** The sweep: only bytes that the client has taken count as progress. `isWanted`: others wait for the memory. */
+  resetIfStalled(isWanted: boolean): void {
     if (this.#stalledSinceMs === null) return
-    const pendingBytes = this.#response.writableLength
+    const pendingBytes = this.#unsentBytes
     const nowMs = this.#clock.monotonic()
-    if (pendingBytes < this.#pendingBytes) this.#stalledSinceMs = nowMs
+    if (isWanted && this.#waiting !== null && isTooSlow(this.#waiting.bytes, this.#waiting.sinceMs, nowMs)) this.reset()
+    else if (pendingBytes < this.#pendingBytes) this.#stalledSinceMs = nowMs
     else if (nowMs - this.#stalledSinceMs >= STALL_MS) this.reset()
     this.#pendingBytes = pendingBytes
   }
 
+  get #unsentBytes(): number {
+    return this.#response.writableLength + (this.#waiting?.leftBytes ?? 0)
+  }
+
+  #wait(given: Buffer | string): void {
+    const bytes = typeof given === 'string' ? Buffer.from(given) : given
+    if (this.#waiting === null) {
+      const giveBack = this.#room.unsent(bytes.length)
+      const sinceMs = this.#clock.monotonic()
+      this.#waiting = { parts: [bytes], bytes: bytes.length, leftBytes: bytes.length, sinceMs, giveBacks: [giveBack] }
+      this.#goOn()
+    } else {
+      this.#waiting.parts.push(bytes)
+      this.#waiting.bytes += bytes.length
+      this.#waiting.leftBytes += bytes.length
+      this.#waiting.giveBacks.push(this.#room.unsent(bytes.length))
+    }
+  }
+
+  /** Sends the next piece of what waits; the others follow as the client takes it. */
+  #goOn(): void {
+    const waiting = this.#waiting
+    const [first] = waiting?.parts ?? []
+    if (waiting === null || first === undefined || this.#closed) return
+    const piece = first.subarray(0, PIECE_BYTES)
+    if (piece.length === first.length) waiting.parts.shift()
+    else waiting.parts[0] = first.subarray(PIECE_BYTES)
+    waiting.leftBytes -= piece.length
+    if (waiting.parts.length === 0 && this.#ended) this.#response.end(piece)
+    // A client that reads fast must not hold up everybody else.
+    else if (this.#response.write(piece)) setImmediate(() => this.#drained())
+  }
+
+  #giveBack(): void {
+    for (const giveBack of this.#waiting?.giveBacks ?? []) giveBack()
+    this.#waiting = null
+  }
+
   #drained(): void {
+    if (this.#waiting !== null && this.#waiting.parts.length > 0) {
+      setImmediate(() => this.#goOn())
+      return
+    }
+    // The last bytes count until they are sent.
+    if (!this.#ended) this.#giveBack()
     this.#stalledSinceMs = null
     if (!this.#ended && !this.#closed) this.#owner.drained(this)
   }
@@ -143,6 +215,7 @@ export class SseStream implements BagItem {
   #gone(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#giveBack()
     this.#forget()
     if (!this.#response.writableFinished) this.#owner.detached(this)
   }

@@ -2,7 +2,7 @@ import { audioContainer } from '../../kinds/transcription/duration/audio-duratio
 import { SPEECH_FORMATS, type SpeechFormat } from '../../kinds/speech/format.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
-import { WholeSound, type Sound } from '../answers/whole-sound.ts'
+import { wholeSound, type Sound } from '../answers/whole-sound.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
@@ -22,7 +22,7 @@ export function sdkSpeech(ports: SdkPorts): SpeechProtocol {
   return {
     formats: () => SPEECH_FORMATS,
     ask: (call, sink) =>
-      new WholeSound(sink, (whole) =>
+      wholeSound(sink, (whole) =>
         sdkResult<Sound>(ports, call, whole, (settings) => speak(ports, call, settings), {
           bytesMax: SOUND_BYTES_MAX,
           takesBytes: true,

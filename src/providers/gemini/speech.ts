@@ -5,7 +5,7 @@ import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
 import { spoken } from '../openai/speech.ts'
 import { listOf, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { WholeSound, type Sound } from '../answers/whole-sound.ts'
+import { wholeSound, type Sound } from '../answers/whole-sound.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
@@ -21,7 +21,7 @@ export function geminiSpeech(transport: Transport, now: () => number): SpeechPro
   return {
     formats: () => ['pcm'],
     ask: (call, sink) =>
-      new WholeSound(sink, (whole) =>
+      wholeSound(sink, (whole) =>
         askWhole(transport, call, { request: () => requestOf(call), answer: readSound, error }, whole),
       ),
   }
