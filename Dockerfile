@@ -20,5 +20,5 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 8080}/healthz`).then(({ok})=>process.exit(ok?0:1),()=>process.exit(1))"]
 # Node is process 1 and gets SIGTERM itself; running answers have up to 120 s to end: docker stop --time 130.
-ENTRYPOINT ["node", "/tollgate/bin/tollgate.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "/tollgate/bin/tollgate.js"]
 CMD ["start"]

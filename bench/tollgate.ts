@@ -45,7 +45,7 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
         }),
   }
   // A file, not a pipe: reading a line for each request would cost the bench more than it measures.
-  const command = [...nodeOptions, join(root, 'bin/tollgate.js'), 'start']
+  const command = [...nodeOptions, ...startOptions(root), join(root, 'bin/tollgate.js'), 'start']
   // Two workers need both cores.
   const core = (postgres?.workers ?? 1) > 1 ? 'any' : 'measured'
   const child = spawn(...onCore(core, process.execPath, command), {
@@ -78,6 +78,15 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
         throw new Error(`The audit after the load found violations: ${JSON.stringify(audit)}`)
     },
   }
+}
+
+/** What `npm start` gives to Node. */
+function startOptions(root: string): readonly string[] {
+  // npm would not have run the bench otherwise.
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  return scripts['start']?.match(/--\S+/g) ?? []
 }
 
 function isComplaint(line: string): boolean {

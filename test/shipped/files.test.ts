@@ -28,6 +28,17 @@ test('the systemd unit is right, and shut in', { skip: !hasProgram('systemd-anal
   assert.equal(complaints('systemd-analyze', 'security', '--offline=true', '--threshold=20', unit), '')
 })
 
+test('each shipped way to start gives Node the same options', () => {
+  const { scripts } = JSON.parse(text('package.json'))
+  const ways: readonly string[] = [
+    scripts.start,
+    /^ENTRYPOINT .*$/m.exec(text('Dockerfile'))?.[0] ?? '',
+    /^Environment=NODE_OPTIONS=.*$/m.exec(text('deploy/systemd/tollgate.service'))?.[0] ?? '',
+  ]
+  for (const way of ways) assert.deepEqual(way.match(/--[\w=-]+/g), ['--max-semi-space-size=16'], way)
+  assert.ok(text('docs/operations.md').includes('`NODE_OPTIONS=--max-semi-space-size=16`'))
+})
+
 test('each setting that a shipped file names is one', () => {
   const known = new Set(
     text('docs/settings.md')

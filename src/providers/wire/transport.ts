@@ -13,6 +13,8 @@ const CONNECTIONS_MAX = 2_048
 const TICK_MS = 250
 /** Bytes of one answer in a turn of the loop: with events of 30 bytes they cost about 10 ms. */
 const TURN_BYTES = 32_768
+/** Of a whole answer, which is only collected: 64 kB at a time cost a pause of its socket for each read. */
+const WHOLE_TURN_BYTES = 1_048_576
 
 /** Header names are in lower case. */
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -263,13 +265,13 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     else queueMicrotask(() => this.#fail(found))
   }
 
-  /** Many small events at once would keep all others waiting: after TURN_BYTES others have their turn. */
+  /** Many small events at once would keep all others waiting: after so many bytes others have their turn. */
   #tell(chunk: Buffer): void {
     this.#turnBytes += chunk.length
     const flows = this.#sink.push(chunk)
     if (!this.#isAwaited) return
     this.#paused = !flows
-    if (this.#turnBytes >= TURN_BYTES) {
+    if (this.#turnBytes >= (this.#request.streaming ? TURN_BYTES : WHOLE_TURN_BYTES)) {
       this.#turnBytes = 0
       this.#turning = true
       setImmediate(() => {
