@@ -1,5 +1,5 @@
 import { METER_TABLE, PRICED_METERS, type Meter, type MeterRow } from './meter-table.ts'
-import { add, ceilMicro, MICRO_PER_RUB, multiply, ZERO, type Decimal, type Micro } from './money.ts'
+import { add, ceilMicro, MICRO_PER_RUB, multiply, sumOfProducts, ZERO, type Decimal, type Micro } from './money.ts'
 
 const SIDES = ['input', 'output', null] as const
 
@@ -50,13 +50,12 @@ export type PriceSheet = Readonly<Record<Meter, Decimal>>
 
 /** Σ meter × price, exact, not rounded. */
 export function exactCost(usage: Usage, prices: PriceSheet): Decimal {
-  let total = ZERO
+  const terms: (readonly [units: bigint, price: Decimal])[] = []
   for (const meter of METERS) {
     const units = usage[meter]
-    if (units !== undefined && units > 0)
-      total = add(total, multiply({ digits: BigInt(units), scale: 0 }, prices[meter]))
+    if (units !== undefined && units > 0) terms.push([BigInt(units), prices[meter]])
   }
-  return total
+  return sumOfProducts(terms)
 }
 
 /**

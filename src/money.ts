@@ -31,6 +31,16 @@ export function parseDecimal(text: string): Decimal | null {
   return scale >= 0 ? normalise({ digits, scale }) : { digits: digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
+/** Powers of ten, as far as the scales of two decimals of bounded length differ. */
+const POWERS: readonly bigint[] = Array.from(
+  { length: 2 * DIGITS_MAX + EXPONENT_MAX },
+  (_value, at) => 10n ** BigInt(at),
+)
+
+function powerOfTen(exponent: number): bigint {
+  return POWERS[exponent] ?? 10n ** BigInt(exponent)
+}
+
 function normalise(value: Decimal): Decimal {
   let { digits, scale } = value
   if (digits === 0n) return ZERO
@@ -50,6 +60,12 @@ export function add(left: Decimal, right: Decimal): Decimal {
   return normalise({ digits: scaled(left, scale) + scaled(right, scale), scale })
 }
 
+/** Σ units × price, exact. */
+export function sumOfProducts(terms: readonly (readonly [units: bigint, price: Decimal])[]): Decimal {
+  const scale = terms.reduce((most, [, price]) => Math.max(most, price.scale), 0)
+  return normalise({ digits: terms.reduce((sum, [units, price]) => sum + units * scaled(price, scale), 0n), scale })
+}
+
 /** Exact shift of the decimal point: `value` × 10^`places`; `places` may be negative. */
 export function shift(value: Decimal, places: number): Decimal {
   const scale = value.scale - places
@@ -61,18 +77,19 @@ export function shift(value: Decimal, places: number): Decimal {
 /** Negative, zero or positive when `left` is less than, equal to or greater than `right`. */
 export function compare(left: Decimal, right: Decimal): number {
   const scale = Math.max(left.scale, right.scale)
-  const difference = scaled(left, scale) - scaled(right, scale)
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+  const one = scaled(left, scale)
+  const other = scaled(right, scale)
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 function scaled(value: Decimal, scale: number): bigint {
-  return value.digits * 10n ** BigInt(scale - value.scale)
+  return value.scale === scale ? value.digits : value.digits * powerOfTen(scale - value.scale)
 }
 
 /** The one rounding rule of Tollgate: a charge is rounded up, once, to a whole micro-ruble. */
 export function ceilMicro(value: Decimal): Micro {
   assert(value.digits >= 0n, 'Only non-negative amounts are charged.')
-  const unit = 10n ** BigInt(value.scale)
+  const unit = powerOfTen(value.scale)
   return (value.digits + unit - 1n) / unit
 }
 

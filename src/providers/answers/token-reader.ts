@@ -40,11 +40,14 @@ export class TokenReader {
 
   /** The first name that is present; null = none is, or its value is not a count. */
   maybe(object: RawJson | null, ...names: readonly string[]): number | null {
-    const value = names.map((name) => object?.[name]).find((candidate) => candidate !== undefined && candidate !== null)
-    if (value === undefined || value === null) return null
-    const count = countOf(value)
-    if (count === null) this.#unreadable = true
-    return count
+    for (const name of names) {
+      const value = object?.[name]
+      if (value === undefined || value === null) continue
+      const count = countOf(value)
+      if (count === null) this.#unreadable = true
+      return count
+    }
+    return null
   }
 
   /** The number that a side is billed by. */

@@ -23,6 +23,8 @@ const PADDING_BYTES_MAX = 1_024
 /** How providers frame an event of a run. One that is framed in another way is taken alone. */
 const EVENT_START = Buffer.from('data: ')
 const EVENT_END = Buffer.from('\n\n')
+/** A longer text is taken alone, with the limits of an event. */
+const RUN_TEXT_BYTES_MAX = 65_536
 
 /** The bytes around the text in one form of chunk, and our replacements. */
 interface Form {
@@ -195,7 +197,8 @@ function isAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
 /** Where a text without escapes ends, which stands for itself; -1 for any other. */
 function plainTextEnd(bytes: Buffer, from: number): number {
   let isAscii = true
-  for (let at = from; at < bytes.length; at += 1) {
+  const end = Math.min(bytes.length, from + RUN_TEXT_BYTES_MAX)
+  for (let at = from; at < end; at += 1) {
     const byte = bytes[at] ?? 0
     if (byte === QUOTE) return isAscii || isUtf8(bytes.subarray(from, at)) ? at : -1
     if (byte < SPACE || byte === BACKSLASH) return -1
