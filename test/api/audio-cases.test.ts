@@ -78,7 +78,7 @@ async function lastLog(): Promise<Record<string, unknown>> {
 }
 
 /**
- * Tenths of a second that a case is charged for: the provider's length, else the file's unless the provider bills
+ * Tenths of a second that are charged for a case: the provider's duration, or the file's unless the provider bills
  * clearly more.
  */
 function deciseconds({ expected }: RecordedCase): number {

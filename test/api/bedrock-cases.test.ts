@@ -5,10 +5,7 @@ import { recordedCases } from '../harness/recording.ts'
 
 const PROTOCOL = 'bedrock-converse'
 
-/**
- * Recorded chats of Bedrock that are not read, each with the reason; its embeddings and rankings have tests of their
- * own.
- */
+/** Recorded chats of Bedrock that are skipped, each with the reason; embeddings and rerankings have other tests. */
 const NOT_READ: Readonly<Record<string, string>> = {
   'bedrock/chat/anthropic-3-completion-streaming':
     'InvokeModel answers in the dialect of the model it asks; every chat model is asked through Converse, which needs no dialects',

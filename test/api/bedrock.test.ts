@@ -52,7 +52,7 @@ let upstream: Server
 let upstreamHost: string
 let tollgate: InProcessServer
 let key: string
-/** The first part of the path, or the shape of the request, chooses the answer. */
+/** Chosen by the first part of the path, or by the shape of the request. */
 let replies: Map<string, Reply>
 let seen: Seen[]
 

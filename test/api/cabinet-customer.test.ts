@@ -4,7 +4,7 @@ import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.t
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
-/** Strings that must come back as they were, and run nowhere. */
+/** Strings that must be returned unchanged, and executed nowhere. */
 const HOSTILE = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',

@@ -44,7 +44,7 @@ async function begin(cookie = '', query = ''): Promise<Flow> {
   return { location: started.headers['location'] ?? '', cookie: flow.split(';')[0] ?? '' }
 }
 
-/** As the page of a signed-in user begins to add single sign-on. */
+/** As the page does when a signed-in user adds single sign-on. */
 async function beginLink(browser: ConsoleClient, proof: object = { password: PASSWORD }): Promise<Flow> {
   const started = await browser.post('identities/link', proof)
   assert.equal(started.status, 200, started.text)
@@ -221,7 +221,7 @@ test('an identity is taken away with a proof, by the person or by an administrat
   refused(await only.post(`identities/${own.id}/unlink`, {}), 409, 'conflict', /only way in/)
   const { user_id: onlyId } = (await only.get('profile')).body
   assert.equal((await tollgate.admin('DELETE', `/admin/v1/users/${onlyId}/identities/${own.id}`)).status, 409)
-  // With a password there is another way in.
+  // With a password there is another way to sign in.
   assert.equal((await only.post('password', { new_password: PASSWORD })).status, 200)
   assert.equal((await only.post(`identities/${own.id}/unlink`, { password: PASSWORD })).status, 200)
   assert.equal((await new ConsoleClient(tollgate).signIn('only@example.com')).status, 200)

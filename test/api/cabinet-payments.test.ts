@@ -9,7 +9,7 @@ import { refused } from '../harness/refused.ts'
 
 const NOTIFICATIONS = '/cabinet/v1/payments/notifications/yookassa'
 const SECRET = 'test_secret-of-the-shop'
-/** For what a turn of the clock has begun. */
+/** For the work that an advance of the clock starts. */
 const TURN_MS = 10
 const WAIT_MS = 10_000
 
@@ -67,7 +67,7 @@ function pay(paymentId: string): void {
 
 let refunds = 0
 
-/** The provider gives money back; answers the refund's id. */
+/** The provider refunds money; returns the refund's id. */
 function refunded(paymentId: string, value: string, change: object = {}): string {
   refunds += 1
   const id = `216749f7-0016-50be-b000-${String(refunds).padStart(12, '0')}`
@@ -88,7 +88,7 @@ function notifyRefund(id: string): Promise<Answer> {
   })
 }
 
-/** What events of an action are about, in order of their names. */
+/** The objects of an action's events, sorted by name. */
 async function told(action: string, object?: string): Promise<readonly string[]> {
   const { data } = (
     await tollgate.admin(
@@ -167,7 +167,7 @@ test('forged and foreign notifications move nothing', async () => {
   for (let times = 0; times < 3; times += 1)
     assert.deepEqual((await notify('11111111-2222-3333-4444-666666666666')).body, { received: true, known: false })
   assert.equal(await balance(browser), 0)
-  // The operator is told each, once.
+  // The operator gets an event for each, once.
   assert.deepEqual(await told('payment.unknown'), [
     '00000000-0000-0000-0000-000000000000',
     '11111111-2222-3333-4444-555555555555',
@@ -284,7 +284,7 @@ test('open orders are polled, ever more rarely, so that a lost notification lose
       ),
       [abandoned.id],
     )
-    // Money that comes later is still booked.
+    // Money that arrives later is still booked.
     pay(abandoned.paymentId)
     await server.request('POST', NOTIFICATIONS, {
       body: { type: 'notification', event: 'payment.succeeded', object: { id: abandoned.paymentId } },

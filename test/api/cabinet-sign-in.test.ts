@@ -244,10 +244,11 @@ test('a hundred wrong passwords from 25 networks in an hour shut out neither a b
       'unauthorized',
     )
   refused(await signIn(new ConsoleClient(server), '2001:db8:cccc::1'), 429, 'rate_limit_exceeded')
-  // Another browser on the same network; the browser itself on the road, where its neighbours have used up the address.
+  // Another browser on the same network; then the user's own browser elsewhere, at an address whose attempts are used
+  // up.
   assert.equal((await signIn(new ConsoleClient(server), '2001:db8:aaaa:1::8')).body.status, 'signed_in')
   assert.equal((await signIn(home, '2001:db8:bbbb::1')).body.status, 'signed_in')
-  // Neither lets anybody try for ever, nor is it of use for another user.
+  // Neither gives unlimited attempts, nor helps against another user.
   await home.post('sign-out')
   for (let tries = 0; tries < 5; tries += 1)
     refused(await signIn(home, `2001:db8:dddd:${tries}::1`, 'a wrong password'), 401, 'unauthorized')

@@ -128,13 +128,13 @@ test("a password link opens nothing past two-step sign-in, an administrator's ne
       403,
       'access_denied',
     )
-    // A recovery code does as well, and is used up by it.
+    // A recovery code works too, and only once.
     assert.equal(
       (await back.post('setup', { token: await link(), password: 'twelve brave otters', code: recovery[1] })).status,
       201,
     )
     assert.equal((await back.get('profile')).body.totp.recovery_codes_left, 9)
-    // Lost with its recovery codes: an administrator's link takes it off.
+    // Phone and recovery codes are lost: an administrator's link turns two-step sign-in off.
     const reset = await back.post('setup', { token: await link({ clear_totp: true }), password: 'eleven brave otters' })
     assert.deepEqual([reset.status, reset.body.profile.totp.enabled], [201, false], reset.text)
   }

@@ -17,8 +17,8 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
 
 /**
- * Prompts, answers and secrets are only in memory (guarantees.md requirements 20 and 21, S2): after calls of every
- * kind, good and bad, nothing of them is in a log or a store.
+ * Prompts, answers and secrets exist only in memory (guarantees.md requirements 20 and 21, S2): after calls of every
+ * kind, good and bad, no log and no store contains them.
  */
 const letters = (): string => randomBytes(9).toString('hex')
 const PROMPT = `canaryprompt${letters()}`
@@ -116,7 +116,7 @@ function catalog(): string {
   })
 }
 
-/** Calls of every kind, good, refused, failed and cut; answers the secrets that came up on the way. */
+/** Calls of every kind, good, refused, failed and cut; returns the secrets that were made on the way. */
 async function everything(tollgate: Tollgate): Promise<readonly string[]> {
   await tollgate.admin('PATCH', '/admin/v1/settings', { signup: 'open' })
   const { browser, accountId } = await signedUp(tollgate)
@@ -176,7 +176,7 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
     duration: 4,
   })
   await videoUntil(tollgate, key, failing.body.id, 'failed')
-  // What is refused before anything is held.
+  // Requests that are refused before anything is held.
   for (const body of [
     `{"model":"test/good","messages":"${PROMPT}"}`,
     `{"${PROMPT}`,
@@ -216,7 +216,7 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
   return secrets
 }
 
-/** Secrets in a text or file, in the spellings in which they might lie there. */
+/** Secrets in a text or file, in every spelling that could be stored. */
 function found(bytes: Buffer, secrets: readonly string[]): string[] {
   return secrets.flatMap((secret) =>
     [
@@ -262,7 +262,7 @@ describe('canaries', () => {
         for (const path of filesUnder(dataDir).filter((name) => !name.endsWith('test-catalogue.yaml')))
           assert.deepEqual(found(readFileSync(path), secrets), [], path)
       }
-      // What may be there is found, so that nothing found means something.
+      // Finds a text that may be there, so that finding no secret means something.
       assert.ok(filesUnder(dataDir).some((path) => found(readFileSync(path), ['test/good']).length > 0))
       scan()
       await tollgate.kill('SIGKILL')

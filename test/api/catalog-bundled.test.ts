@@ -20,7 +20,7 @@ const FETCH_MS = 10_000
 let directory: string
 let bank: Server
 const servers: Tollgate[] = []
-/** What the bank answers next. */
+/** The Bank's next answer. */
 const feed = { status: 200, body: Buffer.alloc(0), location: '' }
 
 before(async () => {
@@ -88,7 +88,7 @@ async function modelsOf(tollgate: Tollgate): Promise<ReadonlyMap<string, { prici
 
 const until = (what: string, holds: () => Promise<boolean>): Promise<number> => untilIn(FETCH_MS, what, holds)
 
-/** Ids of the models beside the sandbox's, which are always there. */
+/** Ids of the models except the sandbox's, which are always there. */
 function withoutSandbox(models: ReadonlyMap<string, unknown>): readonly string[] {
   assert.ok(models.has('sandbox/chat'))
   return [...models.keys()].filter((id) => !id.startsWith('sandbox/'))
@@ -132,7 +132,7 @@ models:
   assert.doesNotMatch(shown.text, /canary/)
   assert.deepEqual((await tollgate.admin('PUT', '/admin/v1/catalog', shown.body)).body.changes, [])
   await tollgate.kill('SIGTERM')
-  // A command has another environment, and still finds what the server sold.
+  // A command has another environment, and still finds the models on sale.
   const env = { TOLLGATE_DATA: tollgate.dataDir, TOLLGATE_KEK: KEK }
   const exported = await runCli(['export'], env)
   assert.match(exported.out, /id: openai\/gpt-4o\n/)
@@ -198,7 +198,7 @@ test('check warns of what sells below its cost, and refuses a price of one token
   )
 })
 
-/** The release as it was before: another price, one model more, one less. */
+/** An earlier release: one price differs, one model more, one less. */
 function earlierRelease(): BundledRelease {
   const now = readBundledRelease()
   const models = now.models
@@ -353,7 +353,7 @@ test('rates of the Central Bank: fetched at the start, kept through failure and 
         .logs()
         .some((line) => line.includes('the rate of USD is refused: 130 is more than 30 % from the last good 95')),
   )
-  // A rate that is set by hand is fixed; the source named again turns the feed on, and it is asked at once.
+  // A rate set by hand is fixed; naming the source again turns the feed on and fetches at once.
   assert.deepEqual((await jumped.admin('PATCH', '/admin/v1/settings', { rates: { USD: 120 } })).body.rates, {
     USD: 120,
     JPY: 0.612093,

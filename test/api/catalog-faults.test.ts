@@ -99,9 +99,9 @@ const DOCUMENTS: readonly Fault[] = [
   ['slug', 'providers.A b', { providers: { 'A b': provider({}) }, models: [] }],
 ]
 
-/** Checks that stand with the operator's texts: the catalogue's own. */
+/** Checks whose texts are among the operator's: those of the catalogue. */
 const CATALOG_CHECKS = Object.keys(operatorEn.check)
-/** A price that is not complete is no fault: the model is saved, and a warning says so. */
+/** An incomplete price is no error: the model is saved, with a warning. */
 const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>(['incomplete_price'])
 // Objects of texts in JSON.
 const TEXTS = (['en', 'ru'] as const).map(

@@ -31,7 +31,7 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** As an operator beside the running server, whose embedded store is locked. */
+/** A command beside the running server, which holds the embedded store. */
 function beside(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
   return runCli(argv, {
     TOLLGATE_DATA: tollgate.dataDir,
@@ -41,7 +41,7 @@ function beside(argv: readonly string[], env: Record<string, string> = {}): Prom
   })
 }
 
-/** On a separate store, without any server. */
+/** On a separate store, without a server. */
 function alone(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
   return runCli(argv, { TOLLGATE_DATA: join(directory, 'data'), ...env })
 }

@@ -96,7 +96,7 @@ async function checkCase(recorded: RecordedCase, adapter: string): Promise<void>
   else assert.deepEqual([got.finish_reason, got.error], ['ERROR', wanted.error.message])
 }
 
-/** An id that we have made, because the provider made none, names its generation. */
+/** An id made by us, because the provider made none, names its generation. */
 function known(id: string): string {
   return id.replace(/^call_[0-9A-Za-z]{20}(?=_\d+_\d+$)/, 'call')
 }

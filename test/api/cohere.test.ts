@@ -83,7 +83,7 @@ test('cached input is charged at its own price', async () => {
   assert.equal(usage?.['cost'], (4 * 3 + 208 * 1 + 36 * 15) / 1_000_000)
 })
 
-/** What the recorded answer says of the tools it is about to ask. */
+/** The plan that the recorded answer states before its tool calls. */
 function planOf(name: string): string {
   return documentsOf(recordedCase(`cohere/chat/${name}`))
     .map((document) => at(document, 'message', 'tool_plan') ?? at(document, 'delta', 'message', 'tool_plan') ?? '')

@@ -25,7 +25,7 @@ const ROWS = {
 }
 /** 1,000 RUB per million are a thousandth of a ruble per token. */
 const PRICE = 'prompt: 1000'
-/** What Nova was asked with, and how many tokens the header of its answer says. */
+/** The Nova case with its dimensions; the token count is in the answer's header. */
 const NOVA = 'bedrock/embeddings/nova-with-dimensions'
 const NOVA_TOKENS = 18
 
@@ -43,7 +43,7 @@ before(async () => {
 
 after(() => units.stop())
 
-/** What the recorder expects; of Bedrock's own dialect it says nothing, so it is read off the body here. */
+/** The recorder's expectation; it has none for Bedrock's own dialect, so it is read from the body. */
 function expectedOf(recorded: RecordedCase): ExpectedVectors {
   if (recorded.name === NOVA) return { count: 1, dims: 256, first: [-0.109526575, 0.022427728, -0.034227055] }
   const { count, vectors } = Object(recorded.expected)

@@ -44,7 +44,7 @@ async function withKey(
 const nothing = (): Promise<unknown> => Promise.resolve()
 
 /**
- * Every row of wire.md 7.4 that chat and the free endpoints can meet: how to provoke it, its status and type, words of
+ * Every row of wire.md 7.4 that chat and the free endpoints can give: how to cause it, its status and type, words of
  * its message.
  */
 const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, RegExp])[] = [

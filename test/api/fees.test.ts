@@ -220,5 +220,5 @@ test('a picture has the price of its size and quality; what no price names is no
     const { size, quality } = world.upstream.requests.at(-1) ?? {}
     assert.deepEqual({ ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) }, shape)
   }
-  // The replay of every charge is part of the server's end.
+  // Stopping the server replays every charge.
 })

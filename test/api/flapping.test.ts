@@ -88,7 +88,7 @@ test('F31, R8: one provider of two flaps: clients hardly notice, and retries sta
           return { status: answer.statusCode, text: await answer.body.text() }
         },
         (answer) => {
-          // A busy machine makes the node itself refuse: no provider is the cause.
+          // On a busy machine the node itself refuses; no provider causes that.
           const isShed = answer.text.includes('"service_unavailable"')
           if (isShed) shed += 1
           return isShed

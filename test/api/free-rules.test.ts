@@ -5,8 +5,8 @@ import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/served.ts'
 
 /**
- * Abuse of free answers (guarantees.md rule 20): beyond 20 RUB and 5 % of its spend in an hour an account pays what
- * the provider takes.
+ * Abuse of free answers (guarantees.md rule 20): beyond 20 RUB and 5 % of its spending in an hour an account pays the
+ * provider's cost.
  */
 
 const world = serve(

@@ -16,7 +16,7 @@ const ADAPTERS: Readonly<Record<string, string>> = {
   'cohere-v2-chat': 'cohere',
   'ollama-chat': 'ollama',
 }
-/** What each reason of the protocol is on chat; a reason that only Gemini has is one of trouble. */
+/** The chat reason for each reason of the protocol; a reason that only Gemini has is an error. */
 const FINISHES: Readonly<Record<string, readonly (string | null)[]>> = {
   STOP: ['stop', 'tool_calls', null],
   MAX_TOKENS: ['length'],
@@ -104,14 +104,15 @@ function checkAnswer({ choices, usage }: FoldedAnswer, got: FoldedContent, adapt
   assert.ok(choice !== undefined && usage !== null)
   assert.equal(got.status, 200, got.raw)
   assert.equal(got.model, `test/${adapter}`)
-  // Code that the provider has run is text on chat and a part of its own here; of spoken words only chat has a field.
+  // Code that the provider has run is text on chat and a separate part here; only chat has a field for the transcript
+  // of speech.
   if (!/executableCode|"audio\//.test(got.raw)) assert.equal(got.text, choice.text + choice.refusal)
   assert.equal(got.thoughts, choice.reasoning)
   const calls = choice.toolCalls.flatMap(({ name, arguments: text }) => {
     const args = argsOf(text)
     return args === null ? [] : [{ name, args }]
   })
-  // Arguments in pieces come only to a client that has asked for them, and pass as they are.
+  // Arguments in pieces come only to a client that asked for them, and are passed on unchanged.
   if (!got.raw.includes('willContinue'))
     assert.deepEqual(
       got.calls.map(({ name, args }) => ({ name, args })),

@@ -262,7 +262,7 @@ test('another provider’s signed thoughts come back to it, and to no other', as
   })
   const config = { maxOutputTokens: 4_000, thinkingConfig: { thinkingBudget: 2_000 } }
   const first = await say('test/claude', 'whole', { contents: [ASK], tools: TOOLS, generationConfig: config })
-  // Thoughts are shown to nobody who has not asked for them.
+  // Only a client that asks for thoughts gets them.
   assert.equal(first.thoughts, '')
   const [[name, signature] = []] = first.signatures
   assert.equal(name, 'edit')

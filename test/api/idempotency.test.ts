@@ -42,7 +42,7 @@ async function charged(
   return body.logs.filter(({ status }: { status: string }) => status === 'completed')
 }
 
-/** Until the key's request runs. */
+/** Resolves when the key's request runs. */
 function held(tollgate: Tollgate, key: string): Promise<number> {
   return until(
     10_000,
@@ -51,18 +51,18 @@ function held(tollgate: Tollgate, key: string): Promise<number> {
   )
 }
 
-/** What holds for every server, `ask` choosing one of the nodes. */
+/** Checks for every server; `ask` chooses one of the nodes. */
 function replays(
   ask: (path: string, key: string, body: Body, name: string) => Promise<Answer>,
   customer: () => Promise<{ readonly key: string }>,
   server: () => Tollgate,
 ): void {
   test('F12: of a hundred equal requests at once one is run and charged; the others get a conflict, and later the same answer byte for byte', async () => {
-    // Long enough for all of them to come while it runs.
+    // Long enough that all of them arrive while it runs.
     const body = chat('words=20 delay_ms=2000')
     let key = ''
     let answers: readonly Answer[] = []
-    // A node that others leave too little of the machine refuses some by itself: once more, with another account.
+    // On a busy machine a node refuses some by itself: repeated with another account.
     for (let tries = 0; tries < 8 && (tries === 0 || answers.some(({ status }) => status === 503)); tries += 1) {
       ;({ key } = await customer())
       answers = await Promise.all(Array.from({ length: 100 }, () => ask('/v1/chat/completions', key, body, 'one')))
@@ -435,7 +435,7 @@ if (postgres !== null)
                     body: chat(`words=${index + 1} delay_ms=${index * 5}`),
                     headers: once(`race-${index}`),
                   }),
-                // So many clients may overload the machine: a refused one asks again.
+                // So many clients may overload the machine: a refused request is sent again.
                 (one) => isConflict(one) || one.status === 503,
                 25,
               )

@@ -151,7 +151,7 @@ describe('edits', () => {
     world.upstream.answer(generous())
     await edit({ input_fidelity: 'high' })
     assert.equal(sentForm().fields['input_fidelity'], undefined, 'nothing pays for it where a picture has one price')
-    // 6,500 tokens of an image and as many of the mask, at 0.1 RUB each, are more than the account has.
+    // 6,500 tokens of an image and as many of the mask, at 0.1 RUB each, exceed the balance.
     const dear = await edit({ model: 'v/bound' }, [
       ['image', PNG],
       ['mask', PNG],

@@ -7,7 +7,7 @@ import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import type { ReplayOptions } from '../harness/replay-wire.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 
-/** What each recorded answer becomes for a client. */
+/** The client's result for each recorded answer. */
 const OUTCOMES: Readonly<
   Record<
     string,
@@ -30,7 +30,7 @@ const OUTCOMES: Readonly<
   'vertex/images/fb-unary-success-generate-images-base64': { status: 200, images: 4 },
   'vertex/images/google-vertexai-image-generation-with-output-format': { status: 200, images: 1 },
 }
-/** Files of the recorded answers stand on hosts that are gone: these bytes stand for them. */
+/** The files of the recorded answers are on hosts that no longer exist; these bytes replace them. */
 const FILE = Buffer.from('\x89PNG\r\n\x1a\nfor a file that expired long ago', 'latin1')
 const SOURCE = `data:image/png;base64,${FILE.toString('base64')}`
 const MODELS: Readonly<Record<string, string>> = {
@@ -74,7 +74,7 @@ after(async () => {
 
 const cases = recordedCases().filter(({ name }) => name.split('/')[1] === 'images')
 
-/** The recorded body with its files on a host that is there. */
+/** The recorded body with its files on a host that exists. */
 function withFiles({ body }: RecordedCase): unknown {
   return JSON.parse(body.toString('utf8').replaceAll(/https:\/\/[^"]*/g, `${files.url}/picture.png`))
 }

@@ -111,8 +111,8 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
   })
   const { key } = await tollgate.createAccount()
   const port = new URL(upstream.url).port
-  // One sentence whatever stands there: what answers inside is not for a client to find out. The provider's own host is
-  // no exception.
+  // The same sentence in every case: a client must not find out what answers inside. The provider's own host is no
+  // exception.
   for (const image of [
     `${upstream.url}/x.png`,
     `http://localhost:${port}/x.png`,

@@ -4,7 +4,7 @@ import { chat } from '../harness/chat-fold.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
-/** What a failed attempt may cost the operator is booked to `insured`, never to the customer (guarantees.md 5). */
+/** The possible cost of a failed attempt is booked to `insured`, never charged to the customer (guarantees.md 5). */
 
 let first: ScriptedUpstream
 let second: ScriptedUpstream

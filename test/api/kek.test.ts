@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { MAIN, COMPILED, startTollgate, type Tollgate } from '../harness/server.ts'
 import { sendJson, startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
 
-/** The key that wraps what must not lie readable in the store (guarantees.md requirement 15). */
+/** Secrets that must be encrypted in the store (guarantees.md requirement 15). */
 const CREDENTIALS = ['first-credential-of-one', 'credential-of-two']
 const newKek = (): string => randomBytes(32).toString('base64')
 
@@ -63,7 +63,7 @@ function start(dataDir: string, kek: string, options: { catalog?: string } = {})
   return startTollgate({ dataDir, env: { TOLLGATE_KEK: kek }, ...options })
 }
 
-/** A start that must fail: its one line, without a stack. */
+/** A start that must fail: returns its only line, without a stack. */
 function refusedStart(dataDir: string, kek: string): string {
   const { status, stderr } = spawnSync(process.execPath, [MAIN, 'start'], {
     cwd: dataDir,

@@ -8,7 +8,7 @@ import { refused } from '../harness/refused.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import type { Answer } from '../harness/server.ts'
 
-/** The limits of a key: requests and tokens in a minute, of its models too, running requests, and addresses. */
+/** The limits of a key: requests and tokens in a minute, also of its models; running requests; addresses. */
 
 const CLIENT = '203.0.113.7'
 const ANSWER = JSON.stringify({
@@ -18,7 +18,7 @@ const ANSWER = JSON.stringify({
 })
 let upstream: ScriptedUpstream
 let server: MovingServer
-/** Answers that wait; null = each request is answered at once. */
+/** Waiting answers; null = each request is answered at once. */
 let waiting: ServerResponse[] | null = null
 
 before(async () => {
@@ -143,7 +143,7 @@ test('tokens per minute: the most is reserved, and what was used stays', async (
   // Ten were used.
   const second = await chat(key, { max_tokens: 40 })
   assert.equal(Number(second.headers['x-ratelimit-remaining-tokens']), left - 10)
-  // More than the limit waits for an empty minute.
+  // A request that may need more than the limit waits for an empty minute.
   refused(await chat(key, { max_tokens: 500 }), 429, 'rate_limit_exceeded', /may use 100 tokens per minute/)
   await server.pass(62)
   assert.equal((await chat(key, { max_tokens: 500 })).status, 200)
@@ -165,7 +165,7 @@ test('limits of a model: its own before a pattern, each model for itself, and no
     refused(await chat(key), 429, 'rate_limit_exceeded', /^This key with model 'test\/chat' may use 1 requests/)
   for (let count = 0; count < 2; count += 1) assert.equal((await chat(key, { model: 'test/other' })).status, 200)
   refused(await chat(key, { model: 'test/other' }), 429, 'rate_limit_exceeded', /'test\/other' may use 2 requests/)
-  // No way around it by another first wish.
+  // Naming another first model does not avoid the limit.
   refused(
     await chat(key, { model: 'sandbox/chat', models: ['sandbox/chat', 'test/chat'] }),
     429,

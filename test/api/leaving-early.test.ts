@@ -9,8 +9,8 @@ import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
- * Who leaves early is read on, in his own places, and pays: a provider that makes a whole answer bills it whether or
- * not anybody waits.
+ * An answer whose client leaves early is read on, keeps its places and is charged: a provider that makes a whole answer
+ * bills it in any case.
  */
 
 const REQUESTS = 50
@@ -76,7 +76,7 @@ async function askAndLeave(key: string, count: number, path: string, body: unkno
 test('rule 8: each of 50 whole answers whose client left is read to its end and charged', async () => {
   const account = await server.createAccount({ balance: 10_000 })
   await askAndLeave(account.key, REQUESTS, '/v1/chat/completions', chat)
-  // They keep their places: the key has as many fewer to ask with.
+  // They keep their places: the key has fewer left.
   const more = await server.request('GET', '/v1/user/balance', { key: account.key })
   assert.ok(more.body.reserved > 0)
   await until(20_000, 'the answers that are read on', async () =>
@@ -117,7 +117,7 @@ for (const [name, path, body, worst] of [
   })
 }
 
-/** Begins a stream whose model has thought unseen, and reads all that it says. */
+/** Begins a stream whose model has thought unseen, and reads all of its text. */
 async function readThoughtful(
   key: string,
   requestId: string,

@@ -9,9 +9,9 @@ import { form } from '../harness/form.ts'
 import { meanwhile, patient } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/** Requests that read the whole of a large embedded store: no other request may wait for them. */
+/** Requests that read all of a large embedded store: no other request may wait for them. */
 const ROWS = form({ short: 150_000, long: 600_000 })
-/** A statement on the main thread would stop everybody for longer; a busy machine does for less. */
+/** A statement on the main thread would block for longer; a busy machine blocks for less. */
 const STALL_MS_MAX = form({ short: 150, long: 500 })
 
 let dataDir: string

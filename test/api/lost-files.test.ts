@@ -12,11 +12,11 @@ import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
- * A provider that has answered with pictures bills them. Where their files cannot be stored, or the server stops while
- * they are, the customer pays nothing, and all of it is the operator's loss (guarantees.md 5).
+ * A provider that has answered with images bills them. If their files cannot be stored, or the server stops meanwhile,
+ * the customer pays nothing and the whole cost is the operator's loss (guarantees.md 5).
  */
 
-/** Threads that Node works on files with. */
+/** Node's threads for file work. */
 const FILE_THREADS = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4)
 const B64 = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -82,7 +82,7 @@ test('image: pictures that cannot be stored are free, and what the provider bill
 
 test('image: a server that is cut while it stores the pictures of an answer charges nothing and books what the provider bills', async (context) => {
   const made = await world(context)
-  // Whoever opens a pipe waits for its other end: no thread is left that could store a file.
+  // Opening a pipe blocks until its other end is opened: no thread is left that could store a file.
   const pipe = join(made.dataDir, 'pipe')
   execFileSync('mkfifo', [pipe])
   const blocked = Array.from({ length: FILE_THREADS }, () => open(pipe, 'r'))

@@ -8,8 +8,8 @@ import { startMovingServer, type MovingServer } from '../harness/moving-server.t
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
- * A provider that has sent the head of an answer has made it, and bills it: a loss on the way is the operator's
- * loss, of every kind that is charged by units (guarantees.md 5).
+ * A provider that has sent the head of an answer has made it, and bills it: losing it on the way is the operator's
+ * loss, for every kind that is charged by units (guarantees.md 5).
  */
 
 type UnitKindName = Exclude<
@@ -25,7 +25,7 @@ interface Case {
 }
 
 const input_audio = { data: wavFile(2).toString('base64'), format: 'wav' }
-/** The cost of each kind, written from the prices below. */
+/** The cost of each kind, computed by hand from the prices below. */
 const CASES: Readonly<Record<UnitKindName, Case>> = {
   // Two tokens.
   embeddings: { path: '/v1/embeddings', body: { model: 'test/embeddings', input: 'Hello world' }, lost: 2 },
@@ -33,7 +33,7 @@ const CASES: Readonly<Record<UnitKindName, Case>> = {
   rerank: { path: '/v1/rerank', body: { model: 'test/rerank', query: 'q', documents: ['a', 'b'] }, lost: 0.2 },
   // One request.
   moderation: { path: '/v1/moderations', body: { model: 'test/moderation', input: ['a', 'b'] }, lost: 0.3 },
-  // Three pictures.
+  // Three images.
   image: { path: '/v1/images/generations', body: { model: 'test/image', prompt: 'x', n: 3 }, lost: 4.5 },
   // Five characters.
   tts: { path: '/v1/audio/speech', body: { model: 'test/speech', input: 'Hello', voice: 'alloy' }, lost: 0.5 },
@@ -69,7 +69,7 @@ const begun = (response: ServerResponse, then: () => void): void => {
   response.write('{ "', then)
 }
 
-/** Ways of a provider to lose an answer, and whether it was made. */
+/** Ways in which a provider's answer is lost, and whether it was made. */
 const LOSSES: readonly (readonly [string, boolean, (response: ServerResponse) => void])[] = [
   ['breaks off', true, (response) => begun(response, () => response.socket?.destroy())],
   ['stands still', true, (response) => begun(response, () => undefined)],
@@ -91,7 +91,7 @@ for (const [type, { path, body, lost }] of Object.entries(CASES)) {
       let status = 0
       void server.request('POST', path, { key: account.key, body }).then((answered) => (status = answered.status))
       await until(20_000, 'the answer', () => {
-        // Past the limit of an answer that stands still, far below that of one that has not begun.
+        // Beyond the limit of a stalled answer, far below that of one that has not begun.
         server.clock.advance(500)
         return status !== 0
       })

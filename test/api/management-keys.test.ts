@@ -8,7 +8,7 @@ import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { refused } from '../harness/refused.ts'
 import type { Answer } from '../harness/server.ts'
 
-/** Keys over the API: a management key, which the cabinet makes, makes and manages API keys of its account. */
+/** A management key, made in the cabinet, makes and manages API keys of its account. */
 
 const HELLO = { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }
 let server: InProcessServer

@@ -16,7 +16,7 @@ const ADAPTERS: Readonly<Record<string, string>> = {
   'cohere-v2-chat': 'cohere',
   'ollama-chat': 'ollama',
 }
-/** What each reason of the protocol is on chat. */
+/** The chat reason for each reason of the protocol. */
 const FINISHES: Readonly<Record<string, readonly (string | null)[]>> = {
   end_turn: ['stop', 'error', null],
   stop_sequence: ['stop'],
@@ -88,7 +88,7 @@ async function checkCase(recorded: RecordedCase, adapter: string): Promise<void>
   const got = await say(world.tollgate.url, world.key, body)
   if (wanted.error === null) checkAnswer(wanted, got)
   else checkError(wanted, got)
-  // A provider of the protocol may leave a call open that it has cut.
+  // A provider of the protocol may leave open a call that it has cut.
   if (adapter !== 'anthropic') assert.equal(got.unclosed, 0)
 }
 

@@ -191,7 +191,7 @@ test('a whole answer comes as it is, with our id and model, and each meter at it
 test('a stream comes byte for byte, its end with the charge', async () => {
   answerEvents([START, { type: 'ping' }, ...CONTENT, { type: 'made_up', more: 1 }, ...END])
   const answer = await ask({ stream: true }).catch((thrown: unknown) => String(thrown))
-  // The fold knows no event of a later version, and says so.
+  // The fold does not know an event of a later version, and reports it.
   assert.match(String(answer), /made_up/)
   answerEvents([START, { type: 'ping' }, ...CONTENT, ...END])
   const { raw, message, thinking } = await ask({ stream: true })

@@ -116,7 +116,7 @@ async function post(
 async function withAccount(options: Parameters<typeof world.tollgate.createAccount>[0]): Promise<Answer> {
   const { key } = await world.tollgate.createAccount(options)
   const answer = await post({ key })
-  // A limit lets the first one through.
+  // With a limit the first one is let through.
   return answer.status === 200 ? post({ key }) : answer
 }
 

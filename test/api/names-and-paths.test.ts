@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { refused } from '../harness/refused.ts'
 
-// clients.md D-14.5 and 6: names and paths that agents send.
+// Names and paths that agents send (clients.md D-14.5 and 6).
 
 let tollgate: InProcessServer
 let key = ''

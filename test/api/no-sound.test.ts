@@ -7,7 +7,7 @@ import { badRequest } from '../harness/refused.ts'
 
 serveTranscription()
 
-/** Bytes of other things, short and long. */
+/** Bytes that are no audio, short and long. */
 const NO_SOUND: Readonly<Record<string, Buffer>> = {
   text: Buffer.from('what?'),
   'a long text': Buffer.from('The free lunch of a transcription, twenty words a line. '.repeat(4_000)),

@@ -17,7 +17,7 @@ const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
 
 let server: InProcessServer
 let document: OpenApiDocument
-/** Somebody with money, a key and a session. */
+/** A user with money, a key and a session. */
 let person: { readonly browser: ConsoleClient; readonly accountId: string; readonly userId: string }
 /** A browser without a session. */
 let stranger: ConsoleClient
@@ -119,7 +119,7 @@ test('neither needs a key, neither holds a secret of the operator, and nothing o
     assert.ok(page.text.includes(name), name)
 })
 
-/** Sends the example of a route, with the ids that there are in place of those that it shows. */
+/** Sends the example of a route, with existing ids in place of its own. */
 async function send(route: Route<unknown>, row: WireRoute, ids: Readonly<Record<string, string>>): Promise<Answer> {
   const { path = {}, query = {}, body }: RouteExample = row.example ?? {}
   const real = (text: string): string => ids[text] ?? text
@@ -155,7 +155,7 @@ async function videoJob(): Promise<string> {
   return (await server.request('POST', '/v1/videos', { key: key.key, body })).body.id
 }
 
-/** Examples that are refused here, with the reason: they name something that does not exist. */
+/** Examples that are refused here, because they name something that does not exist. */
 const REFUSED: Readonly<Record<string, number>> = {
   'POST /cabinet/v1/sign-in/code': 401,
   'POST /cabinet/v1/setup/check': 403,
@@ -184,7 +184,7 @@ const REFUSED: Readonly<Record<string, number>> = {
   'GET /v1/videos/content': 400,
   'GET /v1/videos/:id/content': 400,
 }
-/** They end what the others need, so they come last. */
+/** They end what other examples need, so they come last. */
 const LAST = ['DELETE', 'POST /cabinet/v1/password', 'POST /cabinet/v1/sign-out', 'PATCH /admin/v1/users/:id']
 
 test('each example is answered as its contract says', async () => {
@@ -219,7 +219,7 @@ test('each example is answered as its contract says', async () => {
     const name = nameOf(route).replace('/cabinet/v1/playground/', '/v1/')
     const wanted = REFUSED[name]
     const what = `${nameOf(route)} answered ${answer.status}: ${answer.text.slice(0, 300)}`
-    // A job that has begun is not cancelled any more.
+    // A job that has begun can no longer be cancelled.
     const begun = name.startsWith('DELETE /v1/videos') ? 400 : undefined
     const right = wanted === undefined ? [row.status ?? 200, row.alsoStatus, begun] : [wanted]
     if (!right.includes(answer.status as 200)) wrong.push(what)

@@ -49,7 +49,7 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 })
 
-/** Provider `held` answers only when it is let go. */
+/** Provider `held` answers only when the test lets it. */
 function holding(): { readonly waiting: () => number; readonly letGo: () => void } {
   const held: (() => void)[] = []
   let open = false

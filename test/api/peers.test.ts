@@ -9,10 +9,7 @@ import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { assertAuditClean, balanceOf } from '../harness/video-jobs.ts'
 import { loggedRow } from '../harness/log-row.ts'
 
-/**
- * What went wrong at other gateways (guarantees.md S5), each by its name. docs/reliability.md says where the
- * others are tested.
- */
+/** Faults of other gateways (guarantees.md S5), each by its name. docs/reliability.md names the tests of the others. */
 let tollgate: InProcessServer
 let key: string
 let accountId: string
@@ -124,7 +121,7 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
       assert.ok(performance.now() - startedMs < patient(2_000), `${path}${text} was slow`)
     }
   }
-  // A wildcard finds only names that hold one.
+  // A wildcard finds only names that contain it.
   for (const query of ['%', '%%%', '_', 'tes_', '%test'])
     assert.equal(
       (await tollgate.admin('GET', `/admin/v1/accounts?query=${encodeURIComponent(query)}`)).body.total,
@@ -143,7 +140,7 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
 test('LiteLLM CVE-2026-35030: a key that begins like another one is another key, cached or not', async () => {
   assert.equal((await tollgate.request('GET', '/v1/key', { key })).status, 200)
   for (const length of [20, 30, 37]) {
-    // Well-formed, with the same first letters.
+    // A well-formed key with the same first characters.
     let twin = ''
     for (let tries = 0; !isWellFormed(twin) || twin === key; tries += 1) {
       const ids = {

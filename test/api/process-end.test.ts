@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 const HARNESS = join(import.meta.dirname, '../harness/in-process.ts')
-/** Far below the retention of a stream that can be resumed. */
+/** Far below the retention of a resumable stream. */
 const END_MS = 60_000
 
 const PROGRAM = `

@@ -12,8 +12,8 @@ import { createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { until } from '../harness/patience.ts'
 
 /**
- * The charges of every kind made again from the log, over changes of prices and rates, and compared with a provider's
- * bill.
+ * The charges of every kind are computed again from the log, over changes of prices and rates, and compared with a
+ * provider's bill.
  */
 
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
@@ -71,7 +71,7 @@ function proof(
     if (tollgate === null) return
     key = (await tollgate.createAccount({ balance: 1_000 })).key
     await everyKind(tollgate, key)
-    // A later millisecond than that of any charge so far.
+    // A millisecond after every charge so far.
     const charged = Date.now()
     await until(1_000, 'time has passed', () => Date.now() > charged + 1)
     between = new Date().toISOString()
@@ -265,7 +265,7 @@ function proof(
   })
 }
 
-/** Provider cost by the provider's own name of the model, RUB. */
+/** Provider cost in RUB by the provider's name of the model. */
 async function providerCosts(server: Tollgate): Promise<Map<string, number>> {
   const { body } = await server.admin('GET', '/admin/v1/usage?group_by=model')
   return new Map(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
-/** Links to stored files name the scheme that the client used: a trusted proxy says it, anyone else is not believed. */
+/** Links to stored files have the scheme that the client used: only a trusted proxy's word counts. */
 
 let tollgate: InProcessServer
 let key: string

@@ -9,7 +9,7 @@ import { until } from '../harness/patience.ts'
 const MINUTE_MS = 60_000
 const WAIT_MS = 5_000
 
-/** The Central Bank: its rates, and how often they were fetched. */
+/** The Central Bank: its rates, and the number of fetches. */
 const bank = { usd: '100,0000', works: true, asked: 0 }
 let listener: Server
 let server: MovingServer
@@ -48,11 +48,11 @@ async function events(): Promise<readonly string[]> {
   return data.map(({ action, actor }: { action: string; actor: string }) => `${actor} ${action}`).toReversed()
 }
 
-/** Lets the time until the next try pass. */
+/** Advances the clock to the next try. */
 async function tried(): Promise<void> {
   const before = bank.asked
   await until(WAIT_MS, 'the Bank is asked', () => {
-    // The next try is put off only once the one before has ended.
+    // The next try is scheduled only once the one before has ended.
     server.clock.advance(15 * MINUTE_MS)
     return bank.asked > before
   })
@@ -85,7 +85,7 @@ test('a dead feed and a rate that jumped are an event when they begin and end, a
   assert.equal((await server.admin('GET', '/admin/v1/settings')).body.rates.USD, 120)
   assert.deepEqual(await events(), ['cbr rates.failed', 'cbr rates.refused', 'cbr rates.mended'])
 
-  // A rate that the operator sets is never fetched, so there is nothing to warn of.
+  // A rate that the operator sets is never fetched, so there is no warning.
   bank.usd = '190,0000'
   await tried()
   await until(WAIT_MS, 'it is told', async () => (await warnings()).length === 1)

@@ -25,7 +25,7 @@ interface Example {
 }
 
 const SECTION = /^### ([A-Z]+) (\/v1\/\S+)\n([\s\S]*?)(?=^#{2,3} |(?![\s\S]))/gm
-/** It repeats the request in keys that stand there. */
+/** Its answer repeats fields of the request, which the section lists. */
 const REPEATS = '/v1/responses'
 
 const SECTIONS = [...page('api.md').matchAll(SECTION)].map(([, method = '', path = '', text = '']): Section => ({
@@ -62,7 +62,7 @@ function examplesOf(section: Section): readonly Example[] {
   )
 }
 
-/** `METHOD /path` of the routes below a path, as the reference writes them. */
+/** `METHOD /path` of the routes under a path, as the reference writes them. */
 function routesBelow(path: string): readonly string[] {
   return server.app.routes
     .filter((route) => route.path.startsWith(path))
@@ -70,7 +70,7 @@ function routesBelow(path: string): readonly string[] {
     .toSorted()
 }
 
-/** Whatever stands in code style in the words of a section. */
+/** All code-styled names in the text of a section. */
 function namesIn(text: string): ReadonlySet<string> {
   return new Set([...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/[`"]([a-zA-Z_]+)/g)].map(([, name = '']) => name))
 }
@@ -127,7 +127,7 @@ for (const { section, path, json, form } of EXAMPLES) {
     const known = namesIn(section.text)
     if (section.path !== REPEATS)
       assert.deepEqual(
-        // A stream that is an array has such items.
+        // The items of a stream that is an array.
         Object.keys(Array.isArray(body) ? body[0] : body).filter((name) => !known.has(name)),
         [],
       )

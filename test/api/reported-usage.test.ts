@@ -5,8 +5,8 @@ import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/served.ts'
 
 /**
- * The usage that a provider reports is the usage that it bills; the customer pays for it as far as it is plausible. A
- * token costs 1 RUB, and us as much.
+ * A provider bills the usage that it reports; the customer pays it as far as it is plausible. A token costs us 1 RUB
+ * and is sold for 1 RUB.
  */
 
 const world = serve(
@@ -28,7 +28,7 @@ interface Booked {
   readonly row: Readonly<Record<string, unknown>>
 }
 
-/** `usage` as it stands on the wire: not every number of it is one of JavaScript. */
+/** `usage` as on the wire: JavaScript cannot represent some of its numbers. */
 async function ask(
   usage: string,
   content: unknown = 'Hello',
@@ -53,7 +53,7 @@ const said = (prompt: string | number, completion: string | number): string =>
   `{"prompt_tokens":${prompt},"completion_tokens":${completion}}`
 
 describe('a number is read by one rule', () => {
-  /** "Hello" is 8 tokens as we count it, the answer 3. */
+  /** By our count "Hello" is 8 tokens, the answer 3. */
   const cases: readonly (readonly [name: string, usage: string, cost: number, basis: string, flagged: boolean])[] = [
     ['a fraction is the next whole number', said(20.5, 2.5), 24, 'provider_usage', false],
     ['digits in a text are the number', said('"20"', '"3"'), 23, 'provider_usage', false],
@@ -136,7 +136,7 @@ test('implausible usage and a shortfall are shown in the log, by a filter, as me
   account = poor
   const { cost, row: short } = await ask(said(100, 50))
   assert.deepEqual([cost, short['shortfall'], short['provider_cost']], [71, 79, 150])
-  // More than 20 RUB were lost to it in this hour: what may cost more than its hold is refused until the next.
+  // Its losses exceed 20 RUB in this hour: requests that may cost more than their hold are refused until the next.
   const searching = await world.tollgate.request('POST', '/v1/chat/completions', {
     key: poor.key,
     body: {

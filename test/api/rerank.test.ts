@@ -228,7 +228,7 @@ test('usage: bounded where it cannot be, counted where it is missing', async () 
     'no more units than its bytes make',
   )
   assert.equal(await charge('test/searches', { meta: { billed_units: { search_units: 0 } } }, 'provider_usage'), 0)
-  // The query is read beside each of the three documents, of which the last is two tokens: 3 × 1 + 4.
+  // The query is read with each of the three documents, of which the last has two tokens: 3 × 1 + 4.
   assert.equal(await charge('test/tokens', {}, 'counted'), 0.007)
   assert.equal(
     await charge('test/tokens', { usage: { total_tokens: 10_000 } }, 'provider_usage'),
@@ -258,7 +258,7 @@ test('more than a hundred documents, and long ones, are more units', async () =>
     query: QUERY,
     documents: Array.from({ length: 60 }, () => 'word '.repeat(600)),
   }
-  // Just after the start, bytes count in the place of tokens.
+  // Just after the start, tokens are not counted yet, and bytes are used.
   await until(WARM_MS, 'tokens are counted', async () => (await rerank(long, key)).body.error.metadata.required === 0.4)
   assert.equal(
     (

@@ -7,14 +7,14 @@ import { startReplayUpstream } from '../harness/replay.ts'
 import { PROMPT } from '../harness/long-prompt.ts'
 import { serve } from '../harness/served.ts'
 
-/** Recorded answers that a client cannot get, each with the reason; the replacement is asserted. */
+/** Recorded answers that a client cannot get, each with the reason; the result that it gets instead is asserted. */
 const REFUSED: Readonly<Record<string, { readonly reason: string; readonly status: number }>> = {
   'openai/responses/background-mode-with-tool-vcr-3': {
     reason: 'an answer that is only queued would have to be fetched later, and background is never asked for',
     status: 502,
   },
 }
-/** For a client each error status of a provider is one of these (wire.md 7.4). */
+/** The client's status for each error status of a provider (wire.md 7.4). */
 const CLIENT_STATUS: Readonly<Record<number, number>> = { 400: 400, 429: 503 }
 
 const world = serve(

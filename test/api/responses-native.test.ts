@@ -351,7 +351,8 @@ test('an endless answer is given up, and is free', async () => {
   for await (const bytes of answer.body) tail = (tail + String(bytes)).slice(-4_000)
   assert.match(tail, /"cost":0,/)
   assert.equal((await logged(answer.headers['x-generation-id']))['total_cost'], 0)
-  // What it cost the operator is more than an account may lose him in an hour, and keep the tools that providers run.
+  // Its cost exceeds the loss that an account may cause in an hour, so tools that providers run would be refused: the
+  // tests go on with another account.
   await useNewAccount()
 })
 

@@ -46,7 +46,7 @@ function answerWhole(): void {
   })
 }
 
-/** The same calls, their arguments in pieces that cut escapes. */
+/** The same calls, with arguments in pieces that cut escapes. */
 function answerStreamed(): void {
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })

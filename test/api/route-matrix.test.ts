@@ -41,17 +41,17 @@ interface Person {
   readonly keyId: string
   readonly key: string
   readonly cookie: string
-  /** Manages the keys of the account. */
+  /** A management key of the account. */
   readonly manager: string
   readonly managerId: string
-  /** A key that nobody uses. */
+  /** An unused key. */
   readonly spareId: string
 }
 
 let server: MovingServer
 let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
-/** What A has, by what a path or a query names it with. */
+/** A's objects, by the names that a path or query uses. */
 const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '' }
 
 async function person(email: string): Promise<Person> {
@@ -119,7 +119,7 @@ before(async () => {
 
 after(() => server.stop())
 
-/** Query of the routes that name an object by one. */
+/** Query of the routes that name an object in it. */
 const QUERIES: Readonly<Record<string, () => string>> = {
   '/v1/images/content': () => objects.picture,
   '/v1/videos': () => `?id=${objects.video}`,
@@ -130,7 +130,7 @@ const QUERIES: Readonly<Record<string, () => string>> = {
   '/admin/v1/catalog/update': () => '?dry_run=1',
 }
 
-/** Path parameters, by the path up to them. A new route with a parameter needs a value here. */
+/** Path parameters, by the path before them. A new route with a parameter needs a value here. */
 const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1/videos/:id': () => objects.video,
   '/v1/responses/:id': () => objects.response,
@@ -157,11 +157,11 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/cabinet/v1/keys/:id': () => people.A.keyId,
   '/cabinet/v1/log/:id': () => objects.generation,
   '/cabinet/v1/models/*id': () => 'sandbox/chat',
-  // No payments are configured: this names no payment.
+  // No payments are configured: there is no payment with this id.
   '/cabinet/v1/payments/:id': () => 'pay_none',
 }
 
-/** Routes that name an object of one account: a stranger must not learn that it is there. */
+/** Routes that name an object of one account: a stranger must not learn that it exists. */
 const OWNED: ReadonlySet<string> = new Set([
   'GET /v1/videos',
   'GET /v1/videos/content',
@@ -186,9 +186,9 @@ const OWNED: ReadonlySet<string> = new Set([
   'DELETE /cabinet/v1/sessions/:id',
   'GET /cabinet/v1/log/:id',
 ])
-/** After these routes the caller has no session. */
+/** Routes that end the caller's session. */
 const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
-/** The playground is the paid calls again. */
+/** The playground repeats the paid calls. */
 const callOf = (name: string): string => name.replace('/cabinet/v1/playground/', '/v1/')
 
 const nameOf = ({ method, path }: Pick<Route<unknown>, 'method' | 'path'>): string => `${method} ${path}`
@@ -257,7 +257,7 @@ const MANAGERS: ReadonlySet<Principal> = new Set(['manager A', 'manager B'])
 const CUSTOMERS: ReadonlySet<Principal> = new Set(['session A', 'session B'])
 const NOBODY: ReadonlySet<Principal> = new Set(['none', 'stale session'])
 
-/** What the edge must say before a handler is reached; null = the handler decides. */
+/** The refusal before a handler is reached; null = the handler decides. */
 function refusalOf(
   { plane }: Route<unknown>,
   principal: Principal,
@@ -333,7 +333,7 @@ test('a session changes nothing unless its own page asks', async () => {
   }
 })
 
-/** What takes an object away is asked for last, and what ends a session after that. */
+/** Routes that delete an object come last, and those that end a session after them. */
 function order(route: Route<unknown>): number {
   if (LEAVING.has(nameOf(route))) return nameOf(route).endsWith('sign-out') ? 3 : 2
   return route.method === 'DELETE' ? 1 : 0
@@ -401,7 +401,7 @@ async function checkLetIn(route: Route<unknown>, principal: Principal, answer: A
     assert.ok(![401, 403, 405].includes(answer.status), `${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
 }
 
-/** Not a word differs from the answer about what never was, but for the id. */
+/** The answer equals that for an object that never existed, except for the id. */
 async function checkStranger(route: Route<unknown>, principal: Principal, answer: Answer, what: string): Promise<void> {
   const never = await ask(route, headersOf(principal), targetOf(route, true))
   assert.deepEqual([answer.status, errorOf(answer, what).type], [404, errorOf(never, what).type], what)
@@ -436,7 +436,7 @@ test('a path in no table is a 404 for every client, and a wrong method a 405, be
       '/debug/pprof',
     ]) {
       const answer = await server.request('GET', path, { headers: headersOf(principal) })
-      // The rest of a path under models is a model's name, and asked for with a key.
+      // Under models the rest of a path is a model's name, and needs a key.
       assert.ok(
         answer.status === 404 || (path === '/v1/models/' && answer.status === (MANAGERS.has(principal) ? 403 : 401)),
         `${path} as ${principal}: ${answer.status}`,

@@ -4,13 +4,13 @@ import { startMovingServer, type MovingServer } from '../harness/moving-server.t
 import { nameOf, startRoutingBench, type Routed, type RoutingBench } from '../harness/routing-bench.ts'
 import { answers, answersAsCohere, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
 
-// wire.md 8 and 3.2: what follows a failed attempt. Every request is also checked for its charge, by the bench.
+// wire.md 8 and 3.2: the steps after a failed attempt. The bench checks the charge of every request.
 
 const CHEAP = { prompt: 1, completion: 1 }
 const MIDDLE = { prompt: 1_000, completion: 1_000 }
 const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 
-/** A provider for each status, with the seconds that its key rests. */
+/** A provider for each status, with the pause of its key in seconds. */
 const POOLS = { pool401: [401, 300], pool402: [402, 300], pool403: [403, 300], pool429: [429, 10] } as const
 const KEYS = ['key-1', 'key-2', 'key-3']
 
@@ -62,7 +62,7 @@ afterEach(async () => {
     bench.server.notices.filter((notice) => notice.startsWith('bug')),
     [],
   )
-  // Past every ejection and rest.
+  // Beyond every ejection and pause.
   bench.server.clock.advance(600_000)
 })
 
@@ -126,13 +126,13 @@ describe('models[]', () => {
     assert.deepEqual([middle, dear], [cheap * 1_000, cheap * 1_000_000])
     assert.equal(await reserved({ model: 'v/first', models: ['v/second'] }), dear)
     assert.equal(await reserved({ model: 'v/second', provider: { order: ['b'] } }), dear)
-    // Who may not serve is not reserved for.
+    // A provider that may not serve is not reserved for.
     assert.equal(await reserved({ model: 'v/first', models: ['v/second'], provider: { ignore: ['c'] } }), middle)
     assert.equal(await reserved({ model: 'v/second', provider: { sort: 'price', allow_fallbacks: false } }), middle)
   })
 })
 
-/** The provider fails once the client has heard that it is waited for; answers what tells of that. */
+/** The provider fails after the client got a comment; returns a check of that. */
 function silentThenFails(provider: string): () => void {
   const commented = Promise.withResolvers<void>()
   bench.upstream.says(provider, async (response, asked) => {
@@ -220,7 +220,7 @@ describe('key pools', () => {
       const { asked, provider } = await bench.ask({ model: 'v/pool429', provider: { order: ['pool429'] } })
       outcomes.push([asked, provider])
     }
-    // With all keys at rest the other provider is asked, without a try.
+    // While all keys pause, the other provider is asked at once.
     const spare = nameOf('spare')
     assert.deepEqual(outcomes, [
       [['pool429', 'pool429', 'pool429', 'spare'], spare],

@@ -4,10 +4,10 @@ import { startMovingServer, type MovingServer } from '../harness/moving-server.t
 import { startRoutingBench, type RoutingBench } from '../harness/routing-bench.ts'
 import { ANSWER_TOKENS, answers, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
 
-// wire.md 8 and guarantees.md 5: the measures of an endpoint decide when it is asked. Every request is also
-// checked for its charge, by the bench.
+// wire.md 8 and guarantees.md 5: the measurements of an endpoint decide whether it is asked. The bench checks the
+// charge of every request.
 
-// So far apart that the draw by price is no draw.
+// So far apart that the draw by price always gives the cheap one.
 const CHEAP = { prompt: 1, completion: 1 }
 const MIDDLE = { prompt: 1_000, completion: 1_000 }
 const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
@@ -44,7 +44,7 @@ afterEach(async () => {
   bench.upstream.reset()
   await bench.settled()
   assert.deepEqual(bench.server.notices, [])
-  // Past every ejection, and past the time in which it makes the next one longer.
+  // Beyond every ejection, and beyond the time in which the next one is longer.
   bench.server.clock.advance(600_000)
   for (const provider of ['a', 'b']) await bench.ask({ model: 'v/pair', provider: { only: [provider] } })
   bench.server.clock.advance(600_000)
@@ -60,7 +60,7 @@ async function statusOf(model: string, provider: string): Promise<number> {
   return (await bench.endpoints(model))[provider].status
 }
 
-/** Fails five times in a row, each time rescued by the other. */
+/** Fails five times in a row; the other provider answers each time. */
 async function eject(): Promise<void> {
   bench.upstream.says('a', fails(500))
   for (let count = 0; count < 5; count += 1) assert.deepEqual(await asked(FIRST_A), ['a', 'b'])
@@ -176,7 +176,7 @@ describe('ejection', () => {
   })
 })
 
-/** One stream whose first word takes `ttftMs` and the rest of it `restMs`. */
+/** A stream whose first token takes `ttftMs` and the rest `restMs`. */
 async function paced(model: string, provider: string, ttftMs: number, restMs: number): Promise<void> {
   const begun = Promise.withResolvers<void>()
   bench.upstream.says(provider, async (response) => {

@@ -4,9 +4,9 @@ import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startRoutingBench, type RoutingBench } from '../harness/routing-bench.ts'
 import { fails } from '../harness/routing-upstream.ts'
 
-// wire.md 8: what a client may say of providers. Every request is also checked for its charge, by the bench.
+// wire.md 8: a client's preferences among providers. The bench checks the charge of every request.
 
-// So far apart that the draw by price is no draw.
+// So far apart that the draw by price always gives the cheap one.
 const CHEAP = { prompt: 1, completion: 1 }
 const MIDDLE = { prompt: 1_000, completion: 1_000 }
 const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
@@ -57,12 +57,12 @@ after(() => bench.stop())
 afterEach(async () => {
   bench.upstream.reset()
   await bench.settled()
-  // What a test made unhealthy is well again for the next one.
+  // Makes providers healthy again after the test before.
   for (const provider of ['cheap', 'middle', 'dear'])
     await bench.ask({ model: 'v/three', provider: { only: [provider] } })
 })
 
-/** The providers that were asked for an answer that came. */
+/** The asked providers of a successful answer. */
 async function asked(
   provider: Readonly<Record<string, unknown>> | undefined,
   fields: Readonly<Record<string, unknown>> = {},
@@ -232,7 +232,7 @@ describe('parameters', () => {
     // None of the providers that the client named takes tools: the parameter is dropped, not the provider.
     assert.deepEqual(await asked({ only: ['bare'] }, { model, tools: TOOLS }), ['bare'])
     assert.equal('tools' in (bench.upstream.asked.at(-1)?.body ?? {}), false)
-    // Others are no reason to leave the cheapest.
+    // Unsupported parameters of other kinds do not change the choice of the cheapest.
     assert.deepEqual(await asked(undefined, { model, seed: 7 }), ['bare'])
   })
 
@@ -277,7 +277,7 @@ test('an unknown model is a 400 where no known one is listed, and is passed over
 describe('without a preference', () => {
   test('the first is drawn by 1/price², the other is its fallback', async (context) => {
     const count = 80
-    // Each begins a conversation: those of one stay together.
+    // Each begins a conversation: the turns of one stay together.
     const opening = (content: string): Readonly<Record<string, unknown>> => ({
       model: 'v/balanced',
       messages: [{ role: 'user', content }],
@@ -304,7 +304,7 @@ describe('without a preference', () => {
     for (let session = 0; session < 20 || (homes.size < 2 && session < 200); session += 1) {
       const fields = { model: 'v/balanced', session_id: `session-${session * 7_919}`, provider: {} }
       bench.upstream.reset()
-      // Well again, whatever a test before made of it.
+      // Healthy again, whatever the test before did.
       await bench.ask({ model: 'v/balanced', provider: { only: ['one'] } })
       const [home = ''] = await asked({}, fields)
       homes.add(home)

@@ -8,16 +8,16 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 const PAIRS = form({ short: 50, long: 120 })
 const WARM_UP = 10
 const ROUNDS_MAX = form({ short: 8, long: 6 })
-/** Of the whole time that a sign-in takes. */
+/** Share of the whole time of a sign-in. */
 const DIFFERENCE_MAX = 0.05
-/** Of one person, below the failures in an hour after which a password is not looked at. */
+/** For one person, below the hourly failures after which a password is not checked. */
 const FAILURES_OF_ONE = 50
 
 let tollgate: Tollgate
 let attempts = 0
 
 before(async () => {
-  // Each attempt comes from another address, so that the limit of an address does not answer instead.
+  // Each attempt comes from another address, so that the limit of an address is not reached.
   tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1/32', TOLLGATE_LOG_LEVEL: 'error' } })
 })
 
@@ -53,7 +53,7 @@ test('a failed sign-in takes as long for an unknown e-mail as for a wrong passwo
     const wrong: number[] = []
     const unknown: number[] = []
     for (let turn = 0; turn < PAIRS; turn += 1) {
-      // By turns, and each first as often as second: what slows the machine down slows both.
+      // In turn, each as often first as second, so that a slow moment of the machine affects both.
       const both: (readonly [number[], string])[] = [
         [wrong, known(round * PAIRS + turn)],
         [unknown, `nobody-${round}-${turn}@example.com`],
@@ -61,7 +61,7 @@ test('a failed sign-in takes as long for an unknown e-mail as for a wrong passwo
       for (const [times, email] of turn % 2 === 0 ? both : both.toReversed()) times.push(await failureMs(email))
     }
     differences.push(Math.abs(median(wrong) - median(unknown)) / median(wrong))
-    // A busy machine may spoil a round; a real difference spoils them all.
+    // A busy machine may spoil a round; a real difference shows in all.
     if ((differences.at(-1) ?? 1) <= DIFFERENCE_MAX) return
   }
   assert.fail(

@@ -120,7 +120,7 @@ test('a model sold by tokens is asked in events, for their usage; without one th
   first.answer((response) => sound(response, 'bare bytes'))
   assert.equal((await speak({ model: 'test/tokens' })).bytes.toString(), 'bare bytes')
   const counted = await lastLog()
-  // "Hello there" is two tokens, and 11 characters are about 19 tokens of sound.
+  // "Hello there" is two tokens, and 11 characters are about 19 audio tokens.
   assert.deepEqual(
     [counted['input_tokens'], counted['output_tokens'], counted['total_cost'], counted['billing_basis']],
     [2, 19, 0.001902, 'counted'],

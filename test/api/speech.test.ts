@@ -13,7 +13,7 @@ import { untilStill } from '../harness/patience.ts'
 
 serveSpeech()
 
-/** The last row once it is of the generation; its hold ends a moment after the client has seen the break. */
+/** The last row, once it is that of the generation; its hold ends a moment after the client has seen the break. */
 function logOf(generationId: string): Promise<Record<string, unknown>> {
   return loggedRow(tollgate, key, generationId)
 }
@@ -213,7 +213,7 @@ test('an answer that is no sound is refused: JSON, a page, an error inside a 200
       void response.writeHead(200, { 'content-type': 'application/json' }).end('{"error":{"message":"no","code":"x"}}'),
     (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"audio":""}'),
     (response) => void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>busy</html>'),
-    // A gateway that calls whatever it passes on a sound.
+    // A gateway that labels everything as audio.
     (response) =>
       void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{"error":{"message":"no","code":"x"}}'),
     (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('{}'),
@@ -242,7 +242,7 @@ test('a sound that begins like a text is one: what follows is not printable', as
   assert.deepEqual((await speak({ model: 'test/one' })).bytes, bytes)
 })
 
-/** An answer that begins and never ends by itself; `cut` resets its connection. */
+/** An answer that begins and does not end; `cut` resets its connection. */
 function beginning(): { readonly cut: () => void } {
   let begun: ServerResponse | null = null
   first.answer((response) => {
@@ -287,7 +287,7 @@ test('the broken connection is a reset, which no client takes for an end', async
   assert.doesNotMatch(text, /\r\n0\r\n\r\n$/)
 })
 
-/** Leaves after the first byte; answers the generation's id and how the provider saw it. */
+/** Leaves after the first byte; returns the generation's id and the end that the provider saw. */
 async function leaveAfterFirst(
   model: string,
   rest: (response: ServerResponse) => void,

@@ -8,19 +8,16 @@ import { startDnsServer, type DnsServer } from '../harness/dns-server.ts'
 import { startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-/**
- * Addresses that others name (guarantees.md requirements 13 and 14, S3): nothing that is not public is ever connected
- * to.
- */
+/** Addresses named by others (guarantees.md requirements 13 and 14, S3): only public ones are ever connected to. */
 let own: ImageUpstream
-/** Stands for an internal service; no request may reach it. */
+/** Plays an internal service; no request may reach it. */
 let inside: ImageUpstream
 let names: DnsServer
 let files: FileFetch
-/** Connections that were really made, to the own host too. */
+/** All connections that were made, to the own host too. */
 const connected: string[] = []
 const onConnected = (message: unknown): void => {
-  // undici tells the parameters of its connections here.
+  // undici publishes the parameters of its connections here.
   connected.push((message as { connectParams: { host: string } }).connectParams.host)
 }
 
@@ -140,7 +137,7 @@ function get(address: string): Promise<Buffer> {
   return files.get(address, { ownHost: new URL(own.url).host, bytesMax: 1_000, timeoutMs: 5_000 })
 }
 
-/** Refused by us before a connection was tried, not by the other side. */
+/** Refused by us before a connection is tried, not by the other side. */
 async function refused(address: string): Promise<void> {
   await assert.rejects(get(address), (thrown: unknown) => {
     assert.ok(thrown instanceof FileFetchError, address)

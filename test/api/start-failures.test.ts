@@ -31,7 +31,7 @@ interface Ended {
   readonly err: string
 }
 
-/** A start that is expected to end by itself. */
+/** A start that must end by itself. */
 async function failedStart(env: Record<string, string>): Promise<Ended> {
   const child = spawn(process.execPath, [MAIN, 'start'], {
     cwd: directory,

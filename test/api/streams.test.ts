@@ -25,7 +25,7 @@ function body(model: string, line: string): string {
   return JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }] })
 }
 
-/** Reads a stream until it has seen `events` of them, then leaves without a word. */
+/** Reads a stream until it has `events` of them, then closes the connection. */
 async function leave(
   key: string,
   model: string,

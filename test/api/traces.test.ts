@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { found } from '../harness/patience.ts'
 
-// Traces over OTLP, read by a collector of our own.
+// Traces over OTLP, received by our own collector.
 
 const SERVER = 2
 const CLIENT = 3
@@ -74,7 +74,7 @@ after(async () => {
   if (tollgate !== undefined) await tollgate.stop()
 })
 
-/** Spans are sent in batches; the exporter's own rhythm is five seconds. */
+/** Spans are sent in batches, by the exporter's interval of five seconds. */
 function spansOf(traceId: string, count: number): Promise<readonly Span[]> {
   return found(15_000, `${count} spans of ${traceId}`, () => {
     const spans = bodies

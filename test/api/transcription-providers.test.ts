@@ -196,7 +196,7 @@ test('Deepgram: speech of several languages costs more than the row says, and is
       /^language: '.*' costs more than the price of model 'test\/deepgram' covers\. Allowed: the code of one language/,
     )
   assert.equal(first.received.length, before)
-  // Others judge the word themselves.
+  // Other providers decide by themselves whether they know it.
   answers(second, SAID)
   answers(first, SAID)
   assert.equal((await form({ model: 'test/whisper', language: 'multi' })).status, 200)

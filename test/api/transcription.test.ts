@@ -248,7 +248,7 @@ test('a length that lies: a file that hides its own is charged by the provider, 
   assert.equal((await form({}, { bytes: lying })).body.usage.seconds, 9)
   const isFlagged = async (id: string | undefined): Promise<unknown> =>
     (await tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')).text.includes(id ?? assert.fail())
-  // A length that cannot be read, or that no sound has: the file's own is charged, and the answer is flagged.
+  // A duration that is unreadable or impossible: that of the file is charged, and the answer is flagged.
   for (const [said, flagged] of [
     [{ duration: -1 }, true],
     [{ duration: Number.MAX_VALUE }, true],

@@ -10,7 +10,7 @@ import { checkBooks } from '../harness/money-check.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { until } from '../harness/patience.ts'
 
-/** Pictures and transcripts as events: what comes at once is sent when it is charged (clients.md 6). */
+/** Images and transcripts as events: an answer that comes at once is sent when it is charged (clients.md 6). */
 
 let upstream: ImageUpstream
 let server: MovingServer
@@ -56,7 +56,7 @@ interface Event {
   readonly [name: string]: unknown
 }
 
-/** Each has its type as its name. */
+/** The name of each event is its type. */
 function eventsOf(answer: Answer): readonly Event[] {
   return answer.text
     .split('\n\n')
@@ -85,7 +85,7 @@ test('each picture is an event with its bytes, and the usage of all is in the la
   assert.deepEqual([first['b64_json'], first['output_format'], first['usage']], [B64, 'png', undefined])
   assert.deepEqual(Object(second?.['usage']).cost, 4)
   assert.deepEqual(await costOf(answer), ['completed', 4])
-  // The provider is asked for the picture alone: each partial one would be paid for.
+  // The provider is asked only for the whole image: each partial one would be billed.
   assert.deepEqual(Object.keys(Object(upstream.seen[0]?.json)).toSorted(), ['model', 'n', 'prompt', 'response_format'])
 })
 

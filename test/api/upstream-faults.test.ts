@@ -11,8 +11,7 @@ import { patient } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-// The provider's half of the fault matrix (guarantees.md F20 to F30): what the client sees, and that it cost
-// nothing.
+// The provider's half of the fault matrix (guarantees.md F20 to F30): the client's view, and that it cost nothing.
 
 const SSE = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -96,7 +95,7 @@ after(async () => {
   await good.close()
 })
 
-/** After every fault: no money moved but for answers, no hold is left, the books agree. */
+/** After every fault: only answers moved money, no hold is left, the books agree. */
 afterEach(async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
@@ -135,7 +134,7 @@ function text(answer: FoldedAnswer): string {
   return answer.choices.get(0)?.text ?? ''
 }
 
-/** The fault gives `code` where no other provider is left; beside a healthy one the client does not notice it. */
+/** The fault gives `code` if no other provider is left; with a healthy one the client does not notice it. */
 async function expectFault(code: number, slug = 'bad'): Promise<void> {
   for (const stream of [false, true]) {
     assert.equal((await ask(`alone/${slug}`, stream)).error?.code, code, `alone, ${stream ? 'streamed' : 'plain'}`)

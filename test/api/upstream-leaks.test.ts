@@ -9,8 +9,8 @@ import { videoUntil } from '../harness/video-jobs.ts'
 import { found } from '../harness/patience.ts'
 
 /**
- * What an upstream says of the operator reaches no client: in no header of any kind's answer, in no error of any
- * adapter (guarantees.md requirements 16 and 17).
+ * An upstream's words about the operator reach no client: in no header of any kind's answer, in no error of any adapter
+ * (guarantees.md requirements 16 and 17).
  */
 const KEY = 'canary.provider.key.Zq81'
 const CANARIES = [
@@ -35,7 +35,7 @@ const CANARIES = [
   'req_CANARY0123456789',
 ]
 const SAID = `The request failed for ${CANARIES.join(' and ')}; the value must be below 5`
-/** Forty headers that an answer of ours may not carry on. */
+/** Forty headers that our answers must not pass on. */
 const HOSTILE: Readonly<Record<string, string>> = {
   'set-cookie': 'tg_sid=CANARY; Path=/',
   location: 'https://canary.example/',
@@ -191,7 +191,7 @@ const transcribe = (adapter: string): Promise<Answer> => {
   return tollgate.request('POST', '/v1/audio/transcriptions', { key, body: form.body, headers: form.headers })
 }
 
-/** Every way to ask an upstream, by the adapter that does. */
+/** Every call of an upstream, by adapter. */
 const CALLS: readonly (readonly [what: string, call: () => Promise<Answer>])[] = [
   ...CHAT_ADAPTERS.flatMap(
     (adapter) =>
@@ -268,7 +268,7 @@ for (const status of [400, 401, 402, 403, 404, 408, 409, 413, 415, 422, 429, 498
       const answer = await call()
       assert.ok(answer.status >= 400, `${what}: ${answer.status} ${answer.text}`)
       assertClean(answer, `${what} at ${status}`)
-      // A credential that is refused is the operator's affair, never the client's.
+      // A refused credential concerns the operator, never the client.
       if (status === 401 || status === 403 || status >= 500)
         assert.ok(answer.status >= 500, `${what}: ${answer.status}`)
     }
@@ -294,7 +294,7 @@ test('an error within a 200, whole and in a stream, is shown in our words', asyn
         ),
     )
     for (const [what, call] of CALLS) {
-      // Sound is bytes of any kind: what a provider sends as such is not read.
+      // Audio may be any bytes: a provider's audio is not read.
       if (what.startsWith('speech') || (what.startsWith('transcription') && type === 'text/html')) continue
       assertClean(await call(), `${what} in ${type}`)
     }
@@ -303,7 +303,7 @@ test('an error within a 200, whole and in a stream, is shown in our words', asyn
 
 const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
-/** Good answers of OpenAI's protocol, for whatever was asked. */
+/** Good answers of OpenAI's protocol, for every request. */
 function good({ path, json }: SeenRequest, response: ServerResponse): void {
   const send = (type: string, body: string | Buffer): unknown =>
     response.writeHead(200, { ...HOSTILE, 'content-type': type }).end(body)
@@ -367,7 +367,7 @@ function good({ path, json }: SeenRequest, response: ServerResponse): void {
 
 /** One black pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
-/** All that an answer of the customer API may carry. */
+/** All headers that an answer of the customer API may have. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'x-request-id',
   'x-content-type-options',

@@ -13,7 +13,7 @@ const VERSION = '39ed52f2a78e934b3ba6e2a89f5b1c712de7dfea535525255b1aa35c5565e08
 const XAI = recordedCase('xai/videos/grok-imagine-create-poll-download')
 const PROMPT = String(Object(XAI.steps[0]?.request?.body).prompt)
 
-/** One recorded case, and what must become of the job that it answers. */
+/** A recorded case, and the required end of its job. */
 interface JobCase {
   readonly name: string
   readonly adapter: 'openai' | 'replicate'
@@ -22,9 +22,9 @@ interface JobCase {
   readonly providerFields?: string
   readonly end: 'completed' | 'failed' | 'in_progress' | 'parked'
   readonly errorType?: string
-  /** After the case's own prefix. */
+  /** Path after the case's own prefix. */
   readonly submittedTo: string
-  /** Looked at while it runs, by the id that the provider gave it. */
+  /** Polled while it runs, by the provider's id. */
   readonly polledUnder?: string
   readonly pollsMin?: number
 }
@@ -49,7 +49,7 @@ const CASES: readonly JobCase[] = [
     polledUnder: '/v1/videos',
     pollsMin: 1,
   },
-  // A list is no answer to a submission: whether there is a job is not known.
+  // A list is no answer to a submission: whether there is a job is unknown.
   {
     name: 'openai/videos/doc-sora-list',
     adapter: 'openai',
@@ -57,7 +57,7 @@ const CASES: readonly JobCase[] = [
     end: 'parked',
     submittedTo: '/v1/videos',
   },
-  // Its picture lies at an address that no test reaches: it is asked for again and again, and nothing is charged.
+  // Its file is at an address that no test reaches: it is fetched again and again, and nothing is charged.
   {
     name: 'replicate/jobs/run-poll-until-succeeded',
     adapter: 'replicate',
@@ -130,7 +130,7 @@ after(async () => {
   await replay.close()
 })
 
-/** As the first answer names the job. */
+/** The job's name in the first answer. */
 function idOf({ body }: RecordedCase): string {
   const { id, request_id: requestId = id } = JSON.parse(body.toString('utf8'))
   return requestId
@@ -147,7 +147,7 @@ test('every recorded case of jobs and videos is among those below', () => {
   assert.deepEqual(new Set(CASES.map(({ name }) => name)), new Set(recorded))
 })
 
-// They mostly wait for the next look at a job.
+// They mostly wait for the next poll of a job.
 describe('recorded jobs', { concurrency: true }, () => {
   for (const [index, { name, upstreamModel, end, errorType, submittedTo, polledUnder, pollsMin }] of CASES.entries()) {
     test(`${name}: ${end}`, { timeout: 90_000 }, async () => {
@@ -189,7 +189,7 @@ describe('recorded jobs', { concurrency: true }, () => {
   }
 })
 
-/** What was recorded of the request, as far as the case is of a video. */
+/** The recorded request, as far as it is about a video. */
 function checkBody(name: string, upstreamModel: string, sent: unknown): void {
   if (name.startsWith('xai/')) {
     return assert.deepEqual(sent, XAI.steps[0]?.request?.body)

@@ -62,7 +62,7 @@ models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ p
           createVideo(nodes[index % 2] ?? one, key, { model: 'test/film', prompt: `job ${index}` }),
         ),
       )
-      // Each is looked at from the other node too.
+      // Each is read from the other node too.
       for (const [index, { id }] of created.entries())
         assert.equal((await videoUntil(nodes[(index + 1) % 2] ?? two, key, id, 'completed', 60_000)).usage.cost, COST)
       const prompts = provider.submissions.map(({ body }) => body?.['prompt'])

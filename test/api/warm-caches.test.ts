@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startRoutingUpstream, type RoutingUpstream } from '../harness/routing-upstream.ts'
 
-// clients.md D-14.7: by what a client says of its conversation.
+// clients.md D-14.7: the fields by which a client identifies its conversation.
 
 let upstream: RoutingUpstream
 let tollgate: InProcessServer
@@ -97,7 +97,7 @@ test('without a name the conversation is known by how it begins', async () => {
   }
 })
 
-/** A conversation that begins with `text`, as each protocol says it. */
+/** A conversation that begins with `text`, in each protocol. */
 const DOORS: Readonly<Record<string, (text: string) => object>> = {
   '/v1/messages': (text) => ({ model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content: text }] }),
   '/v1/responses': (text) => ({ model: 'v/m', input: text }),
