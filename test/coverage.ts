@@ -2,9 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 
-/**
- * Line and branch coverage of what must not be wrong (guarantees.md S9), servers in separate processes included.
- */
+/** Line and branch coverage of the most critical code (guarantees.md S9), servers in separate processes included. */
 const root = join(import.meta.dirname, '..')
 /** Ledger, access, event streams, URL guard. */
 const MEASURED = [
@@ -44,7 +42,7 @@ const TESTS = [
   'test/nodes/valkey.long.test.ts',
 ]
 
-/** Of all measured files together, in hundredths; of a part of the tests nothing is asked. */
+/** Of all measured files together, in hundredths; a run of some tests has no bound. */
 const LEAST = ['--test-coverage-lines=100', '--test-coverage-branches=95']
 
 const only = process.argv.slice(2)

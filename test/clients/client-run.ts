@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path'
 export const CLIENTS = join(import.meta.dirname, '../../node_modules/.cache/clients')
 const RUN_MS = 180_000
 
-/** What a client is pointed at. */
+/** The gateway for a client. */
 export interface Target {
   /** The gateway, without a path. */
   readonly url: string
@@ -37,7 +37,7 @@ export class ClientHome {
     return whole
   }
 
-  /** Runs a client to its end; one that goes on for minutes is ended. */
+  /** Runs a client to its end; one that runs for minutes is killed. */
   run(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
     const path = [
       dirname(process.execPath),

@@ -2,21 +2,21 @@ import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
 import { CLIENTS, type ClientHome, type Ran, type Target } from './client-run.ts'
 
-/** What the model writes into the folder of a client, by a tool of that client. */
+/** The file that the model writes into the client's folder, by a tool of that client. */
 export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
 
-/** A real client: how a user sets it up, and how it is asked. */
+/** A real client: how a user sets it up and asks it. */
 export interface Client {
   readonly name: string
-  /** Models of the scripted provider that it is tried with: of its own protocol, and of another. */
+  /** Models of the scripted provider for its conversations: of its own protocol, and of another. */
   readonly models: readonly string[]
   /** Writes its settings, as `docs/clients` says. */
   setUp(home: ClientHome, target: Target): void
   /** One turn; `turn` 0 begins a conversation. */
   ask(home: ClientHome, target: Target, text: string, turn: number): Promise<Ran>
-  /** What it tells its user of a model that is not there, and of a prompt that no context holds. */
+  /** Its messages to its user about an unknown model, and about a prompt that no context holds. */
   readonly tells: { readonly unknown: RegExp; readonly tooLong: RegExp }
-  /** The call of its tool that writes `EDITED`, of those that it offers. */
+  /** The call of its tool that writes `EDITED`, chosen from the tools that it offers. */
   edit(tools: readonly string[], work: string): Answered
 }
 
@@ -228,7 +228,7 @@ const LIBRARIES: readonly Library[] = [
 
 const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, geminiCli, opencode, qwen, llm]
 
-/** Those whose name has what the runner was told, all without. */
+/** Clients whose name contains the runner's argument; without one all. */
 export function commandLineClients(): readonly Client[] {
   return COMMAND_LINE_CLIENTS.filter(isChosen)
 }

@@ -86,7 +86,7 @@ async function conversation(client: Client, name: string): Promise<void> {
   }
 }
 
-/** By the last text of the user: what came after it decides whether the tool has run. */
+/** The text after the user's last one shows whether the tool has run. */
 function answerTo({ said, tools }: Asked, edit: (tools: readonly string[]) => Answered): Answered {
   const last = said.findLastIndex(({ by, text }) => by === 'user' && /turn-(?:one|two|three)/.test(text))
   const turn = ['turn-one', 'turn-two', 'turn-three'].findIndex((word) => said[last]?.text.includes(word))

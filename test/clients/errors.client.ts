@@ -6,7 +6,7 @@ import { commandLineClients, type Client } from './clients.ts'
 import { catalogOf } from './money.ts'
 import { ScriptedModel } from './scripted-model.ts'
 
-/** Some clients wait as long as a refusal says, and ask again. */
+/** Some clients wait as long as a refusal says, and retry. */
 const RATE = { requests: 1, window: 5 }
 const LONG = 'a word and another '.repeat(4_000)
 
@@ -22,7 +22,7 @@ after(async () => {
   await model.close()
 })
 
-/** Asks once; answers what the client has told, and how often the provider was asked. */
+/** Asks once; returns the client's output, and the number of requests to the provider. */
 async function asked(
   client: Client,
   { name = client.models[0] ?? '', balance = 100, text = 'Say hello.', account = {} },

@@ -4,7 +4,7 @@ export interface Said {
   readonly text: string
 }
 
-/** A request to the model, whatever its protocol. */
+/** A request to the model, in any protocol. */
 export interface Asked {
   readonly said: readonly Said[]
   /** Names of the functions that it may call. */
@@ -47,7 +47,7 @@ function event(data: unknown, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 }
 
-/** A text in pieces, as a model says it. */
+/** A text in pieces, as a model streams it. */
 function pieces(text: string): readonly string[] {
   return text.match(/.{1,7}/gsu) ?? ['']
 }
@@ -201,7 +201,7 @@ const messages: ModelProtocol = {
   },
 }
 
-/** A message of a user may hold what tools have answered. */
+/** A user message may contain the results of tools. */
 function messageSaid(role: unknown, content: unknown): readonly Said[] {
   if (role === 'assistant') return [{ by: 'model', text: textOf(content) }]
   if (typeof content === 'string') return [{ by: 'user', text: content }]

@@ -4,7 +4,7 @@ import { REPORTED } from './model-protocols.ts'
 /** RUB per million tokens, which is micro-rubles per token. */
 const PRICE = { prompt: 100, cached: 10, completion: 1_000 } as const
 
-/** Of one answer of the scripted model, computed by hand from what it reports. */
+/** The charge of one answer of the scripted model, computed by hand from its reported usage. */
 export const COST_MICRO = BigInt(
   (REPORTED.input - REPORTED.cached) * PRICE.prompt +
     REPORTED.cached * PRICE.cached +
@@ -31,7 +31,7 @@ models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-lik
 `
 }
 
-/** What an account has paid, micro-rubles. */
+/** The sum that an account has paid, in micro-rubles. */
 export async function spentMicro(tollgate: ApiClient, accountId: string): Promise<bigint> {
   const account = await tollgate.admin('GET', `/admin/v1/accounts/${accountId}`)
   return BigInt(Math.round((100 - Number(account.body.balance)) * 1e6))

@@ -51,7 +51,7 @@ for await (const text of events.compose(spec())) process.stdout.write(text as st
 process.stdout.write(`\n${count.passed} passed, ${count.failed} failed\n`)
 process.exitCode = count.failed > 0 || count.passed === 0 ? 1 : 0
 
-/** Installs where the list of packages is another than the one installed last. */
+/** Installs if the list of packages differs from the one installed last. */
 function install(kind: keyof typeof PACKAGES, work: () => void): void {
   const list = join(CLIENTS, `${kind}.json`)
   const wanted = JSON.stringify(PACKAGES[kind])

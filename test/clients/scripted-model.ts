@@ -5,10 +5,10 @@ import { PROTOCOLS, type Answered, type Asked, type ModelProtocol } from './mode
 
 export type Script = (asked: Asked) => Answered
 
-/** A provider of four protocols whose model says what a script makes of the conversation, in small pieces. */
+/** A provider with four protocols; a script makes the answer of its model from the conversation, in small pieces. */
 export class ScriptedModel {
   readonly url: string
-  /** Answers that were given as a whole. */
+  /** Answers that were sent in full. */
   answers = 0
   readonly asked: { readonly path: string; readonly asked: Asked }[] = []
   script: Script = () => ({ text: 'Hello.' })

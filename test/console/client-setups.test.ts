@@ -14,7 +14,7 @@ for (const { name, page, pageModel, parts } of CLIENT_SETUPS)
     assert.ok(shown.length > 0)
     for (const { file, text: setting } of shown) {
       assert.ok(text.includes(`\n${setting}\n`), `${page} does not have:\n${setting}`)
-      // Files of code have any name.
+      // Files of code may have any name.
       if (file?.startsWith('main.') === false) assert.ok(text.includes(file), `${page} does not name ${file}`)
     }
   })

@@ -48,7 +48,7 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   talk: textPattern(language, 'play.cost_all'),
 })
 
-/** A second model, to be compared with the first. */
+/** A second model, for the comparison. */
 const CATALOGUE =
   'models: [{ id: aurora/mini, name: Sandbox Aurora, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 18, completion: 72 } }] }]\n'
 
@@ -68,7 +68,7 @@ after(async () => {
   await tollgate.stop()
 })
 
-/** A signed-in customer's browser; at its end nothing may have gone wrong in it. */
+/** A signed-in customer's browser; at its end it must have no errors. */
 async function asCustomer(
   email: string,
   language: 'en' | 'ru',

@@ -46,7 +46,7 @@ after(async () => {
   await yookassa.close()
 })
 
-/** Nothing went wrong in the browser but that it went where it was sent. */
+/** The browser had no errors, except the redirect to the given address. */
 async function leave(guest: Visitor, sentTo = 'request to none'): Promise<void> {
   assert.deepEqual(
     guest.troubles.filter((trouble) => !trouble.startsWith(`request to ${sentTo}`)),
@@ -94,7 +94,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       assert.equal(recovery.length, 10)
       await section.getByRole('button', { name: t('security.codes_kept') }).click()
       await section.getByText(t('security.on'), { exact: true }).waitFor()
-      // A code of the next half minute: the one of this has been used.
+      // A code of the next half minute: the current one has been used.
       for (const code of [totp.generate({ timestamp: Date.now() + CODE_MS }), recovery[0] ?? '']) {
         await signOut(page, t)
         await page.getByLabel(t('entry.email')).fill(email)
@@ -239,7 +239,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
         .waitFor()
       Object.assign(payment, { status: 'succeeded', paid: true })
       const paid = page.getByRole('status').filter({ hasText: t('money.paid', { amount }) })
-      // The page looks by itself as well, and then has no button any more.
+      // The page also checks by itself, and then has no button any more.
       await Promise.any([page.getByRole('button', { name: t('money.check') }).click(), paid.waitFor()])
       await paid.waitFor()
       await page.goto(`${tollgate.url}/ledger`)

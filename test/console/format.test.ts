@@ -8,7 +8,7 @@ import { createFormat } from '../../console/src/parts/format.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const MICRO = 1e6
 
-/** The number that a reader sees. */
+/** The number as a reader sees it. */
 function seen(shown: string, mark: string): number {
   return Math.round(
     Number(

@@ -26,7 +26,7 @@ type Texts = { readonly [name: string]: string | Texts }
 // Objects of texts in JSON.
 const LOCALES: readonly (readonly [string, Texts])[] = LANGUAGES.map((name) => [name, localeTexts(name) as Texts])
 
-// Each names every member of its union, else it does not compile.
+// Each names every member of its union; else it does not compile.
 const ATTEMPT: Readonly<Record<AttemptReason, true>> = {
   connect: true,
   saturated: true,
@@ -217,7 +217,7 @@ const errorTypes: readonly ErrorType[] = Object.entries(ERRORS).map(([name, row]
   'errorType' in row ? row.errorType : (name as ErrorType),
 )
 
-/** Bodies of the catalogue and of the settings: the names of their fields are shown as they are. */
+/** Bodies of the catalogue and of the settings, whose field names are shown unchanged. */
 const AS_THEY_ARE = / \/admin\/v1\/(?:catalog|providers|models|settings)\b/
 
 /** The fields of the bodies that the console sends, from the schemas of its routes. */
@@ -233,7 +233,9 @@ function fieldNames(): readonly string[] {
   return [...new Set(names)]
 }
 
-/** Every closed list that a page shows a member of, and where its texts are; `whole`: there are no others. */
+/**
+ * Every closed list of which a page shows a member, and the place of its texts; `whole`: the place has no other texts.
+ */
 const LISTS: readonly {
   readonly what: string
   readonly of: string
@@ -301,7 +303,7 @@ function flat(texts: Texts, path = ''): readonly (readonly [string, string])[] {
 /** Names of products and of headers: they are written in Latin letters in Russian too. */
 const LATIN_NAMES = /HTTP-Referer|X-Title|TOLLGATE_\w+|Shift\+Enter/g
 
-/** The one text that is for those who read the other language. */
+/** The only text for readers of the other language. */
 const SAID_IN_ENGLISH = 'shell.switch_language'
 
 test('no Russian text holds a run of English words', () => {
@@ -349,7 +351,7 @@ test('a counted text has every plural form of its language', () => {
 })
 
 /**
- * What a console plane refuses goes through `fieldError` and `reasonError`, which name it; a list of the catalogue's
+ * Refusals of the console's APIs go through `fieldError` and `reasonError`, which name them; a list of the catalogue's
  * problems is named line by line.
  */
 test('no refusal of the console is made without its name', () => {

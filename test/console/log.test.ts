@@ -19,9 +19,9 @@ import { startLogWorld, type LogWorld } from '../harness/log-world.ts'
 import { patient } from '../harness/patience.ts'
 
 const skip = browserSkip()
-/** Of `npm run bench:console-log`, which has ten million. */
+/** `npm run bench:console-log` has ten million. */
 const ROWS = form({ short: 20_000, long: 120_000 })
-/** Each action is tried until it was once as fast: a busy machine spoils some. */
+/** Each action is repeated until it was fast enough once: a busy machine spoils some tries. */
 const TRIES_MAX = 8
 const PAGES_DOWN = form({ short: 10, long: 30 })
 /** From the click or key to the painted rows. */

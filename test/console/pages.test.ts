@@ -42,12 +42,12 @@ const OPERATOR = [
   'settings',
   'ip-blocks',
 ].map((name) => `/operator/${name}`)
-/** The short form has the narrowest and darkest one, in the language whose words are longest. */
+/** The short form has the narrowest dark one, in the language with the longest words. */
 const LOOKS: readonly VisitorOptions[] = form({
   short: [{ language: 'ru', dark: true, width: 320, height: 700 }],
   long: [{ language: 'en' }, { language: 'ru', dark: true }, { language: 'ru', width: 320, height: 700 }],
 })
-/** The short form has one page of so many in a state of its data, and the long one the others. */
+/** The short form shows one page of so many in a state of its data, the long form the others. */
 const EVERY = 9
 const ru = texts('ru')
 const REFUSALS = [
@@ -213,7 +213,7 @@ test(
         while ((await retry.count()) > 0) {
           const button = await retry.first().elementHandle()
           await button?.click()
-          // What was read by it may bring the next thing that had failed.
+          // Reading the data may cause the request that fails next.
           if (
             !(await button?.waitForElementState('hidden').then(
               () => true,
@@ -234,7 +234,7 @@ test('a list without rows says what it would hold', { skip }, async () => {
     6,
     async (route) => {
       const answer = await route.fetch()
-      // What the console itself reads.
+      // The console itself reads this answer.
       const body = (await answer.json()) as Record<string, unknown>
       await route.fulfill({
         response: answer,

@@ -8,7 +8,7 @@ import { buildConsole, chat, enter, makeKey, promote, signUp, type Customer, tex
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-/** Each would set `hacked` if anything of it ran. */
+/** Each would set `hacked` if any part of it were executed. */
 const HOSTILE = [
   '<script>window.hacked=1</script>',
   '<img src=x onerror="window.hacked=1">',
@@ -121,7 +121,7 @@ test('a page of another origin can neither change nor read anything with the use
       `(() => { const form = document.forms[0]; form.action = '${tollgate.url}/cabinet/v1/keys'; form.enctype = 'text/plain'; form.innerHTML = '<input name=\\'{"name":"stolen","x":"\\' value=\\'"}\\'>'; form.submit() })()`,
     )
     assert.ok([401, 403, 415].includes((await posted).status()))
-    // Where the form led to, before the next page is asked for.
+    // The target of the form, before the next page is opened.
     await moved
   }
   const keys = await tollgate.request('GET', '/cabinet/v1/keys', { headers: customer.headers })

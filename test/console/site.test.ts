@@ -19,7 +19,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const FIRST_LOAD_BYTES_MAX = 250_000
-/** Of a browser that comes by a link to a page further in, with the calendar and the forms there. */
+/** Of a browser that opens a link to an inner page, with the calendar and the forms. */
 const DEEP_LOAD_BYTES_MAX = 300_000
 const CHART = 'main [role=img] svg path, main [role=img] svg rect'
 const LOADS = [
@@ -92,7 +92,7 @@ test('files are compressed, kept for ever under their hash, and revalidated with
   assert.equal((await tollgate.request('HEAD', '/', { headers: HTML })).status, 200)
 })
 
-/** Bytes over the wire until a page stands and nothing more is asked for, in a browser that has nothing yet. */
+/** Bytes over the wire until a page is complete and requests nothing more, in a browser with an empty cache. */
 async function firstLoad(
   path: string,
   until: string,

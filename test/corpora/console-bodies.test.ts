@@ -12,7 +12,7 @@ import type { WireRoute } from '../../src/wire-route.ts'
 import { isRead, variants, type Body } from '../harness/body-variants.ts'
 import { faultsOf } from '../harness/contract-check.ts'
 
-/** What our formats mean: JSON Schema leaves it to those who read them. */
+/** The meaning of our formats: JSON Schema leaves it to the reader. */
 const FORMATS: Readonly<Record<string, (value: unknown) => boolean>> = {
   rubles: (value) => typeof value !== 'number' || microFromRubles(value) !== null,
   percent: (value) => typeof value !== 'number' || Number.isInteger(Math.round(value * 1e8) / 1e6),
@@ -21,7 +21,7 @@ const FORMATS: Readonly<Record<string, (value: unknown) => boolean>> = {
   timezone: (value) => value === undefined || value === null || isTimezone(String(value)),
 }
 
-/** What the checker of somebody else and the formats say of a body. */
+/** The verdict of an independent checker and of the formats on a body. */
 function isRight(schema: JsonSchema, body: Body): boolean {
   const properties = Object.entries(schema.properties ?? {})
   const plain = {
@@ -34,7 +34,7 @@ function isRight(schema: JsonSchema, body: Body): boolean {
   )
 }
 
-/** Read as parts of a catalogue, which has its own reader: it names every problem of a document, not the first. */
+/** Read by the catalogue's own reader, which names every problem of a document, not only the first. */
 const OF_THE_CATALOGUE = [
   'PUT /admin/v1/catalog',
   'PUT /admin/v1/providers/:slug',

@@ -6,7 +6,7 @@ import type { Answer } from '../harness/in-process.ts'
 import { serveSandbox } from '../harness/served.ts'
 
 /**
- * Forms that are none, or more than one may send (guarantees.md F53, S4), through the server;
+ * Malformed forms, or forms with more than is allowed (guarantees.md F53, S4), through the server;
  * `src/http/multipart.test.ts` tests only the reader.
  */
 const world = serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')

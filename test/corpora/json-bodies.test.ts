@@ -6,10 +6,10 @@ import { serveSandbox } from '../harness/served.ts'
 import { meanwhile, patient } from '../harness/patience.ts'
 import { exchangeRaw } from '../harness/raw-http.ts'
 
-/** Bodies that are made to cost time, memory or trust (guarantees.md F48–F51; R11, S4). */
+/** Bodies that are built to cost time, memory or trust (guarantees.md F48–F51; R11, S4). */
 const SIZE = 10_485_760
 const STALL_MS_MAX = 100
-/** Other programs stop the server too: of so many tries one must be free of them. */
+/** Other programs stop the server too: one of so many tries must be free of them. */
 const TRIES = 6
 const PROBE_MS = 2
 
@@ -24,7 +24,7 @@ function assertRefused(answer: Answer, what: string, types: readonly string[] = 
   assert.ok(types.includes(answer.body.error.metadata.error_type), `${what}: ${answer.text.slice(0, 200)}`)
 }
 
-/** `unit` again and again between the two ends, as many as 10 MB hold. */
+/** `unit` repeated between the two ends, as often as 10 MB hold. */
 function filled(open: string, unit: string, close: string, bytes = SIZE): string {
   return open + unit.repeat(Math.floor((bytes - Buffer.byteLength(open + close)) / Buffer.byteLength(unit))) + close
 }
@@ -70,7 +70,7 @@ const BOMBS: Readonly<Record<string, () => string>> = {
   'a second value behind': () => `{"model":"x"}${' '.repeat(SIZE - 20)}{}`,
 }
 
-/** Large and honest: these pass the scan, and must not hold anybody up either. */
+/** Large valid bodies: they pass the scan, and must not block the server either. */
 const HONEST: Readonly<Record<string, () => string>> = {
   'a long text': () => filled(CHAT, 'lorem ipsum ', '"}]}'),
   'a text of two-byte letters': () => filled(CHAT, 'слово ', '"}]}'),
@@ -82,7 +82,7 @@ const HONEST: Readonly<Record<string, () => string>> = {
 }
 
 /**
- * Asks for the health all the time and answers the longest wait, which is at least the longest stop of the server's
+ * Requests the health all the time and returns the longest wait, which is at least the longest stop of the server's
  * event loop.
  */
 async function probed(work: () => Promise<unknown>): Promise<number> {
@@ -101,9 +101,7 @@ async function probed(work: () => Promise<unknown>): Promise<number> {
   return state.worstMs
 }
 
-/**
- * The client shares the process with the server: it hands its 10 MB over before it measures.
- */
+/** The client shares the process with the server: it sends its 10 MB before it measures. */
 async function stallOf(body: Buffer): Promise<{ readonly stallMs: number; readonly answer: Answer }> {
   let best: { stallMs: number; answer: Answer } | null = null
   for (let tries = 0; tries < TRIES && (best === null || best.stallMs > STALL_MS_MAX); tries += 1) {
@@ -215,7 +213,7 @@ test(`F49: ${BROKEN.length} texts that are no JSON object are 400 invalid_json`,
   for (const text of BROKEN) assertRefused(await send(Buffer.from(text)), JSON.stringify(text))
 })
 
-/** Bytes that are no UTF-8, within an otherwise honest body. */
+/** Bytes that are not UTF-8, in an otherwise valid body. */
 const BAD_UTF8 = [
   '80',
   'bf',
@@ -278,7 +276,7 @@ test('F50: names that mean something to JavaScript mean nothing here', async () 
   const plain = await send(`{${messages}}`)
   assert.equal(plain.status, 200)
   assert.ok(!plain.text.includes('polluted'))
-  // The last of equal names wins, in the bill and in the sent request.
+  // The last of equal names wins, for the bill and for the provider.
   const twice = await send(
     '{"model":"nobody/nothing","model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"x"}]}',
   )

@@ -33,13 +33,13 @@ import { isRead, variants, type Body } from '../harness/body-variants.ts'
 import { faultsOf } from '../harness/contract-check.ts'
 
 /**
- * Rules of two fields together are the reader's only: `best_of` and `n`, `duration` and `seconds`, two efforts; and so
- * is whether bytes are sound.
+ * Only the reader has rules of two fields together (`best_of` and `n`, `duration` and `seconds`, two efforts), and
+ * knows whether bytes are audio.
  */
 interface Kind {
   readonly schema: JsonSchema
   readonly read: (body: unknown) => unknown
-  /** Bodies that are right; others are made of them. */
+  /** Valid bodies; others are made from them. */
   readonly right: readonly Body[]
 }
 

@@ -4,8 +4,8 @@ import { exchangeRaw } from '../harness/raw-http.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 /**
- * Requests as no client sends them (guarantees.md F45, F46, F52; S4), each on a separate connection, with a second
- * request hidden behind.
+ * Malformed requests (guarantees.md F45, F46, F52; S4), each on a separate connection, with a second request hidden
+ * behind.
  */
 let tollgate: InProcessServer
 let port: number
@@ -37,13 +37,13 @@ const post = (...headers: readonly string[]): string =>
   )
 const get = (...headers: readonly string[]): string =>
   head('GET /v1/key', 'Host: x', 'Authorization: Bearer KEY', ...headers)
-/** What must not be answered where it lies within another request. */
+/** A request that must not be answered while it is part of another request. */
 const HIDDEN = head('GET /v1/user/balance', 'Host: x', 'Authorization: Bearer KEY')
 const ANSWERED = '"available":'
 
 /**
- * `refused`: 4xx, then the connection closes. `plain`: one ordinary answer. `open`: as plain, and what follows is a
- * request of its own.
+ * `refused`: 4xx, then the connection closes. `plain`: one ordinary answer. `open`: as plain, and the rest is read as
+ * another request.
  */
 type Verdict = 'refused' | 'plain' | 'open'
 type Case = readonly [what: string, bytes: string, verdict: Verdict]
@@ -309,7 +309,7 @@ for (const [what, bytes, verdict] of CASES) {
   })
 }
 
-/** Paths are what they are: nothing is resolved, decoded or folded before a route is found. */
+/** Paths are literal: nothing is resolved, decoded or folded before a route is found. */
 test('no path but its own reaches a route', async () => {
   for (const path of [
     '//v1/key',

@@ -13,8 +13,7 @@ const CONNECTIONS = 80
 const ROUNDS = 3
 const SENT_BYTES = ROUNDS * CONNECTIONS * BODY_BYTES
 /**
- * 64 KiB each, and what the garbage collector has not taken away yet: it lets more stand the faster the machine is, but
- * not the more is sent.
+ * 64 KiB each, and garbage not collected yet: its size grows with the speed of the machine, not with the bytes sent.
  */
 const GROWTH_BYTES_MAX = CONNECTIONS * 65_536 + 256 * 1_048_576
 
@@ -80,7 +79,7 @@ test(`${CONNECTIONS} bodies of 10 MB with a bad key at once, ${ROUNDS} times ove
   assert.ok(worst <= GROWTH_BYTES_MAX, `${worst} bytes`)
 })
 
-/** Sends a whole body and does not stop at the answer, which must be there when the connection is closed. */
+/** Sends a whole body without stopping at the answer, which must have arrived when the connection is closed. */
 async function sendWhole(credential: string, chunk: Buffer): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   let text = ''

@@ -13,7 +13,7 @@ import { paced } from '../harness/paced.ts'
 import { until } from '../harness/patience.ts'
 
 const ROUNDS = form({ short: 1, long: 6 })
-/** A kill that comes too late is no kill. */
+/** A kill after the end of the backup does not count. */
 const MORE = 5
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 
@@ -53,7 +53,7 @@ async function backup(
   return JSON.parse(stdout)
 }
 
-/** As docs/operations.md says it: the directory as it is, and the key that is kept elsewhere. */
+/** As docs/operations.md describes it: the directory unchanged, and the key from elsewhere. */
 function restore({ root, dataDir }: World, name: string): string {
   const restored = join(root, `restored-${name}`)
   cpSync(join(root, name), restored, { recursive: true })
@@ -131,7 +131,7 @@ test('kill -9 during a backup leaves no directory of that name and the server as
       stdio: 'ignore',
     })
     const ended = once(child, 'exit')
-    // Most of the time goes into starting; the copy itself takes some tens of milliseconds.
+    // Most of the time is the start; the copy itself takes some tens of milliseconds.
     const watch = setInterval(() => {
       if (existsSync(join(world.root, 'copy.part')))
         void paced(round * 3, 'a death at another moment').then(() => child.kill('SIGKILL'))

@@ -10,7 +10,7 @@ import { mountSmallDisk } from '../harness/small-disk.ts'
 const ROUNDS = form({ short: 1, long: 1, chaos: 10 })
 const DISK_MB = 160
 const REFUSALS = 5
-/** More than there are clients: later requests than the ones on their way have been answered. */
+/** More than the number of clients, so that later requests than the running ones were answered. */
 const ANSWERS = 20
 
 test('F5: the disk of the database is full: paid requests get 503, running answers end, nothing crashes, and it goes on by itself when there is room', async (context) => {

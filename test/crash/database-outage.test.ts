@@ -22,8 +22,8 @@ const TURNS = form({ short: 2, long: 8 })
 const ROUNDS = form({ short: 1, long: 3, chaos: 20 })
 const DISK_MB = 80
 /**
- * F2: new paid requests are refused within a second, and served again two seconds after the database accepts; and what
- * a loaded machine adds.
+ * F2: new paid requests are refused within a second, and served again two seconds after the database accepts
+ * connections; plus the delay of a loaded machine.
  */
 const REFUSED_MS = 1_000
 const SERVED_MS = 2_000
@@ -139,7 +139,7 @@ test('kill -9 while the database is down, again and again: every end that a clie
       await clients(world, record, async () => {
         await answersSeen(record, 1)
         await world.postgres.halt()
-        // Every other round the process dies before the first of them has its answer.
+        // In every other round the process dies before the first of them has its answer.
         if (round % 2 === 0) await Promise.any(late.map(async (answer) => assert.equal((await answer)?.status, 200)))
         else await paced(1_500, 'a death at this moment of the outage')
         await world.tollgate.kill('SIGKILL')

@@ -13,14 +13,14 @@ import { assertAuditClean } from '../harness/video-jobs.ts'
 
 const ROUNDS = form({ short: 1, long: 3 })
 const CLIENTS = form({ short: 4, long: 8 })
-/** What a client waits before it asks again. */
+/** The pause of a client before it retries. */
 const AGAIN_MS = form({ short: 50, long: 5 })
 /** Between two kills. */
 const TASKS = 2 * CLIENTS
 const UNTIL_MS = 30_000
 const FAST = { rate_limit: { requests: 100_000, window: 60 } }
 
-/** The server that is killed and started again; the second node of a database lives on. */
+/** The server that is killed and started again; on a database the second node lives on. */
 interface Place {
   tollgate: Tollgate
   start(): Promise<Tollgate>
@@ -29,7 +29,7 @@ interface Place {
 interface Task {
   readonly name: string
   readonly body: Record<string, unknown>
-  /** Texts of its whole answers, which must be one. */
+  /** Texts of its whole answers, which must be equal. */
   readonly texts: Set<string>
 }
 
@@ -51,7 +51,7 @@ function ask(place: Place, key: string, { name, body }: Task): Promise<Answer | 
     .catch(() => null)
 }
 
-/** A client that asks until it has its answer, as a paying one does, and then once more. */
+/** A client that retries until it has its answer, as a paying one does, and then once more. */
 async function insist(place: Place, key: string, task: Task, limitMs: number): Promise<void> {
   for (let seen = 0; seen < 2; seen += 1) {
     const isAnswered = async (): Promise<boolean> => {
@@ -123,7 +123,7 @@ describe('kill -9 with Idempotency-Keys', () => {
   })
 })
 
-/** The minute of a dead node is over. */
+/** Ends the lease of a dead node. */
 async function leaseEnds(database: string): Promise<void> {
   const client = new pg.Client({ connectionString: database })
   await client.connect()

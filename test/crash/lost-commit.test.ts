@@ -20,7 +20,7 @@ import { startPostgres, type Postgres } from '../harness/postgres.ts'
 
 const LOAD_MS = form({ short: 0, long: 6_000, chaos: 60_000 })
 const ROUNDS = form({ short: 2, long: 10, chaos: 100 })
-/** One answer to COMMIT of so many is lost, in each stage. */
+/** In each stage one of so many answers to COMMIT is lost. */
 const STAGES: readonly number[] = form({ short: [10, 3], long: [40, 10, 3], chaos: [40, 10, 3] })
 const LOST = 3
 
@@ -44,7 +44,7 @@ after(async () => {
   await postgres?.stop()
 })
 
-/** With how many answers the test has lost so far. */
+/** And the number of answers that the test has lost so far. */
 function withProxy(body: (world: World, proxy: CuttingProxy, cuts: () => number) => Promise<void>): Promise<void> {
   return inShared(shared, async (world) => {
     if (proxy === null) return
@@ -92,7 +92,7 @@ test('F3: the answer to the COMMIT of a settle is lost twice in a row: the clien
         }),
       })
       assert.equal(response.statusCode, 200)
-      // Its hold is placed, so what commits next is its end, or what else the server does just then.
+      // Its hold is placed, so the next commit is its end, or other work of the server.
       proxy.next(2)
       const startedMs = performance.now()
       const { done, error, usage } = foldStream(200, await response.body.text(), {})

@@ -10,7 +10,7 @@ import { paced } from '../harness/paced.ts'
 import { admitted } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 
-/** Or as often as a busy machine gets to in these minutes. */
+/** Or as many as a busy machine manages in these minutes. */
 const KILLS = form({ short: 2, long: 6, chaos: 200 })
 /** In the first round one node dies, in the second one soon after the other, in the third PostgreSQL. */
 const FIRST_ROUND = form({ short: 1, long: 0, chaos: 0 })
@@ -137,7 +137,7 @@ function crashTests(shared: NodeBench): void {
   })
 }
 
-/** Time enough passes for every lease of a dead node. */
+/** Advances past every lease of a dead node. */
 async function leasesEnd(database: string): Promise<void> {
   const client = new pg.Client({ connectionString: database })
   await client.connect()
@@ -145,7 +145,7 @@ async function leasesEnd(database: string): Promise<void> {
   await client.end()
 }
 
-/** Deals requests out to the nodes that say they are ready, as the last look found them. */
+/** Sends requests to the nodes that were ready at the last check. */
 class Balancer {
   readonly all: Tollgate[]
   #ready: Tollgate[]

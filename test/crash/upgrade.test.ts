@@ -13,7 +13,7 @@ import type { Tollgate } from '../harness/server.ts'
 import { paced } from '../harness/paced.ts'
 
 const STAGE_MS = form({ short: 0, long: 1_500, chaos: 20_000 })
-/** Nodes of the program before. */
+/** Nodes of the older program. */
 const OLDER = form({ short: [0], long: [0, 1] })
 const ROUNDS = form({ short: 1, long: 4 })
 const CLIENTS = form({ short: 4, long: 8 })
@@ -58,7 +58,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
           served.push(record.whole.length - from)
         }
         await stage()
-        // The newer one joins and migrates under the feet of the others.
+        // The newer one joins and migrates while the others run.
         nodes.push(await start())
         await stage()
         for (const index of OLDER) {
@@ -123,7 +123,7 @@ async function underLoad(
   }
 }
 
-/** As a rolling restart does: clients go elsewhere first, then the node gets SIGTERM. */
+/** As in a rolling restart: clients use another node first, then the node gets SIGTERM. */
 async function replace(nodes: Tollgate[], index: number, start: () => Promise<Tollgate>): Promise<void> {
   const old = nodes[index] ?? assert.fail()
   nodes[index] = nodes.at(-1) ?? assert.fail()

@@ -51,11 +51,11 @@ models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ p
 
 const isPoll = (seen: VideoProviderRequest): boolean => seen.method === 'GET' && !isDownload(seen)
 
-/** The step that the provider holds while the server is killed. */
+/** The step that the provider delays until the server is killed. */
 interface Step {
   readonly name: string
   readonly holds: (seen: VideoProviderRequest) => boolean
-  /** What the provider says before it falls silent. */
+  /** The provider's answer before it falls silent. */
   readonly says?: (
     provider: VideoProvider,
     response: Parameters<Parameters<VideoProvider['script']>[0] & object>[1],
@@ -110,7 +110,7 @@ for (const { name, holds, says, end } of oneOf(2, STEPS)) {
       assert.ok(Buffer.from(await answer.body.arrayBuffer()).equals(provider.video))
       assert.deepEqual(await balanceOf(tollgate, key), { balance: 100 - COST, reserved: 0 })
     } else {
-      // Time for a second submission, if there were one.
+      // Time for a second submission, if there was one.
       await videoUntil(
         tollgate,
         key,
@@ -158,7 +158,7 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
 
 const QUIET_MS = 4_000
 
-/** The states of the jobs once none moves any more: those that are parked stay pending. */
+/** The states of the jobs once they no longer change: parked ones stay pending. */
 function ended(tollgate: Tollgate, key: string, ids: readonly string[]): Promise<readonly string[]> {
   let last = ''
   let sinceMs = performance.now()

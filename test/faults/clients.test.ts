@@ -175,7 +175,8 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
     more()
   })
   const body = { model: 'test/stops', stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] }
-  // One reader that reads it all first, so that the measure holds only waiting bytes, not the heap that any stream takes once.
+  // One reader that reads everything first, so that the measurement has only waiting bytes, not the heap that every
+  // stream uses once.
   await (
     await fetch(`${tollgate.url}/v1/chat/completions`, {
       method: 'POST',
@@ -193,7 +194,7 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
     return socket
   })
   await untilStill(() => sent, 10)
-  // What the system's own socket buffers hold is not the process's memory.
+  // The buffers of the system's sockets are not the process's memory.
   assert.ok(sent < readers * 16 * 1_048_576, `${sent} bytes were sent`)
   const grown = residentBytes() - before
   context.diagnostic(
@@ -202,7 +203,7 @@ test('F41, R10: readers that stop reading stop their providers: no more than a w
   assert.ok(grown < 64 * 1_048_576, `${grown} bytes`)
   for (const socket of paused) socket.destroy()
   const { rows } = await checkBooks(tollgate, account, 1_000)
-  // A machine that others take refuses some of a hundred that come at once.
+  // On a busy machine some of a hundred concurrent requests are refused.
   assert.equal(rows.length, answered)
   assert.ok(answered > readers * 0.8, `${answered} of ${readers} were let in`)
 })

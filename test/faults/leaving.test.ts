@@ -8,8 +8,8 @@ import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
- * Clients that leave in every way, in the middle of every kind of answer: what they have begun ends, and nothing of it
- * stays open. The long form has about 300 clients for each way.
+ * Clients that leave in every way, in the middle of every kind of answer: their requests end, and nothing stays open.
+ * The long form has about 300 clients for each way.
  */
 
 /** Of each way and route; an address has 256 connections. */
@@ -22,7 +22,7 @@ const EVENT =
 
 let upstream: ScriptedUpstream
 let tollgate: InProcessServer
-/** Answers under way, and what ends each. */
+/** Running answers, and the function that ends each. */
 const underWay = new Set<() => void>()
 let nextAddress = 0
 
@@ -47,7 +47,7 @@ after(async () => {
   await upstream.close()
 })
 
-/** Begins an answer and leaves it open until the test ends it. */
+/** Begins an answer and keeps it open until the test ends it. */
 function begun(response: ServerResponse, { url = '' }: IncomingMessage): void {
   const [head, first, last] = url.endsWith('/chat/completions')
     ? [SSE, EVENT, 'data: [DONE]\n\n']
@@ -144,7 +144,7 @@ function bytesOf({ method, path, body, headers = {} }: Asked, key: string): Buff
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
 }
 
-/** `isPlain`: nothing of the answer comes before all of it. */
+/** `isPlain`: the answer comes all at once. */
 async function left(leave: Leave, request: Buffer, isPlain: boolean): Promise<void> {
   nextAddress += 1
   const socket = connect({

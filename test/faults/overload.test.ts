@@ -10,7 +10,7 @@ const PEAK_MS = form({ short: 800, long: 5_000, chaos: 20_000 })
 const OVERLOAD_MS = form({ short: 1_500, long: 10_000, chaos: 60_000 })
 /** R12 on an idle machine is 0.9; CI shares two cores with the load generator and other tests. */
 const GOODPUT_MIN = form({ short: 0.3, long: 0.6, chaos: 0.9 })
-/** A noisy neighbour in one of the two measurements spoils their ratio. */
+/** Another busy program during one of the two measurements spoils their ratio. */
 const TRIES = 3
 const CLIENTS = 100
 const OUTSTANDING_MAX = 800
@@ -88,7 +88,7 @@ async function peak(pool: Pool): Promise<{ readonly perSecond: number; readonly 
   return { perSecond: (served * 1_000) / PEAK_MS, p99Ms: p99(outcomes) }
 }
 
-/** So many a second, whether answers come or not. */
+/** So many a second, without waiting for answers. */
 async function offer(pool: Pool, perSecond: number): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = []
   const running = new Set<Promise<void>>()
@@ -115,7 +115,7 @@ async function openStreams(): Promise<number> {
   return Number(/^tollgate_open_streams (\d+)$/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1])
 }
 
-/** Answers the goodput at twice the peak, as a share of the peak. */
+/** The goodput at twice the peak, as a share of the peak. */
 async function round(pool: Pool, tell: (message: string) => void): Promise<number> {
   let ended = 0
   const streams = Array.from({ length: STREAMS }, (_value, number) =>

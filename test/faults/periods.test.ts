@@ -12,7 +12,7 @@ import { until } from '../harness/patience.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** Each with the first instant of the next day there, told by hand, and which periods begin with it. */
+/** Each with the first instant of the next local day, computed by hand, and the periods that begin with it. */
 const BOUNDARIES = [
   {
     what: 'Moscow, the night in which its clocks went back for good',

@@ -15,11 +15,11 @@ import { askedAgain, patient, until } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { startTollgate } from '../harness/server.ts'
 
-// Faults of the process and of the way to it (guarantees.md F7, F8, F42, F43, F54), each with its money check.
+// Faults of the process and of its connections (guarantees.md F7, F8, F42, F43, F54), each with its money check.
 
 const DAY_MS = 86_400_000
 const FDS = 96
-/** What others may gain beside idle streams, where a machine is shared. */
+/** The delay allowed to other requests beside idle streams, on a shared machine. */
 const OTHERS_MS = 20
 
 const body = (line: string, stream = false): string =>
@@ -94,7 +94,7 @@ test('F8: the wall clock jumps 40 days ahead and an hour back: no running hold e
     assert.equal((await ask('words=1').then(async (answer) => (await answer.body.dump(), answer))).statusCode, 200)
     server.clock.jump(-3_600_000)
     await server.pass(20)
-    // Three were asked within the last minute of real time, whatever the wall clock says; their window is over a minute
+    // Three were sent within the last minute of real time, whatever the wall clock says; their window ends a minute
     // later.
     assert.equal((await ask('words=1').then(async (answer) => (await answer.body.dump(), answer))).statusCode, 200)
     server.clock.jump(DAY_MS)
@@ -184,7 +184,7 @@ test('F54, R10: idle streams cost little memory each and leave other requests al
     const accounts = await Promise.all(
       Array.from({ length: Math.ceil(streams / 100) }, () => tollgate.createAccount({ balance: 100 })),
     )
-    // What the first hundred make the process load is not theirs.
+    // Leaves out what the first hundred make the process load.
     const ask = async (index: number, line: string, stream: boolean): Promise<string> => {
       const request = { ...JSON.parse(body(line, stream)), model: `test/s${1 + (index % 3)}` }
       const send = async (): Promise<{ readonly status: number; readonly text: string }> => {
@@ -229,7 +229,7 @@ test('F54, R10: idle streams cost little memory each and leave other requests al
     )
     const perStream = (residentBytes(tollgate.pid) - before) / streams
     context.diagnostic(`${streams} idle streams: ${(perStream / 1_024).toFixed(0)} kB each`)
-    // CI's few streams share the noise of the collector.
+    // CI's few streams include the noise of the garbage collector.
     assert.ok(perStream < form({ short: 256, long: 192, chaos: 64 }) * 1_024, `${perStream} bytes a stream`)
     for (let count = 0; count < idle; count += 1)
       sockets.push(connect(Number(new URL(tollgate.url).port), '127.0.0.1').on('error', () => undefined))
@@ -250,7 +250,7 @@ test('F54, R10: idle streams cost little memory each and leave other requests al
 const NAMESPACE = `tollgate-${process.pid}`
 const ip = (...words: readonly string[]): void => void execFileSync('ip', words, { stdio: 'pipe' })
 
-/** A network whose cable can be pulled; null where that is not allowed. */
+/** A network that can be cut; null if that is not permitted. */
 function cable(): { readonly host: string; pull(): void; stop(): void } | null {
   if (userInfo().uid !== 0) return null
   try {

@@ -5,7 +5,7 @@ import { TARGETS, type Target } from './targets.ts'
 const USAGE = 'npm run fuzz -- [--minutes N] [--target NAME] [--seed S] [--runs N]'
 const FINDINGS_MAX = 5
 
-/** Each target for its time, each round by another seed; exit 1 where something was found. */
+/** Runs each target for its time, each round with another seed; exit 1 if something was found. */
 export function fuzz(
   name: string,
   target: Target,
@@ -43,7 +43,7 @@ function main(): number {
     console.log(`${USAGE}\nTargets: ${Object.keys(TARGETS).join(', ')}`)
     return values.help === true ? 0 : 2
   }
-  // Another place of the numbers each day, told so that it can be repeated.
+  // Another first seed each day, printed so that it can be repeated.
   const firstSeed = Number(values.seed ?? Math.floor(Date.now() / 1_000))
   let found = 0
   for (const [name, target] of chosen) {

@@ -12,7 +12,7 @@ import { parseDecimal } from '../../src/money.ts'
 import { SseDecoder } from '../../src/providers/wire/sse-decoder.ts'
 import type { Random } from '../sim/random.ts'
 
-/** One round: throws where the product and the slow truth differ. Everything follows from the generator. */
+/** One round: throws if the product and the slow reference differ. Everything follows from the generator. */
 export type Target = (random: Random) => void
 
 export const TARGETS: Readonly<Record<string, Target>> = { sse, json, multipart, forwarded, price }
@@ -40,7 +40,7 @@ function pieces(random: Random, bytes: Buffer): readonly Buffer[] {
   const most = random.pick([1, 2, 3, 7, 40, 4_000])
   for (let at = 0; at < bytes.length;) {
     const next = at + 1 + random.below(most)
-    // Copies, since a decoder may keep what it was given only until it returns.
+    // Copies, since a decoder may read its input only until it returns.
     parts.push(Buffer.from(bytes.subarray(at, next)))
     at = next
   }
@@ -71,7 +71,7 @@ const SSE_PIECES = [
   '😀',
 ]
 
-/** Any cut of any stream gives the events of the whole text. */
+/** Every cut of every stream gives the events of the whole text. */
 function sse(random: Random): void {
   const start = random.chance(0.2) ? '\uFEFF' : ''
   const bytes = damaged(random, Buffer.from(start + text(random, SSE_PIECES, 60)))
@@ -135,7 +135,7 @@ const JSON_PIECES = [
 ]
 
 /**
- * What is accepted is what JSON.parse reads; what it reads as an object within the limits is accepted; cuts change
+ * An accepted text is read as JSON.parse reads it; an object of JSON.parse within the limits is accepted; cuts change
  * nothing.
  */
 function json(random: Random): void {
@@ -213,7 +213,7 @@ const FORM_PIECES = [
   ' ',
 ]
 
-/** A whole form is read as it was written; a damaged one is read or refused with an ApiError. */
+/** A whole form is read as written; a damaged one is read or refused with an ApiError. */
 function multipart(random: Random): void {
   const boundary = random.pick(['limit', 'limit limit', "a'()+_,-./:=?", 'x'.repeat(70)])
   const delimiter = `\r\n--${boundary}`
@@ -261,8 +261,7 @@ const TRUSTED = ['10.0.0.0/8', '192.0.2.7', 'fd00::/8']
 const isTrusted = (ip: string): boolean => ip.startsWith('10.') || ip === '192.0.2.7' || /^fd[0-9a-f]{2}:/.test(ip)
 
 /**
- * From the right: the first address that is no proxy of ours, within 20 hops and up to the first thing that is no
- * address.
+ * From the right: the first address that is no proxy of ours, within 20 hops and before anything that is no address.
  */
 function forwarded(random: Random): void {
   const address = (): string => {
@@ -276,7 +275,7 @@ function forwarded(random: Random): void {
     ])
   }
   const peer = address()
-  // A long way through only our proxies meets the bound of hops.
+  // A long way through only our proxies reaches the bound of hops.
   const near = random.chance(0.3)
   const hops = Array.from({ length: random.below(26) }, () =>
     near
@@ -293,7 +292,7 @@ function forwarded(random: Random): void {
     return ip
   }
   const header = hops.map(dressed).join(random.pick([',', ', ', ' ,']))
-  // The edge reads the header and the socket's address of a request, and nothing else of it.
+  // The edge reads only the header and the socket's address of a request.
   const request = {
     socket: { remoteAddress: random.chance(0.3) && !peer.includes(':') ? `::ffff:${peer}` : peer },
     headers: hops.length === 0 ? {} : { 'x-forwarded-for': header },

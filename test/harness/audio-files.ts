@@ -6,7 +6,7 @@ function u32(value: number): Buffer {
   return bytes
 }
 
-/** 16-bit mono PCM; `declared` is what the header says of the size of the sound. */
+/** 16-bit mono PCM; `declared` is the audio size in the header. */
 export function wavFile(
   seconds: number,
   { rate = 16_000, declared }: { rate?: number; declared?: number } = {},
@@ -28,7 +28,7 @@ export function wavFile(
   return Buffer.concat([head, data])
 }
 
-/** A file of so many bytes, of which the head names the first only, as of a recording that was cut off. */
+/** A file of so many bytes, of which the header declares only the first, as of a recording that was cut off. */
 export function wavOf(bytes: number): Buffer {
   const head = wavFile(0)
   head.writeUInt32LE(0, 40)
@@ -47,14 +47,14 @@ export function mp3Frames(count: number, bitRates: readonly (64 | 128 | 320)[] =
   )
 }
 
-/** The first frame of a file of changing bit rate: a table, no sound. */
+/** The first frame of a file with a variable bit rate: a table, no audio. */
 export function xingFrame(): Buffer {
   const frame = mp3Frames(1)
   frame.write('Xing', 36, 'latin1')
   return frame
 }
 
-/** A tag of `size` bytes in front of the sound. */
+/** A tag of `size` bytes before the audio. */
 export function id3Tag(size: number): Buffer {
   return Buffer.concat([
     Buffer.from('ID3\u0004\u0000\u0000', 'latin1'),
@@ -96,7 +96,7 @@ export function flacFile(rate: number, samples: number): Buffer {
   return Buffer.concat([Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), info])
 }
 
-/** 16-bit mono PCM; `frames` is what the head says of the length. */
+/** 16-bit mono PCM; `frames` is the length in the header. */
 export function aiffFile(
   seconds: number,
   { rate = 16_000, frames, type }: { rate?: number; frames?: number; type?: string } = {},
@@ -175,7 +175,7 @@ function track(id: number, handler: string, timescale: number, duration: number)
   )
 }
 
-/** A video track of an hour beside the sound; the index is behind the data, as cameras write it. */
+/** A video track of an hour beside the audio; the index is behind the data, as cameras write it. */
 export function m4aFile(timescale: number, duration: number): Buffer {
   const movie = box(
     'moov',

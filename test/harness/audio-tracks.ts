@@ -22,7 +22,7 @@ export function words(...values: readonly number[]): Buffer {
   )
 }
 
-/** An AAC track of 8 kHz, one channel: its header says a second, its table says what the samples are. */
+/** An AAC track of 8 kHz, one channel: its header declares a second, its table describes the samples. */
 export function aacM4a({
   sizes,
   data,
@@ -86,7 +86,7 @@ export function vorbisIdentification(rate: number): Buffer {
   return head
 }
 
-/** Sound of one codec in blocks that all stand at the same time. */
+/** Audio of one codec in blocks that all have the same time. */
 export function mutedWebm({
   codec,
   config = Buffer.alloc(0),

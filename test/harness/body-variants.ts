@@ -5,7 +5,7 @@ import { faultsOf } from './contract-check.ts'
 
 export type Body = Readonly<Record<string, unknown>>
 
-/** Values of every type, and near what rules ask for. */
+/** Values of every type, and near the bounds of rules. */
 const VALUES: readonly unknown[] = [
   null,
   true,
@@ -48,7 +48,7 @@ const VALUES: readonly unknown[] = [
   { by: 'price' },
 ]
 
-/** The values that a rule draws its line at. */
+/** The values at the bounds of a rule. */
 function edgesOf(schema: JsonSchema): readonly unknown[] {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, maxItems, items } = schema
   const numbers = [minimum, maximum, exclusiveMinimum].flatMap((bound) =>
@@ -74,7 +74,7 @@ function edgesOf(schema: JsonSchema): readonly unknown[] {
   ]
 }
 
-/** Every body that differs from a right one in one field, or in one field of an object in it. */
+/** Every body that differs from a valid one in one field, or in one field of an object in it. */
 export function* variants(schema: JsonSchema, right: Body): Generator<Body> {
   yield right
   for (const name of new Set([...Object.keys(schema.properties ?? {}), ...Object.keys(right)])) {
@@ -90,7 +90,7 @@ export function* variants(schema: JsonSchema, right: Body): Generator<Body> {
   }
 }
 
-/** Whether a reader takes a body; it refuses with errors of the API only. */
+/** Whether a reader accepts a body; it refuses only with API errors. */
 export function isRead(read: (body: unknown) => unknown, body: unknown): boolean {
   try {
     read(body)

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 
-/** Runs in the page before anything of it; a text, since the project's own types know no document. */
+/** Runs in the page before its own scripts; a text, since the project's types do not know a document. */
 const REPORT_VIOLATIONS =
   "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
-/** All that a page may keep, but for cookies and what the browser has compiled. */
+/** Everything that a page may store, except cookies and compiled code. */
 const STORAGE = 'local_storage,indexeddb,file_systems,service_workers,cache_storage'
 const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))'
-/** Whether an outline stands for data that is not there yet. */
+/** Whether an outline replaces data that has not arrived. */
 const LOOK = "document.querySelector('main .mantine-Skeleton-root, main .mantine-Loader-root') !== null"
 const CALM_LOOKS = 4
-/** The heading of a page goes with it. */
+/** A new page has a new heading. */
 const HEADING = 'main h1, main [role=alert]'
 const LEFT_MS = 60_000
 const LEFT = `new Promise((resolve, reject) => {
@@ -24,14 +24,14 @@ const LEFT = `new Promise((resolve, reject) => {
 })`
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] as const
 
-/** Where the machine's Chromium is; null where there is none. CHROMIUM names another. */
+/** The path of the machine's Chromium; null if there is none. CHROMIUM overrides it. */
 export function findChromium(): string | null {
   return [process.env['CHROMIUM'], ...PATHS].find((path) => path !== undefined && existsSync(path)) ?? null
 }
 
 /**
- * Why browser tests are skipped here, for `test`'s option; false where they run. In CI they always run, and fail
- * without a browser.
+ * The reason why browser tests are skipped here, for `test`'s option; false if they run. In CI they always run, and
+ * fail without a browser.
  */
 export function browserSkip(): string | false {
   if (findChromium() !== null || process.env['CI'] === 'true') return false
@@ -47,20 +47,11 @@ export async function openBrowser(): Promise<Browser> {
 export interface Visitor {
   readonly page: Page
   readonly context: BrowserContext
-  /**
-   * What must not happen: violations of the content security policy, console errors, exceptions, requests to other
-   * hosts.
-   */
+  /** Errors: violations of the content security policy, console errors, exceptions, requests to other hosts. */
   readonly troubles: string[]
-  /**
-   * Resolves when a heading or an alert stands, and nothing that the page has asked for or shows as an outline is on
-   * its way.
-   */
+  /** Resolves when there is a heading or an alert, no request is running, and no outline is shown. */
   settled(): Promise<void>
-  /**
-   * Goes to a page of another route as a link of the console does: without loading the console again, which takes four
-   * times the work.
-   */
+  /** Goes to a page of another route by a link, without loading the console again, which takes four times the work. */
   follow(path: string): Promise<void>
   close(): Promise<void>
 }
@@ -72,7 +63,7 @@ export interface VisitorOptions {
   readonly height?: number
 }
 
-/** By browser and look, those that nobody has now: a new one takes three times the work, since it loads the console. */
+/** Unused visitors by browser and look: a new one takes three times the work, since it loads the console. */
 const LEFT_VISITORS = new WeakMap<Browser, Map<string, Visitor[]>>()
 
 /**
@@ -89,7 +80,7 @@ export async function visitor(browser: Browser, origin: string, options: Visitor
   if (before !== undefined) return before
   const made = await newVisitor(browser, origin, options)
   const close = async (): Promise<void> => {
-    // A page that is just on its way somewhere, as where a test has failed, is not kept.
+    // A page that is still loading, as after a failed test, is not kept.
     if (await forgets(made, origin).catch(() => false)) left.push(visited)
     else await made.context.close()
   }
@@ -97,9 +88,9 @@ export async function visitor(browser: Browser, origin: string, options: Visitor
   return visited
 }
 
-/** Whether nothing is left of a visit but what the browser has compiled. */
+/** Clears a visit; whether only compiled code is left of it. */
 async function forgets({ page, context, troubles }: Visited, origin: string): Promise<boolean> {
-  // What may ask several hosts is not cleared by one.
+  // If it may request several hosts, clearing one is not enough.
   if (!URL.canParse(origin) || page.isClosed() || context.pages().length > 1) return false
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   page.removeAllListeners('response')
@@ -134,7 +125,7 @@ async function newVisitor(
   const page = await context.newPage()
   const asked = new Set<Request>()
   page.on('console', (message) => {
-    // A refused call is part of some tests; the browser logs it by itself.
+    // Some tests cause a refused call; the browser logs it by itself.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       troubles.push(`console: ${message.text()}`)
   })
@@ -148,7 +139,7 @@ async function newVisitor(
     page.on(end as 'requestfinished', (request) => void asked.delete(request))
   const settled = async (): Promise<void> => {
     await page.locator('h1, [role=alert]').first().waitFor()
-    // What has come is painted, or asks for more, within a frame or two.
+    // Received data is painted, or causes another request, within a frame or two.
     for (let calm = 0; calm < CALM_LOOKS; calm = asked.size > 0 || (await page.evaluate<boolean>(LOOK)) ? 0 : calm + 1)
       await page.evaluate(FRAME)
   }

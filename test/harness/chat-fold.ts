@@ -26,7 +26,7 @@ function empty(): FoldedChoice {
   return { text: '', reasoning: '', refusal: '', finish: null, native: null, toolCalls: [] }
 }
 
-/** Sends a chat request, or one of the kinds that answer like it, and folds what comes back. */
+/** Sends a chat request, or one of a kind with the same form of answer, and folds the answer. */
 export async function chat(
   url: string,
   key: string,
@@ -126,7 +126,7 @@ function foldChoice(choices: Map<number, FoldedChoice>, choice: any): void {
   folded.native = choice.native_finish_reason ?? folded.native
 }
 
-/** Reads a stream until it has seen so many events, then leaves without a word; answers what it has seen. */
+/** Reads a stream until it has so many events, then closes the connection; returns the text so far. */
 export async function leaveAfter(answer: Dispatcher.ResponseData, events: number): Promise<string> {
   let text = ''
   for await (const piece of answer.body) {

@@ -4,7 +4,7 @@ import { basename, dirname, join, normalize } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const REFERENCE = 'docs/reference'
 
-/** What a page of the reference can be cited for. */
+/** The places of a page that can be cited. */
 interface Page {
   /** Numbers of its sections: `7`, `7.3`. */
   readonly sections: ReadonlySet<string>
@@ -22,7 +22,7 @@ const SECTION = /^#+ (\d+(?:\.\d+)*)\.? /gm
 const NUMBERED = /^#+ (D-\d+\.\d+[a-z]?) /gm
 const ROUTE = /^### ([A-Z]+ \/\S+)$/gm
 const ROW = /^\| ([CFIRS]\d+) \|/gm
-/** A table whose first column is headed by the word that its rows are cited with. */
+/** A table whose first column's head is the word that cites its rows. */
 const TABLE = /^\| (Rule|Requirement) \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)/gm
 
 export function readReference(): Reference {
@@ -43,19 +43,19 @@ export function readPage(text: string): Page {
 }
 
 const DOCUMENT = /(?<![\w./}-])((?:\.\.?\/)*(?:[\w-]+\/)*[A-Za-z][\w-]*\.md)\b`?(?:#\S*)?/g
-/** What may stand behind a document: one name, or sections with their list. */
+/** A place in a document: one name, or a list of sections. */
 const PLACE =
   /^ (?:(D-\d+\.\d+[a-z]?\b|[CFIRS]\d{1,2}\b|[A-Z]+ \/v1\/[\w{}/]+)|(\d+(?:\.\d+)*(?:(?:, | and )\d+(?:\.\d+)*(?![\w]))*))/
 const DECISION = /\bD-\d+\.\d+[a-z]?\b/g
 const ROW_NAME = /(?<![\w#&'"%./$-])[FIRS]\d{1,2}(?!\w)/g
 const LISTED = /\b([Rr]ule|[Rr]equirement)s? (\d+(?:(?:, | and | to )\d+)*)(?![\w.])/g
 const SECTION_NAME = /\bsections? (\d+(?:\.\d+)*)(?: of `?([\w-]+\.md))?/g
-/** Where a comment goes on in its next line. */
+/** The line break within a comment. */
 const COMMENT_BREAK = /\n\s*(?:\*|\/\/) /g
-/** The links of a page are checked where they are checked. */
+/** Links of a page are checked elsewhere. */
 const LINK_TARGET = /\]\([^)]*\)/g
 
-/** Every citation of a text that leads nowhere, as it stands there. */
+/** Every citation of a text that leads nowhere, as written there. */
 export function deadCitations(path: string, text: string, reference: Reference): readonly string[] {
   const read = path.endsWith('.md') ? text.replaceAll(LINK_TARGET, ']') : text.replaceAll(COMMENT_BREAK, ' ')
   return [
@@ -84,7 +84,7 @@ function numbersOf(list: string): readonly string[] {
   return list.split(/, | and | to /)
 }
 
-/** Documents that are not there, and places that they do not have. */
+/** Documents that do not exist, and places that they do not have. */
 function deadDocuments(path: string, text: string, { pages, exists }: Reference): readonly string[] {
   return [...text.matchAll(DOCUMENT)].flatMap((match) => {
     const [whole, name = ''] = match

@@ -2,7 +2,7 @@ import type { Answer, ApiClient } from './api-client.ts'
 
 export const PASSWORD = 'seven quiet lanterns'
 
-/** A browser at the console: keeps its cookie and sends what a page of our own sends. */
+/** A browser at the console: keeps its cookie and sends requests as our own page does. */
 export class ConsoleClient {
   readonly #server: ApiClient
   #cookie = ''
@@ -42,7 +42,7 @@ export class ConsoleClient {
     return this.post('sign-in', { email, password, ...(code === undefined ? {} : { code }) })
   }
 
-  /** The same browser without or with another session. */
+  /** The same browser with another session, or without one. */
   copy(): ConsoleClient {
     return new ConsoleClient(this.#server, this.#cookie)
   }

@@ -19,7 +19,7 @@ export function buildConsole(): void {
   if (built.status !== 0 || built.stderr !== '') throw new Error(`the console was not built: ${built.stderr}`)
 }
 
-/** Every text of the console in a language, those of the operator's pages too. */
+/** All texts of the console in a language, also those of the operator's pages. */
 export function localeTexts(language: 'en' | 'ru'): object {
   // JSON of texts in objects; a section may stand in both.
   const parts = ['', 'operator.'].map(
@@ -36,7 +36,7 @@ export function localeTexts(language: 'en' | 'ru'): object {
   }
 }
 
-/** The console's texts in a language, by their path; numbers and names in them are given. */
+/** The console's texts in a language by their path, with the given numbers and names. */
 export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<Record<string, string>>) => string {
   const all = localeTexts(language)
   return (path, values = {}) => {
@@ -51,7 +51,7 @@ export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<R
 
 const PLURALS = ['', '_one', '_few', '_many', '_other']
 
-/** The text at a path in each of its plural forms, whatever numbers and names are in it. */
+/** The text at a path in all of its plural forms, with any numbers and names. */
 export function textPattern(language: 'en' | 'ru', path: string): RegExp {
   const [section = '', name = ''] = path.split('.')
   // JSON of texts in objects.

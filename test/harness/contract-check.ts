@@ -19,7 +19,7 @@ const ROWS: Readonly<Record<string, WireRoute>> = {
   ...CABINET_ROUTES,
   ...ADMIN_ROUTES,
 }
-/** Routes of the contracts, as a client tells them apart: by their addresses. */
+/** The routes of the contracts, by their address as a client sees it. */
 const ROUTER = new Router<ServedRoute>(
   Object.entries(ROWS).flatMap(([name, row]): ServedRoute[] => {
     const [method = '', path = ''] = name.split(' ')
@@ -46,7 +46,7 @@ function planeOf(method: string, path: string, { open }: WireRoute): RoutePlane 
   return path.startsWith('/cabinet/') && !(OPEN.test(path) && method !== 'DELETE') ? 'session' : 'open'
 }
 
-/** The schema with no room for fields that it does not name: what an answer has beyond it is in no contract. */
+/** The schema without room for unknown fields: a further field of an answer is in no contract. */
 export function closed(schema: JsonSchema): JsonSchema {
   const made = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]: [string, unknown]) => [keyword, closedRule(keyword, value)]),
@@ -68,7 +68,7 @@ function closedRule(keyword: string, value: unknown): unknown {
     : value
 }
 
-/** What is wrong with a value, a line each; empty = nothing. */
+/** The faults of a value, a line each; empty = none. */
 export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] {
   const [holds, errors] = Errors(schema, value)
   return holds
@@ -76,7 +76,7 @@ export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] 
     : errors.map(({ instancePath, message }) => `${instancePath === '' ? '/' : instancePath} ${message}`)
 }
 
-/** The protocol of an error where another than its route's: those of `GET /v1/models` go by the request. */
+/** The protocol of an error if it is not the route's: those of `GET /v1/models` follow the request. */
 function protocolSaid(body: unknown): ClientProtocol | null {
   if (typeof body !== 'object' || body === null) return null
   if ('type' in body && body.type === 'error') return 'anthropic'
@@ -92,11 +92,11 @@ function strictly(schema: JsonSchema): JsonSchema {
   return made
 }
 
-/** Answers of a route and status that are looked at: a flood of requests measures something else. */
+/** Checked answers for each route and status: a flood of requests measures something else. */
 const LOOKED_AT_MAX = 300
 const lookedAt = new Map<string, number>()
 
-/** Fails where the answer of a documented route is not what its contract says. */
+/** Fails if the answer of a documented route contradicts its contract. */
 export function checkAnswer(method: string, target: string, status: number, contentType: string, body: unknown): void {
   const found = ROUTER.match(method, target.split('?', 1)[0] ?? '')
   if (found.status !== 'found' || method === 'HEAD') return
@@ -107,7 +107,7 @@ export function checkAnswer(method: string, target: string, status: number, cont
   lookedAt.set(what, times)
   if (times > LOOKED_AT_MAX) return
   if (status >= 400) {
-    // One that several protocols share answers in that of its request.
+    // A route of several protocols answers in that of its request.
     const protocol = protocolSaid(body) ?? documentedProtocol(found.route)
     assert.deepEqual(faultsOf(ERROR_BODIES[protocol], body), [], what)
     if (protocol !== 'openai') {

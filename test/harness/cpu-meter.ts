@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * Loaded before a test file by the runner: leaves in this folder what the file has cost, with every process that it
- * started and has seen end.
+ * Loaded by the runner before a test file: writes the file's cost into this folder, with every process that it started
+ * and waited for.
  */
 const FOLDER = 'TOLLGATE_TEST_CPU'
 /** Of Linux, on every architecture that it counts for user programs. */
@@ -18,15 +18,15 @@ export interface FileCost {
   readonly wallSeconds: number
 }
 
-/** A process that lives longer has hung, or cannot end: it says what keeps it, and fails. */
+/** A process that lives longer has hung, or cannot end: it prints what keeps it alive, and fails. */
 const MINUTES_MAX = 12
 
 const folder = process.env[FOLDER]
-/** What the process had used when the file that runs now began; the start of the process counts for the first. */
+/** The cost of the process when the current file began; the start of the process belongs to the first file. */
 const current = { file: process.argv[1] ?? '', cpuSeconds: 0, wallSeconds: 0, number: 0 }
 
 if (isMainThread && folder !== undefined && process.env['NODE_TEST_CONTEXT'] !== undefined) {
-  // Not for what the file starts: it counts here.
+  // Not for child processes: their cost is counted here.
   delete process.env[FOLDER]
   process.on('exit', writeCost)
   if (process.env['TOLLGATE_CHAOS'] === undefined) setTimeout(giveUp, MINUTES_MAX * 60_000).unref()
@@ -58,11 +58,11 @@ function writeCost(): void {
   writeFileSync(join(folder, `${process.pid}-${current.number}.json`), JSON.stringify(cost))
 }
 
-/** `getrusage` knows the children too, but Node asks it only for the process itself. */
+/** `getrusage` includes the children too, but Node asks it only for the process itself. */
 function cpuSeconds(): number {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8')
-    // utime, stime, cutime and cstime, counted behind the name of the program, which may hold anything.
+    // utime, stime, cutime and cstime, counted after the program's name, which may contain anything.
     const ticks = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')

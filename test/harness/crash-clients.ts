@@ -6,17 +6,14 @@ import { paced } from './paced.ts'
 import { until } from './patience.ts'
 import type { Tollgate } from './server.ts'
 
-/**
- * Clients that leave the processors some air, with answers that last as long: as many are on their way when something
- * dies.
- */
+/** Clients that leave some CPU time free, with answers that last as long: as many are running when something dies. */
 const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({
   short: { pauseMs: 40, gapMs: 20 },
   long: { pauseMs: 0, gapMs: 1 },
   chaos: { pauseMs: 0, gapMs: 1 },
 })
 
-/** What a crash may not lose: RUB × 10⁶ on the account that the clients of a crash test use. */
+/** A crash must not lose it: RUB × 10⁶ on the account of the clients of a crash test. */
 export const CRASH_BALANCE_MICRO = 1_000_000_000
 
 interface Seen {
@@ -24,7 +21,7 @@ interface Seen {
   readonly cost: number
 }
 
-/** What the clients of all rounds know: answers whose end arrived, and streams that broke with words still to come. */
+/** Facts that the clients of all rounds collect: answers whose end arrived, and streams that broke before it. */
 export interface Observed {
   readonly whole: Seen[]
   readonly broken: Set<string>
@@ -39,7 +36,7 @@ export function crashAccount(tollgate: Tollgate): ReturnType<Tollgate['createAcc
   })
 }
 
-/** Asks the server of the moment until it is stopped; records how each answer ended. */
+/** Asks the current server until it is stopped; records how each answer ended. */
 export async function crashClient(
   target: () => Tollgate | undefined,
   key: string,
@@ -57,7 +54,7 @@ export async function crashClient(
       max_tokens: 100,
       messages: [{ role: 'user', content }],
     })
-    // The connection dies with the server: the part that has arrived by then is still checked.
+    // The connection dies with the server: the part received by then is still checked.
     const tollgate = target()
     const answer = tollgate === undefined ? null : await ask(tollgate, key, body).catch(() => null)
     if (answer === null || answer.status !== 200) await paced(1, 'a server that is gone is asked again')
@@ -107,7 +104,7 @@ function recordStream(record: Observed, answer: RawAnswer, words: number): void 
   assert.ok(!answer.ended || done, 'a stream that its server never finished does not end as if it were whole')
   const received = (choices.get(0)?.text ?? '').split(' ').filter((word) => word !== '').length
   if (done && error === null) record.whole.push({ id: answer.id, cost: Number(usage?.['cost']) })
-  // The settle begins after the last word has left, so its word and the end may be lost after it.
+  // The settle begins after the last word was sent, so that word and the end may be lost after it.
   else if (received < words - 1) record.broken.add(answer.id)
 }
 

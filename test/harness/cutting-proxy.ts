@@ -6,19 +6,19 @@ export interface CuttingProxy {
   /** Answers to COMMIT that did not reach the server. */
   readonly cuts: number
   /**
-   * From now on every so many-th COMMIT reaches the server and is done, and the connection breaks instead of the
-   * answer; 0 = none.
+   * From now on one of so many COMMITs reaches the server and is done, but the connection breaks before its answer; 0 =
+   * none.
    */
   every(commits: number): void
-  /** So for the next ones, whichever they are. */
+  /** The same for the next ones. */
   next(commits: number): void
   stop(): Promise<void>
 }
 
-/** What a simple query that commits looks like on the wire: its length, its text, a zero. */
+/** A simple query that commits, on the wire: its length, its text, a zero. */
 const COMMIT = Buffer.from('COMMIT\0')
 
-/** Stands between a server and its PostgreSQL. */
+/** A proxy between a server and its PostgreSQL. */
 export async function startCuttingProxy(target: {
   readonly host: string
   readonly port: number

@@ -8,7 +8,7 @@ export interface DnsServer {
   readonly resolve: Resolve
   /** Questions for an address so far. */
   readonly asked: readonly string[]
-  /** What a question for the name's IPv4 addresses is answered with, by how many were asked before. */
+  /** Sets the answer to questions for the name's IPv4 addresses, by the number of earlier questions. */
   answer(script: (name: string, count: number) => readonly string[]): void
   close(): Promise<void>
 }
@@ -17,8 +17,7 @@ const TYPE_A = 1
 const HEADER_BYTES = 12
 
 /**
- * A real DNS server on the loopback, whose answers a test changes between two questions. They may be kept for no time
- * at all.
+ * A real DNS server on the loopback, whose answers a test can change between two questions. Their time to live is 0.
  */
 export async function startDnsServer(): Promise<DnsServer> {
   const asked: string[] = []

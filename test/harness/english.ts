@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 
 /**
- * Two or more words of Latin letters in a row, in texts that are the console's own. What is data is taken out: code and
- * the server's words, which are set off as code, and what stands in fields.
+ * Two or more words of Latin letters in a row, in the console's own texts. Data is removed: code, the server's words
+ * (which are set off as code), and the values of fields.
  */
 const ENGLISH = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -18,14 +18,14 @@ const ENGLISH = `(() => {
   return found
 })()`
 /**
- * Names of people, products and models, what the catalogue says of a model, and words of the file, which are the same
- * in every language, and those that this test gives.
+ * Names of people, products and models, the catalogue's descriptions of models, words of the file that are the same in
+ * every language, and the texts that this test sets.
  */
 const NAMES =
   /Switch to English|Ann Lee|Sandbox: \w+|first top-up|source: cbr|Answers deterministically without any provider\..*|HTTP-Referer|X-Title/g
 const RUN = /[A-Za-z][A-Za-z'’]+(?:[,.:;]?\s[–—-]?\s?[A-Za-z][A-Za-z'’]+)+/g
 
-/** Runs of English words on a page that is in Russian, each with the text around it. */
+/** Runs of English words on a page in Russian, each with the text around it. */
 export async function englishTexts(page: Page): Promise<readonly string[]> {
   const shown = await page.evaluate<readonly string[]>(ENGLISH)
   return shown.flatMap((text) =>

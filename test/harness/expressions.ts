@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The slowest takes 4 s of a core; others may wait for it as well. */
+/** The slowest takes 4 s of a core; others may wait for it too. */
 const TIMEOUT_MS = 120_000
 
 /**
- * An expression that may take more than linear time, or of which that is not decided: what bounds the text that it
- * meets.
+ * Expressions that may take more than linear time, or that the checker cannot decide: each with the bound of the text
+ * that it reads.
  */
 export const BOUNDED: Readonly<Record<string, string>> = {
   '/\\b(sk|pk|rk|gsk|xai|key|org|proj|acct|user|req|tgp)[-_][A-Za-z0-9*._-]{6,}/g':
@@ -27,7 +27,7 @@ interface Expression {
   readonly places: string[]
 }
 
-/** Every literal of the product, by its text; expressions that are made of text are listed apart. */
+/** Every literal of the product, by its text; expressions built from text are listed apart. */
 export function productExpressions(): {
   readonly literals: ReadonlyMap<string, Expression>
   readonly made: readonly string[]
@@ -64,8 +64,8 @@ export function productExpressions(): {
 }
 
 /**
- * Repeats only as often as is written, and that is seldom: linear, whatever the text. To prove it of ranges of hundreds
- * takes the checker seconds.
+ * Repeats only a written number of times, and that is small: linear for every text. The checker takes seconds to prove
+ * it for ranges of hundreds.
  */
 export function isCounted(pattern: string): boolean {
   const bare = pattern.replaceAll(/\\[^]/g, 'e').replaceAll(/\[[^\]]*\]/g, 'c')

@@ -1,11 +1,11 @@
 /** Whether this process runs the long form of its tests: a file named `.long.test.ts`, which imports the short one. */
 export const isLong = process.argv[1]?.endsWith('.long.test.ts') === true
-/** Whether crashes and faults are played for an hour: `npm run test:chaos`. */
+/** Whether crashes and faults run for an hour: `npm run test:chaos`. */
 export const isChaos = process.env['TOLLGATE_CHAOS'] !== undefined
 
 /**
- * What a test is done with: each change sees the short form, and the long one what is left out there, so that together
- * they are all.
+ * The sizes or cases of a test: every change runs the short form, and the long form what it leaves out, so that
+ * together they are all.
  */
 export function form<T>({ short, long, chaos }: { readonly short: T; readonly long: T; readonly chaos?: T }): T {
   if (isChaos && chaos !== undefined) return chaos
