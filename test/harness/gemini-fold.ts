@@ -14,7 +14,7 @@ export interface FoldedContent {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: unknown }[]
   /** Signatures of the parts, with the name of the call that a part holds. */
   readonly signatures: readonly (readonly [call: string | null, signature: string])[]
-  /** Every reason to finish: one, in the last chunk, if not for an old provider that gives one with each. */
+  /** Every finish reason: one, in the last chunk, except for an old provider that gives one with each. */
   readonly finishes: readonly string[]
   readonly usage: Json
   readonly model: string
@@ -26,7 +26,7 @@ export interface FoldedContent {
 
 export type Framing = 'whole' | 'sse' | 'array'
 
-/** Sends a request and folds what comes back. A stream is checked for all that clients rely on. */
+/** Sends a request and folds the answer. A stream is checked for everything that clients rely on. */
 export async function generate(
   url: string,
   key: string,

@@ -14,12 +14,12 @@ export interface SeenRequest {
 export interface ImageUpstream {
   readonly url: string
   readonly seen: SeenRequest[]
-  /** Answers from now on; `count` is the number of POSTs before it. */
+  /** Sets the answers from now on; `count` is the number of earlier POSTs. */
   answer(script: (request: SeenRequest, response: ServerResponse, count: number) => void): void
   close(): Promise<void>
 }
 
-/** A provider of pictures whose answers a test writes; it takes JSON and forms, and serves files by GET. */
+/** A provider of images whose answers a test writes; it accepts JSON and forms, and serves files by GET. */
 export async function startImageUpstream(): Promise<ImageUpstream> {
   const seen: SeenRequest[] = []
   let count = 0

@@ -42,7 +42,7 @@ export async function logRow(answer: Answer): Promise<Record<string, unknown>> {
   return body.logs[0]
 }
 
-/** As many pictures as are asked for. */
+/** As many images as the request asks for. */
 export function generous(usage?: unknown): (request: SeenRequest, response: Parameters<typeof sendJson>[0]) => void {
   return ({ json }, response) => {
     // Our own request; a form asks for one.

@@ -11,11 +11,11 @@ import { auditClean } from './audit.ts'
 export type { Answer } from './api-client.ts'
 
 export interface InProcessOptions {
-  /** Applied as the file of `TOLLGATE_CONFIG`; without it the server has the bundled catalogue. */
+  /** Applied like the file of `TOLLGATE_CONFIG`; without it the server has the bundled catalogue. */
   readonly catalog?: string
   readonly env?: Readonly<Record<string, string>>
   readonly consoleDir?: string
-  /** A store that the test keeps, such as over a restart. */
+  /** A store that the test keeps, for example over a restart. */
   readonly dataDir?: string
 }
 
@@ -70,7 +70,7 @@ export class InProcessServer extends ApiClient {
     return this.#log.bugs
   }
 
-  /** Its books are audited, and no request of the test has met a bug. */
+  /** Audits its books, and asserts that no request of the test met a bug. */
   async stop(): Promise<void> {
     try {
       await auditClean(this)

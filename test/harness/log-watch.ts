@@ -6,7 +6,7 @@ import { texts } from './console-world.ts'
 const t = texts('en')
 
 /**
- * Runs in the page: remembers when it was acted upon, and says when rows that satisfy a condition have been painted.
+ * Runs in the page: records the time of the user's action, and the time when rows that satisfy a condition are painted.
  */
 const WATCH = `(() => {
   let actedAt = 0
@@ -42,9 +42,9 @@ const WATCH = `(() => {
 
 export interface LogStep {
   readonly name: string
-  /** What the user does last; the time runs from there. */
+  /** The user's last action; the time runs from there. */
   readonly act: (page: Page) => Promise<void>
-  /** JavaScript: a function of the rows' texts that are painted, true when they are those asked for. */
+  /** JavaScript: a function of the texts of the painted rows, true when they are the expected ones. */
   readonly until: string
 }
 
@@ -53,7 +53,7 @@ export async function watchLog(page: Page): Promise<void> {
   await page.evaluate(WATCH)
 }
 
-/** ms from the last thing that the user did to the painted rows. */
+/** ms from the user's last action to the painted rows. */
 export async function timeStep(page: Page, { act, until }: LogStep): Promise<number> {
   const before = await page.evaluate<number>(
     '(() => { window.firstRow = paintedRows()[0]; return performance.now() })()',
@@ -83,7 +83,7 @@ const every = (text: string): string =>
   `(rows) => rows.length > 0 && rows.every((row) => row.includes(${JSON.stringify(text)}))`
 const only = (text: string): string => `(rows) => rows.length === 1 && rows[0].includes(${JSON.stringify(text)})`
 
-/** As the English page writes a day, and the field takes it. */
+/** A day as the English page shows it, and as its field accepts it. */
 function dayTexts(ms: number): { readonly typed: string; readonly shown: string } {
   const part = (options: Intl.DateTimeFormatOptions): string =>
     new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', ...options }).format(ms)
@@ -166,7 +166,7 @@ export const NEXT_PAGE: LogStep = {
   until: '(rows) => rows.length > 0 && rows[0] !== window.firstRow',
 }
 
-/** Takes the filters away and waits for the newest rows, whose texts are given. */
+/** Removes the filters and waits for the newest rows, whose texts are given. */
 export async function clearFilters(page: Page, newest: readonly string[]): Promise<number> {
   const clear = page.getByRole('button', { name: t('log.clear') })
   const until = `(rows) => rows[0] === ${JSON.stringify(newest[0])} && rows[1] === ${JSON.stringify(newest[1])}`

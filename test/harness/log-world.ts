@@ -12,7 +12,7 @@ export interface LogWorld {
   readonly log: FullLog
 }
 
-/** A server on a store whose log has so many rows, half of them the customer's; the last row is of now. */
+/** A server on a store whose log has so many rows, half of them the customer's; the last row is current. */
 export async function startLogWorld(rows: number, told?: (rows: number) => void): Promise<LogWorld> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
   const env = { TOLLGATE_LOG_LEVEL: 'error' }
@@ -22,7 +22,7 @@ export async function startLogWorld(rows: number, told?: (rows: number) => void)
   await first.kill('SIGTERM')
   const log: FullLog = { rows, large: customer.accountId, startMs: Date.now() - rows * ROW_STEP_MS }
   fillEmbeddedLog(dataDir, log, { there: true, ...(told === undefined ? {} : { told }) })
-  // Rows without a charge are no books.
+  // Rows without charges violate the audit.
   const tollgate = await startTollgate({ dataDir, env, audited: false })
   const at = (who: Customer): Customer => ({ ...who, headers: { ...who.headers, origin: tollgate.url } })
   return { tollgate, customer: at(customer), operator: at(operator), log }

@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib'
 import { box, m4aFile, opusHead } from './audio-files.ts'
 
-/** Which bytes stand for a recorded picture or sound: a file of that format that decodes, of exactly that length. */
+/** The made bytes for a recorded image or audio: a file of that format that decodes, of exactly that length. */
 export interface MediaSpec {
   readonly format: MediaFormat
   readonly bytes: number
-  /** Several of one length differ by it. */
+  /** Distinguishes several of one length. */
   readonly seed: number
 }
 
@@ -21,7 +21,7 @@ export function madeMedia({ format, bytes, seed }: MediaSpec): Buffer {
   return made
 }
 
-/** What the first bytes say, of the formats that can be made. */
+/** The format by the first bytes, if it can be made. */
 export function formatOf(bytes: Buffer): MediaFormat | null {
   const head = bytes.subarray(0, 12).toString('latin1')
   if (head.startsWith('\x89PNG')) return 'png'
@@ -47,8 +47,8 @@ function pngChunk(type: string, data: Buffer): Buffer {
 }
 
 /**
- * One black pixel, grey or in colours: the smallest file of its kind, and where there is room a private chunk that
- * decoders skip.
+ * One black pixel, grey or in colours: the smallest file of its kind, with a private chunk that decoders skip if there
+ * is room.
  */
 function png(bytes: number, seed: number): Buffer {
   const isColour = bytes === PNG_COLOUR_BYTES
@@ -66,7 +66,7 @@ function segment(marker: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xff, marker, (data.length + 2) >> 8, (data.length + 2) & 255]), data])
 }
 
-/** Eight by eight grey pixels, all alike, and comments. */
+/** Eight by eight equal grey pixels, and comments. */
 function jpeg(bytes: number, seed: number): Buffer {
   // One code each: no difference, and the end of the block.
   const table = (id: number): Buffer => Buffer.concat([Buffer.from([id, 1]), Buffer.alloc(15), Buffer.from([0])])
@@ -84,7 +84,7 @@ function jpeg(bytes: number, seed: number): Buffer {
   ])
   const comments: Buffer[] = []
   for (let left = bytes - head.length - tail.length; left > 0;) {
-    // Never less than a whole comment is left for the next one.
+    // At least a whole comment is left for the next one.
     const size = left > 60_004 ? 60_000 : left
     comments.push(segment(0xfe, padding(size - 4, seed)))
     left -= size
@@ -125,7 +125,7 @@ function ogg(bytes: number, seed: number): Buffer {
   const first = oggPage(0, 2, 0n, channels)
   const last = oggPage(2, 4, 960n, Buffer.from([0xf8, 0xff, 0xfe]))
   const page = bytes - first.length - last.length
-  // Of a page of n bytes 27 are its head, and one of every 255 that follow says the length.
+  // Of a page of n bytes 27 are its header, and one of every 255 others is part of the length.
   const packet = page - 27 - Math.floor((page - 27) / 256) - 1
   const tags = Buffer.concat([Buffer.from('OpusTags\x04\0\0\0made\0\0\0\0', 'latin1'), padding(packet - 20, seed)])
   return Buffer.concat([first, oggPage(1, 0, 0n, tags), last])
@@ -140,7 +140,7 @@ function mp3(bytes: number): Buffer {
   return Buffer.concat(Array.from({ length: Math.round(bytes / MP3_FRAME_BYTES) }, () => frame))
 }
 
-/** A film's boxes without frames, and free space. */
+/** The boxes of a film without frames, and free space. */
 function mp4(bytes: number, seed: number): Buffer {
   const film = m4aFile(1_000, 1_000)
   return Buffer.concat([film, box('free', padding(bytes - film.length - 8, seed))])

@@ -13,7 +13,7 @@ export interface FoldedMessage {
   readonly text: string
   readonly thinking: string
   readonly calls: readonly { readonly name: string; readonly input: unknown }[]
-  /** The whole message, as a client puts a stream together. */
+  /** The whole message, as a client assembles it from a stream. */
   readonly message: Json
   /** Blocks of a stream that were not closed. */
   readonly unclosed: number
@@ -21,7 +21,7 @@ export interface FoldedMessage {
   readonly raw: string
 }
 
-/** Sends a request and folds what comes back. A stream is checked for all that clients rely on. */
+/** Sends a request and folds the answer. A stream is checked for everything that clients rely on. */
 export async function say(
   url: string,
   key: string,
@@ -53,7 +53,7 @@ export async function say(
   }
 }
 
-/** The message of a stream, as Anthropic's SDK puts it together. */
+/** The message of a stream, as Anthropic's SDK assembles it. */
 export function put(events: readonly Json[]): { readonly message: Json; readonly unclosed: number } {
   const last = events.at(-1)
   if (last?.type === 'error') return { message: last, unclosed: 0 }
@@ -100,7 +100,7 @@ function take(block: Json, delta: Json, inputs: Map<number, string>, index: numb
   }
 }
 
-/** The input of a call: an object, or what is left of a broken text. */
+/** The input of a call: an object, or the unparsed text if it is broken. */
 export function inputOf(text: string): unknown {
   if (text.trim() === '') return {}
   try {

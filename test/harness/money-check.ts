@@ -4,8 +4,8 @@ import { auditClean } from './audit.ts'
 import { until } from './patience.ts'
 
 /**
- * After a fault: no hold is left, what the account lost is the sum of its log, and the audit is clean. Waits for what
- * still ends.
+ * After a fault: no hold is left, the account's loss is the sum of its log, and the audit is clean. Waits for running
+ * ends.
  */
 export async function checkBooks(
   server: ApiClient,

@@ -9,7 +9,7 @@ import { auditClean } from './audit.ts'
 import { movingClock, type MovingClock } from './moving-clock.ts'
 import { paced } from './paced.ts'
 
-/** The clock goes on by itself, so that what the server only puts off for a moment happens. */
+/** The clock also moves by itself, so that short delays of the server end. */
 const STEP_MS = 5
 
 /**
@@ -19,7 +19,7 @@ const STEP_MS = 5
 export class MovingServer extends ApiClient {
   /** Every time limit of the server follows it; sockets and the store are real. */
   readonly clock: MovingClock
-  /** What the operator was told, bugs included. */
+  /** Messages to the operator, bugs included. */
   readonly notices: readonly string[]
   readonly app: App
   readonly #dataDir: string
@@ -41,7 +41,10 @@ export class MovingServer extends ApiClient {
     this.#ticking = setInterval(() => clock.advance(STEP_MS), STEP_MS)
   }
 
-  /** Lets so many seconds pass one by one; sockets and the disk, which know real time only, get a moment after each. */
+  /**
+   * Advances the clock by so many seconds, one by one; sockets and the disk, which follow real time, get a moment after
+   * each.
+   */
   async pass(seconds: number, momentMs = 2): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.clock.advance(1_000)
@@ -61,10 +64,10 @@ export class MovingServer extends ApiClient {
 }
 
 export interface MovingOptions {
-  /** Where the clock begins; Unix ms. */
+  /** The first time of the clock; Unix ms. */
   readonly startUnixMs?: number
   readonly consoleDir?: string
-  /** Settings of the process beside those that each test has. */
+  /** Settings of the process beside those of every test. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -81,7 +84,7 @@ export async function startMovingServer(
   const notices: string[] = []
   const log = {
     line: () => undefined,
-    // What a provider said comes here as well, as text.
+    // A provider's words arrive here too, as text.
     bug: (thrown: unknown) => {
       if (thrown instanceof Error) notices.push(`bug: ${thrown.stack ?? thrown.message}`)
     },

@@ -6,17 +6,15 @@ import { startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, type TestValkey } from './valkey.ts'
 
-/** On a busy machine an answer of Valkey may come late: where counts are exact a node waits for it. */
+/** On a busy machine Valkey may answer late: for exact counts a node must wait for it. */
 const VALKEY_TIMEOUT_MS = 30_000
 
-/**
- * A PostgreSQL, a Valkey where it is asked for, and any number of server processes that share them.
- */
+/** A PostgreSQL, a Valkey if requested, and any number of server processes that share them. */
 export class NodeBench {
   readonly postgres: Postgres
   readonly valkey: TestValkey | null
   readonly #env: Record<string, string>
-  /** And the database of each. */
+  /** Each node with its database. */
   readonly #nodes = new Map<Tollgate, string>()
   #databases = 0
 
@@ -29,7 +27,7 @@ export class NodeBench {
     }
   }
 
-  /** null where PostgreSQL or Valkey is not installed. */
+  /** null if PostgreSQL or Valkey is not installed. */
   static async start(options: { readonly valkey: boolean }): Promise<NodeBench | null> {
     const postgres = await startPostgres()
     const valkey = options.valkey ? await startValkey() : null
@@ -50,8 +48,8 @@ export class NodeBench {
   }
 
   /**
-   * One more server on that database. Without `valkey: false` it uses the Valkey there is, and waits for it; `hasty` =
-   * as little as a server does by default.
+   * Another server on that database. Unless `valkey: false`, it uses the Valkey and waits for it; `hasty` = as short as
+   * a server does by default.
    */
   async node(
     database: string,
@@ -76,14 +74,14 @@ export class NodeBench {
     return node
   }
 
-  /** The books of each database are audited once, by a node that lives. */
+  /** The books of each database are audited once, by a running node. */
   async stop(): Promise<void> {
     const nodes = [...this.#nodes.keys()]
     const living = new Map([...this.#nodes].filter(([node]) => node.runs).map(([node, database]) => [database, node]))
     try {
       for (const node of living.values()) await auditClean(node)
     } finally {
-      // Their last seconds are not what is tested; but what is killed does not say what of it has run.
+      // Their last seconds are not tested; but a killed process does not report its coverage.
       if (process.env['NODE_V8_COVERAGE'] === undefined) await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
       await Promise.all(nodes.map((node) => node.stop()))
       await this.postgres.stop()

@@ -14,9 +14,9 @@ export interface IssuedClaims {
 /** A small OpenID provider: discovery, authorization code with PKCE, signed id tokens. */
 export interface OidcIssuer {
   readonly url: string
-  /** The person signed in there: a browser is sent back at once. null = no person, 404. */
+  /** The person who is signed in there: a browser is redirected back at once. null = nobody, 404. */
   person: IssuedClaims | null
-  /** What the login page would do: answers the address that the browser is sent back to. */
+  /** The work of the login page: returns the address to which the browser is redirected. */
   approve(authorizationUrl: string, claims: IssuedClaims): string
   close(): Promise<void>
 }

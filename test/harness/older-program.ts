@@ -12,8 +12,8 @@ export interface OlderProgram {
 }
 
 /**
- * The program of the last commit that did not know the migration, from the history; null where the history is not
- * there, and says so: a checkout may be without one.
+ * The program of the last commit that did not know the migration, from the history; null, with a message, if there is
+ * no history, as in some checkouts.
  */
 export function programBefore(migration: string): OlderProgram | null {
   const commit = lastCommitWithout(migration)
@@ -26,7 +26,7 @@ export function programBefore(migration: string): OlderProgram | null {
   return { main: join(unpacked(commit), 'src/main.ts'), commit: commit.slice(0, 7) }
 }
 
-/** Kept from run to run, with what was compiled of it; Node strips no types of what lies in node_modules. */
+/** Kept from run to run, with its compiled code; Node strips no types from files in node_modules. */
 function unpacked(commit: string): string {
   const directory = join(ROOT, 'dist', `older-${commit}`)
   if (existsSync(directory)) return directory
@@ -42,7 +42,7 @@ function unpacked(commit: string): string {
     renameSync(parts, directory)
   } catch (thrown) {
     rmSync(parts, { recursive: true, force: true })
-    // Another test file was first.
+    // Another test file created it first.
     if (!existsSync(directory)) throw thrown
   }
   return directory

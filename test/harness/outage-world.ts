@@ -24,7 +24,7 @@ export interface World {
 
 export interface WorldOptions {
   readonly dataDir?: string
-  /** The address that the server gets, where something stands between it and the database. */
+  /** The address that the server gets if there is a proxy before the database. */
   readonly through?: (databaseUrl: string) => string
 }
 
@@ -78,7 +78,7 @@ export async function inShared(world: World | null, body: (world: World) => Prom
   await body(world)
 }
 
-/** Until so many requests of the world have their holds, placed since then (Unix ms): they run. */
+/** Waits until so many requests of the world have holds that were placed after that time (Unix ms): they run. */
 export async function held({ databaseUrl }: World, count: number, sinceMs = 0): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -115,7 +115,7 @@ export function ask({ tollgate, account }: World, line: string, extra: Record<st
   })
 }
 
-/** How long it takes until a paid request is served, ms. */
+/** The time until a paid request is served, ms. */
 export async function untilServed(world: World): Promise<number> {
   const startedMs = performance.now()
   while ((await ask(world, 'words=1')).status !== 200)
@@ -132,13 +132,13 @@ export async function settled({ tollgate, account }: World, limitMs = 20_000): P
   )
 }
 
-/** Holds whose requests never ended: their lease of a minute is over at once here, and the sweep comes within 15 s. */
+/** Holds whose requests never ended: their lease of a minute is ended here, and the sweep follows within 15 s. */
 export async function untilExpired(world: World): Promise<void> {
   await statement(world.databaseUrl, "UPDATE hold SET lease_until = 1 WHERE state = 'open'")
   await settled(world, 30_000)
 }
 
-/** Clients that ask without pause while `during` runs. */
+/** Clients that ask without a pause while `during` runs. */
 export async function clients(world: World, record: Observed, during: () => Promise<void>): Promise<void> {
   const stopped = { now: false }
   const running = Array.from({ length: CLIENTS }, (_value, number) =>

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * A pause that is part of what a test gives to the program: a client that asks at a pace, a provider that answers late,
- * a death at a chosen moment. `what` says which. What a test waits for is never told by time: see `patience.ts`.
+ * A pause that a test gives to the program: a client that asks at a pace, a provider that answers late, a death at a
+ * chosen moment. `what` names it. To wait for something, a test uses `patience.ts`, never a time.
  */
 export async function paced(ms: number, what: string): Promise<void> {
   if (what === '') throw new TypeError('paced: say what the pause is a part of')

@@ -5,22 +5,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Answer } from './api-client.ts'
 
 const LOOK_MS = 10
-/** Looks become rarer: a look with a customer's key counts for its rate limit of 300 a minute. */
+/** Checks become rarer: a check with a customer's key counts for its rate limit of 300 a minute. */
 const LOOK_MS_MAX = 400
 const LOOK_GROWTH = 1.15
 const SHED_MS = 100
 const STILL_MS = 100
 const RUNS = 3
 /**
- * What one request or one answer may take of the main thread at a stretch, ms of CPU: everybody else waits for as long.
- * On a core that is `slowness()` times as slow it is as many times as long.
+ * The longest time, in ms of CPU, for which one request or answer may occupy the main thread at a stretch: everybody
+ * else waits meanwhile. On a slower core it is `slowness()` times as long.
  */
 export const STALL_MS_MAX = 100
 const STALL_TRIES = 6
-/** Of the work that `slowness` does, on the core of the bounds. */
+/** CPU time of the work in `slowness`, on the core for which the bounds were chosen. */
 const WORK_MS = 28
 const WORK_RUNS = 8
-/** A check that a slow machine makes void would be none. */
+/** Beyond this a check would prove nothing. */
 const SLOWNESS_MAX = 2
 
 /**
@@ -30,7 +30,7 @@ export function patient(ms: number): number {
   return ms * (1 + Math.max(loadavg()[0] ?? 0, runnable()) / availableParallelism())
 }
 
-/** Threads that run or wait for a core; the average of a minute knows little of what has just begun. */
+/** Running threads, and those that wait for a core; the load average of a minute reacts too late. */
 function runnable(): number {
   try {
     return Number(/ (\d+)\//.exec(readFileSync('/proc/loadavg', 'latin1'))?.[1] ?? 0)
@@ -40,8 +40,8 @@ function runnable(): number {
 }
 
 /**
- * Looks until it is so, at most for `limitMs` on an idle machine; returns how long it took. `lookMsMax`: the longest
- * pause between two looks.
+ * Checks until the condition holds, for at most `limitMs` on an idle machine; returns the time it took. `lookMsMax`:
+ * the longest pause between two checks.
  */
 export async function until(
   limitMs: number,
@@ -59,8 +59,8 @@ export async function until(
 }
 
 /**
- * How many times slower than the core of the bounds this one is just now: another machine, or one whose cores are
- * shared with others, takes more CPU time for the same work. 1 to 2.
+ * How many times slower this core is at the moment than the one for which the bounds were chosen: another machine, or a
+ * shared core, needs more CPU time for the same work. 1 to 2.
  */
 export function slowness(): number {
   const text = JSON.stringify(
@@ -72,8 +72,8 @@ export function slowness(): number {
 }
 
 /**
- * Whether a measurement is no more than one may take at a stretch; asserts it of the last try. One that is more is made
- * again, since a collection of garbage or the other thread of a busy core may have been in it.
+ * Whether a measurement is within the longest allowed stretch; asserts it for the last try. A longer one is repeated,
+ * since it may include a garbage collection or the other thread of a busy core.
  */
 export function isNoStall(what: string, tookMs: number, tried: number): boolean {
   if (tookMs <= STALL_MS_MAX) return true
@@ -83,17 +83,17 @@ export function isNoStall(what: string, tookMs: number, tried: number): boolean 
   return false
 }
 
-/** Asserts that a piece of work takes no more CPU than one may at a stretch, and answers what it gave. */
+/** Asserts that a piece of work takes no more CPU at a stretch than allowed, and returns its result. */
 export function noStall<T>(what: string, work: () => T): T {
   for (let tried = 1; ; tried += 1) {
     const results: T[] = []
     const tookMs = cpuMs(() => void results.push(work()))
-    // What `work` gave is the one entry.
+    // The only entry is the result of `work`.
     if (isNoStall(what, tookMs, tried)) return results[0] as T
   }
 }
 
-/** Looks until there is a value, and answers it. */
+/** Checks until there is a value, and returns it. */
 export async function found<T>(
   limitMs: number,
   what: string,
@@ -107,7 +107,7 @@ export async function found<T>(
   return value ?? assert.fail(what)
 }
 
-/** Looks until a count has stayed the same for so many looks. */
+/** Checks until a count has stayed the same for so many checks. */
 export async function untilStill(count: () => number, looks = 3): Promise<void> {
   let last = count()
   for (let same = 0; same < looks;) {
@@ -118,7 +118,7 @@ export async function untilStill(count: () => number, looks = 3): Promise<void> 
   }
 }
 
-/** Does `look` again and again while `work` runs, with pauses of `pauseMs`. */
+/** Repeats `look` while `work` runs, with pauses of `pauseMs`. */
 export async function meanwhile<T>(work: Promise<T>, look: () => unknown, pauseMs: number): Promise<T> {
   let over = false
   const looks = async (): Promise<void> => {
@@ -131,7 +131,7 @@ export async function meanwhile<T>(work: Promise<T>, look: () => unknown, pauseM
   return result
 }
 
-/** Asks again, after a pause, as long as the answer is a refusal that asks for it. */
+/** Repeats a request, after a pause, while the answer is a refusal that asks for a retry. */
 export async function askedAgain<T>(
   ask: () => Promise<T>,
   isRefusal: (answer: T) => boolean,
@@ -144,7 +144,7 @@ export async function askedAgain<T>(
   }
 }
 
-/** A busy machine makes a node refuse some requests: they are sent again, as its answer says. */
+/** On a busy machine a node refuses some requests: they are sent again, as the answer says. */
 export function admitted(ask: () => Promise<Answer>): Promise<Answer> {
   return askedAgain(
     ask,

@@ -11,7 +11,7 @@ import type { AdapterParameters } from '../../src/plan/endpoint-filter.ts'
 import type { EndpointHealth } from '../../src/plan/endpoint-order.ts'
 import { plainSettings } from '../../src/settings-table.ts'
 
-/** Test values of the catalogue: each needs only what its test is about. */
+/** Test values of the catalogue, each with only the fields that a test needs. */
 export function decimal(text: string): Decimal {
   return parseDecimal(text) ?? ZERO
 }
@@ -106,10 +106,10 @@ export function chat(fields: Readonly<Record<string, unknown>> = {}): ChatReques
   return parseChat({ model: 'v/m', messages: [{ role: 'user', content: 'Hello' }], ...fields })
 }
 
-/** What a plan looks at besides its request, where nothing special is the matter. */
+/** The inputs of a plan besides its request, in the ordinary case. */
 export const NO_ADAPTERS: AdapterParameters = new Map()
 
-/** Everyone is healthy and nothing is measured. */
+/** All are healthy, and nothing is measured. */
 export const QUIET: EndpointHealth = {
   ejected: () => false,
   unhealthy: () => false,

@@ -29,8 +29,8 @@ export interface Postgres {
 }
 
 /**
- * A PostgreSQL in a temporary directory of `parent`, on a free port of 127.0.0.1. Answers null where none is
- * installed, and says so loudly; under CI a missing PostgreSQL is a failure.
+ * A PostgreSQL in a temporary directory of `parent`, on a free port of 127.0.0.1. Returns null, with a message, if none
+ * is installed; under CI that is a failure.
  */
 export async function startPostgres(
   parent = tmpdir(),
@@ -86,7 +86,7 @@ export async function startPostgres(
   return { url, pid: () => child.pid ?? 0, crash, halt, start: startAgain, stall: () => stall(child.pid ?? 0), stop }
 }
 
-/** A directory as `initdb` makes it, made once on this machine: that takes longer than all the rest of a start. */
+/** A directory made by `initdb`, once on this machine: that takes longer than the rest of a start. */
 async function initialised(bin: string, owner: Owner | null): Promise<string> {
   const made = join(
     tmpdir(),
@@ -118,7 +118,7 @@ async function initialised(bin: string, owner: Owner | null): Promise<string> {
   try {
     renameSync(data, made)
   } catch (thrown) {
-    // Another test file was first.
+    // Another test file created it first.
     if (!existsSync(made)) throw thrown
   }
   rmSync(parent, { recursive: true, force: true })
@@ -140,7 +140,7 @@ interface Owner {
   readonly gid: number
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user its package made. */
+/** PostgreSQL refuses to run as root, so root runs it as the user that its package made. */
 async function serverOwner(): Promise<Owner | null> {
   if (userInfo().uid !== 0) return null
   const [uid, gid] = await Promise.all(

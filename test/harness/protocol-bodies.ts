@@ -1,7 +1,7 @@
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
 const CONTENT = { parts: [{ text: 'x' }] }
 
-/** Small right bodies of the calls of Gemini's protocol. */
+/** Small valid bodies of the calls of Gemini's protocol. */
 const GEMINI: Readonly<Record<string, unknown>> = {
   generateContent: CONTENTS,
   streamGenerateContent: CONTENTS,
@@ -10,7 +10,7 @@ const GEMINI: Readonly<Record<string, unknown>> = {
   batchEmbedContents: { requests: [{ content: CONTENT }] },
 }
 
-/** The same by route, and those of Cohere's. */
+/** The same by route, with those of Cohere's protocol. */
 export const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
   ...Object.fromEntries(
     ['v1beta', 'v1', 'v1alpha'].flatMap((version) =>
@@ -22,7 +22,7 @@ export const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
   'POST /v2/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
 }
 
-/** The end of a path that calls a model by a word; null = it has none. */
+/** The end of a path that calls a model by a verb; null = it has none. */
 export function calledModel(segment: string): string | null {
   const [, word = ''] = segment.slice(1).split(':')
   if (word === '') return null

@@ -76,7 +76,7 @@ interface RequestTools {
   readonly refuses: (fields: Fields, message: RegExp, circumstances?: Circumstances) => void
 }
 
-/** What the tests of a protocol's requests need; `usual`: the circumstances where a test names no others. */
+/** Helpers for the tests of a protocol's requests; `usual`: the circumstances of tests that set no others. */
 export function requestsOf(protocol: ChatProtocol, usual: Circumstances = {}): RequestTools {
   const call: RequestTools['callOf'] = (fields, circumstances) => callOf(fields, { ...usual, ...circumstances })
   const requestOf: RequestTools['requestOf'] = (fields, circumstances) => protocol.request(call(fields, circumstances))
@@ -94,7 +94,7 @@ export function requestsOf(protocol: ChatProtocol, usual: Circumstances = {}): R
   }
 }
 
-/** Reads a stream in the given pieces, as the transport would bring them. */
+/** Reads a stream in the given pieces, as the transport would deliver them. */
 export function readPieces(protocol: ChatProtocol, pieces: readonly Buffer[], call = callOf()): ProtocolRead {
   const reader = protocol.reader(call)
   const events: AnswerEvent[] = []
@@ -127,7 +127,7 @@ interface ReadTools {
   readonly foldWhole: (body: unknown, call?: ChatCall) => ChatAnswer
 }
 
-/** What the tests of a protocol's reader need, for an upstream model of the given name. */
+/** Helpers for the tests of a protocol's reader, for an upstream model of the given name. */
 export function readsOf(protocol: ChatProtocol, model: string): ReadTools {
   const call: ReadTools['callOf'] = (fields) => callOf({ stream: true, ...fields }, { model, sendMaxTokens: 100 })
   return {
@@ -138,7 +138,7 @@ export function readsOf(protocol: ChatProtocol, model: string): ReadTools {
   }
 }
 
-/** Folds a stream at random cuts and byte by byte: always to the same answer, which is returned. */
+/** Folds a stream at random cuts and byte by byte: the answer is always the same, and is returned. */
 export function foldAtEveryCut(protocol: ChatProtocol, body: Buffer, rounds = 40): ProtocolRead {
   const expected = readPieces(protocol, [body])
   for (let seed = 1; seed <= rounds; seed += 1)

@@ -7,7 +7,7 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-/** A body as a network might bring it. */
+/** A body in pieces, as a network might deliver it. */
 export function cutAtRandom(body: Buffer, random: () => number): readonly Buffer[] {
   const pieces: Buffer[] = []
   const longest = 1 + Math.floor(random() * 400)

@@ -9,13 +9,13 @@ export interface RawAnswer {
 
 export interface RawOptions {
   readonly idleMs?: number
-  /** Ends the exchange as soon as it holds for what has come back. */
+  /** Ends the exchange as soon as it is true of the received text. */
   readonly until?: (text: string) => boolean
 }
 
 /**
- * Sends bytes as they are and answers, as latin-1, all that came back until the connection closed or `idleMs` passed in
- * silence, or longer on a busy machine.
+ * Sends bytes unchanged and returns, as latin-1, everything received until the connection closed or was silent for
+ * `idleMs`, or longer on a busy machine.
  */
 export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<string> {
   return new Promise((resolve) => {
@@ -48,7 +48,7 @@ export function isWhole(text: string): boolean {
   return end !== -1 && length !== undefined && text.length >= end + 4 + Number(length)
 }
 
-/** Reads the first response out of raw text. */
+/** Parses the first response of raw text. */
 export function parseRaw(text: string): RawAnswer {
   const end = text.indexOf('\r\n\r\n')
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n')
@@ -64,7 +64,7 @@ export function parseRaw(text: string): RawAnswer {
   }
 }
 
-/** Writes `size` bytes as a slow-to-notice client does: on and on until done or refused by the socket. */
+/** Writes `size` bytes like a client that does not read: until it is done or the socket refuses more. */
 export async function pump(socket: Socket, chunk: Buffer, times: number): Promise<void> {
   for (let count = 0; count < times && !socket.destroyed; count += 1) {
     if (socket.write(chunk)) continue

@@ -8,7 +8,7 @@ import { PROMPT } from './long-prompt.ts'
 import { serve } from './served.ts'
 
 export const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
-/** Cuts that fit any framing. */
+/** Cuts that work for any framing. */
 const SPLIT_VARIANTS = [
   {},
   { split: 'whole' },
@@ -38,17 +38,17 @@ export interface ProtocolUnderTest {
   readonly protocol: string
   readonly adapter: string
   readonly framing: 'sse' | 'other'
-  /** Whose cases, and through which endpoint; without it chat. */
+  /** The kind of the cases, and of the endpoint; without it chat. */
   readonly kind?: 'chat' | 'completions'
   /** More keys of the provider's catalogue row, in YAML flow form. */
   readonly providerFields?: string
   /** Cases that cannot pass, each with the reason: they must be answered with an error. */
   readonly excused?: Readonly<Record<string, string>>
-  /** Only cases whose name begins so. */
+  /** Only cases whose name begins with it. */
   readonly prefix?: string
   /**
-   * What comes instead of a recorded field where a library between makes another of it, each with the reason; it is
-   * asserted like the rest.
+   * Values that differ from a recorded field because a library in between changes it, each with the reason; they are
+   * asserted like the others.
    */
   readonly deviations?: Readonly<Record<string, Deviation>>
 }
@@ -149,14 +149,14 @@ models:
   })
 }
 
-/** What a client may see for an upstream's error status (wire.md 7.4); a 400 about our own credentials is a 502. */
+/** The client's statuses for an upstream's error status (wire.md 7.4); a 400 about our own credentials is a 502. */
 function clientStatuses(status: number): readonly number[] {
   if ([400, 413, 422].includes(status)) return [400, 502]
   if ([429, 503, 529].includes(status)) return [503]
   return status === 408 ? [504] : [502]
 }
 
-/** Whether the provider sends arguments as an object, of which the recorded text is one spelling among many. */
+/** Whether the provider sends arguments as an object, of which the recorded text is one of many spellings. */
 function sendsObjects({ protocol, streaming }: RecordedCase): boolean {
   return (protocol === 'anthropic-messages' && !streaming) || protocol === 'gemini-generate'
 }

@@ -5,7 +5,7 @@ import type { ReplayOptions } from './replay-wire.ts'
 import { startReplayUpstream, type Replay } from './replay.ts'
 
 export const UPSTREAM_KEY = 'upstream-canary-key'
-/** Other ways in which the same body may come. */
+/** Other forms of the same body. */
 export const BODY_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
 
 /** A server with one model for each provider of recorded answers of a kind, behind the adapter that speaks to it. */
@@ -13,7 +13,7 @@ export interface UnitsUnderTest {
   readonly tollgate: InProcessServer
   readonly replay: Replay
   readonly key: string
-  /** Asks with the recorded case as the provider's answer. */
+  /** Asks, with the recorded case as the provider's answer. */
   ask(
     recorded: RecordedCase,
     opts: ReplayOptions,
@@ -68,7 +68,7 @@ ${names.map((name) => `  - { id: test/${name}, type: ${type}, endpoints: [{ prov
   }
 }
 
-/** A recorded error: what the client sees is of the right class, names nothing of ours, and is free. */
+/** A recorded error: the client's error has the right class, names no data of ours, and is free. */
 export function checkRecordedError({ name, status }: RecordedCase, answer: Answer, log: Record<string, unknown>): void {
   const shown = [400, 413, 422].includes(status) ? [400] : [429, 503, 529].includes(status) ? [503] : [502]
   assert.ok(shown.includes(answer.status), `${name}: ${answer.status} ${answer.text}`)

@@ -14,7 +14,7 @@ export interface ExpectedChoice {
   readonly finish_reason_native: string | null
 }
 
-/** What a client should finally see of a recorded answer. */
+/** The result of a recorded answer for a client. */
 export interface Expected {
   readonly choices?: readonly ExpectedChoice[]
   readonly usage?: {
@@ -23,7 +23,7 @@ export interface Expected {
     readonly cached_tokens?: number
     readonly reasoning_tokens?: number
   } | null
-  /** The provider's own object, of a stream its last state. */
+  /** The provider's own object; of a stream its last state. */
   readonly usage_native?: Readonly<Record<string, unknown>> | null
   readonly stream_error?: unknown
   readonly error?: { readonly status: number; readonly message: string | null }
@@ -53,7 +53,7 @@ export interface Expected {
   readonly status?: string
 }
 
-/** One exchange: a case has one, or several in order where a job is asked after. */
+/** One exchange: a case has one, or several in order if a job is polled. */
 export interface Exchange {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -74,13 +74,13 @@ export interface RecordedCase extends Exchange {
   /** `<provider>/<kind>/<case>`. */
   readonly name: string
   readonly protocol: string
-  /** What the request asked for: an error to a streaming request is one JSON body. */
+  /** As in the request: an error for a streaming request is one JSON body. */
   readonly streaming: boolean
-  /** Empty unless it is a job; then the case itself is the first of them. */
+  /** Empty unless it is a job; then the first of them is the case itself. */
   readonly steps: readonly Exchange[]
 }
 
-/** Bytes as they are kept: text, with what is made on reading in between, or base64 where they are no text. */
+/** Bytes as they are stored: text, with parts that are made when it is read, or base64 if they are not text. */
 export type KeptBody =
   | string
   | { readonly base64: string }
@@ -116,7 +116,7 @@ export function recordedCases(): readonly RecordedCase[] {
   return cases
 }
 
-/** The case of that name; a name without one is a bug of the test. */
+/** The case of that name; an unknown name is a bug of the test. */
 export function recordedCase(name: string): RecordedCase {
   const found = recordedCases().find((recorded) => recorded.name === name)
   if (found === undefined) throw new Error(`no recorded case ${name}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer } from './api-client.ts'
 
-/** The answer is this refusal: its status, its name and, where given, its message. */
+/** Asserts this refusal: its status, its name and, if given, its message. */
 export function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
   assert.equal(answer.status, status, answer.text)
   assert.equal(answer.body.error.code, status, answer.text)
@@ -26,7 +26,7 @@ export function refusedInWords(answer: Answer, status: number, errorType: string
 
 export type BadRequest = readonly [what: string, body: unknown, errorType: string, message: RegExp]
 
-/** A test for each bad request: it is a 400, and `sent`, the number of upstream requests, stays the same. */
+/** A test for each bad request: it gets 400, and `sent`, the number of upstream requests, stays the same. */
 export function badRequestTests(
   rows: readonly BadRequest[],
   send: (body: unknown) => Promise<Answer>,

@@ -2,18 +2,19 @@ import { randomOf } from './random-cuts.ts'
 import type { Exchange } from './recording.ts'
 
 /**
- * How a recorded answer comes: cut into other pieces, spelled in another way, or broken. Without any, event by event as
- * recorded.
+ * The form of a recorded answer: cut into other pieces, spelled in another way, or broken. Without any, event by event
+ * as recorded.
  */
 export interface ReplayOptions {
   /**
-   * Where its bytes are cut into writes: `bytes:7` every seven, `random` by `seed` into pieces of at most `max` (64).
+   * The places at which its bytes are cut into writes: `bytes:7` every seven, `random` by `seed` into pieces of at most
+   * `max` (64).
    */
   readonly split?: 'event' | 'whole' | 'line' | 'random' | `bytes:${number}`
   readonly seed?: number
   readonly max?: number
   /**
-   * Other spellings of the same server-sent events: line ends, no blank after the colon, comments between, JSON over
+   * Other spellings of the same server-sent events: line ends, no space after the colon, comments in between, JSON over
    * many lines, a byte order mark, no blank line at the end.
    */
   readonly crlf?: 1
@@ -26,17 +27,17 @@ export interface ReplayOptions {
   readonly gzip?: 1
   /** No Content-Length on a plain body. */
   readonly chunked?: 1
-  /** Another status before the same body. */
+  /** Another status with the same body. */
   readonly status?: number
   readonly 'retry-after'?: number
-  /** Nothing, or a page, instead of the body. */
+  /** An empty body, or a page, instead of the body. */
   readonly body?: 'empty' | 'html'
   /** The answer ends after so many events: the connection is reset, or `fin` closes it as if all had been sent. */
   readonly cut?: `events:${number}`
   readonly cutmode?: 'reset' | 'fin'
-  /** Nothing follows so many events, and the connection stays open. */
+  /** After so many events nothing follows, and the connection stays open. */
   readonly stall?: `events:${number}`
-  /** The request is taken and never answered. */
+  /** The request is received and never answered. */
   readonly hang?: 1
 }
 
@@ -44,13 +45,13 @@ const PAGE = '<!doctype html>\n<html><head><title>Bad gateway</title></head><bod
 const EVENT_END = /(?:\r\n){2}|\n\n|\r\r/g
 const LINE_END = /\r\n|\n|\r/
 
-/** The body that goes out. */
+/** The body as it is sent. */
 export function bodyToSend({ body, framing }: Exchange, options: ReplayOptions): Buffer {
   if (options.body !== undefined) return Buffer.from(options.body === 'html' ? PAGE : '')
   return framing === 'sse' ? respelled(body, options) : body
 }
 
-/** The same events spelled in another way; the same bytes where nothing asks for it. */
+/** The same events spelled in another way; the same bytes without such an option. */
 function respelled(body: Buffer, { crlf, cr, nospace, comments, multiline, bom, tail }: ReplayOptions): Buffer {
   if ([crlf, cr, nospace, comments, multiline, bom, tail].every((option) => option === undefined)) return body
   const text = body.toString('utf8')
@@ -69,7 +70,7 @@ function respelled(body: Buffer, { crlf, cr, nospace, comments, multiline, bom, 
   return Buffer.from(`${bom === 1 ? '\ufeff' : ''}${events.join(end)}${tail === 'none' ? '' : end}`)
 }
 
-/** A line of JSON as several, which mean the same. */
+/** A line of JSON as several lines with the same meaning. */
 function manyLines(line: string): readonly string[] {
   const json = /^data: ?([{[].*)$/.exec(line)?.[1]
   if (json === undefined) return [line]
@@ -83,7 +84,7 @@ function manyLines(line: string): readonly string[] {
   }
 }
 
-/** Where each event ends, in bytes. */
+/** The end of each event, in bytes. */
 export function eventEnds(body: Buffer, framing: string): readonly number[] {
   const ends: number[] = []
   if (framing === 'eventstream') for (let at = 0; at < body.length;) ends.push((at += body.readUInt32BE(at)))
@@ -94,12 +95,12 @@ export function eventEnds(body: Buffer, framing: string): readonly number[] {
   return ends.at(-1) === body.length ? ends : [...ends, body.length]
 }
 
-/** The bytes after which an answer is cut or stalls. */
+/** The number of bytes after which an answer is cut or stalls. */
 export function bytesOfEvents(spec: `events:${number}`, ends: readonly number[]): number {
   return ends[Number(spec.slice('events:'.length)) - 1] ?? Infinity
 }
 
-/** The writes that a body goes out in. */
+/** The writes of a body. */
 export function piecesOf(
   body: Buffer,
   ends: readonly number[],

@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib'
 import { recordedCases, type Exchange, type RecordedCase } from './recording.ts'
 import { bodyToSend, bytesOfEvents, eventEnds, piecesOf, type ReplayOptions } from './replay-wire.ts'
 
-/** `/slot/<name>/…`, or `/case[;run=<run>]/<provider>/<kind>/<case>/…`; what follows is the provider's own path. */
+/** `/slot/<name>/…`, or `/case[;run=<run>]/<provider>/<kind>/<case>/…`; the rest is the provider's own path. */
 const ADDRESS = /^\/(?:slot\/([^/]+)|case(?:;run=([^/;]+))?\/([^/]+\/[^/]+\/[^/]+))(\/.*)?$/
-/** Files of recorded jobs lie on other hosts, which this server stands for. */
+/** Files of recorded jobs are on other hosts, whose part this server plays. */
 const OTHER_HOST = '/__host/'
 const STREAMED = ['sse', 'ndjson', 'eventstream']
 
@@ -18,14 +18,14 @@ export interface SeenRequest {
   readonly path: string
   readonly headers: Record<string, string>
   readonly body: string
-  /** null where the body is no JSON. */
+  /** null if the body is not JSON. */
   readonly json: unknown
 }
 
 export interface Replay {
   readonly url: string
   readonly cases: readonly RecordedCase[]
-  /** Programs the answers of `<url>/slot/<name>`; the last one stays. */
+  /** Sets the answers of `<url>/slot/<name>`; the last one stays. */
   slot(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): Promise<void>
   requests(): Promise<readonly SeenRequest[]>
   close(): Promise<void>
@@ -36,7 +36,7 @@ interface Programmed {
   readonly options: ReplayOptions
 }
 
-/** The recorded traffic of providers, played back to a server under test. */
+/** The recorded traffic of providers, replayed to a server under test. */
 export async function startReplayUpstream(): Promise<Replay> {
   const upstream = new ReplayUpstream()
   const server = createServer((request, response) => void upstream.handle(request, response))
@@ -63,7 +63,7 @@ class ReplayUpstream {
   readonly seen: SeenRequest[] = []
   url = ''
   readonly #slots = new Map<string, Programmed[]>()
-  /** How many steps of a job are behind, by address. */
+  /** Completed steps of a job, by address. */
   readonly #positions = new Map<string, number>()
 
   program(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): void {
@@ -84,7 +84,7 @@ class ReplayUpstream {
     const found = ADDRESS.exec(request.url ?? '')
     const [, slot, run, caseName, path = '/'] = found ?? []
     const programmed = slot === undefined ? this.#named(caseName) : this.#next(slot)
-    // No provider answers so: a wrong address is never taken for a provider's refusal.
+    // No provider answers with this status: a wrong address is never mistaken for a provider's refusal.
     if (programmed === null) return void response.writeHead(598).end()
     const { recorded, options } = programmed
     this.seen.push(seenOf(recorded.name, path, request, Buffer.concat(chunks).toString('utf8')))
@@ -112,7 +112,7 @@ class ReplayUpstream {
     return (queue.length > 1 ? queue.shift() : queue[0]) ?? null
   }
 
-  /** The next step that the request fits, else one that is behind, else the next of its method. */
+  /** The next step that fits the request, else an earlier one, else the next of its method. */
   #step({ name, steps }: RecordedCase, run: string, method: string, path: string): Exchange | null {
     const key = `${name} ${run}`
     const position = this.#positions.get(key) ?? 0
@@ -151,7 +151,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The addresses in a job's answers lead here. */
+/** Changes the addresses in a job's answers to this server. */
 function withHosts(exchange: Exchange, { steps }: RecordedCase, base: string): Exchange {
   if (exchange.framing !== 'json') return exchange
   const hosts = new Set(steps.flatMap(({ request }) => (request === null ? [] : [request.host])))
@@ -199,7 +199,7 @@ async function sendPieces(
   }
   if (last === stall) return
   if (last === cut && options.cutmode !== 'fin') {
-    // What was written leaves before the reset.
+    // Written bytes are sent before the reset.
     response.write('', () => response.socket?.destroy())
     return
   }

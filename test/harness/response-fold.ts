@@ -8,7 +8,7 @@ type Json = any
 /** A Responses answer as a client sees it, streamed or not. */
 export interface FoldedResponse {
   readonly status: number
-  /** Of the HTTP body, or of a failed Response with its `error_type`. */
+  /** That of the HTTP body, or of a failed Response with its `error_type`. */
   readonly error: Readonly<Record<string, unknown>> | null
   readonly text: string
   readonly reasoning: string
@@ -22,7 +22,7 @@ export interface FoldedResponse {
   readonly raw: string
 }
 
-/** Sends a Responses request and folds what comes back. A stream is checked for all that clients rely on. */
+/** Sends a Responses request and folds the answer. A stream is checked for everything that clients rely on. */
 export async function respond(
   url: string,
   key: string,

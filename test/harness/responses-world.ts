@@ -22,7 +22,7 @@ export function logged(id: unknown, as = key): Promise<Record<string, unknown>> 
   return loggedRow(tollgate, as, id)
 }
 
-/** What an account may cost the operator in an hour is bounded: the next tests pay from another. */
+/** The operator's loss by an account in an hour is bounded: the next tests use another account. */
 export async function useNewAccount(): Promise<void> {
   key = (await tollgate.createAccount({ balance: 10_000 })).key
 }

@@ -10,7 +10,7 @@ const MESSAGES_TYPES: Readonly<Record<number, string>> = {
   404: 'not_found_error',
 }
 
-/** A body that each route takes which takes one. */
+/** A valid body for each route that takes one. */
 export const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
   'POST /v1/responses': { model: 'sandbox/chat', input: 'x' },
@@ -31,7 +31,7 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   'POST /setup': { token: 'A'.repeat(43), email: 'x@example.com', password: 'correct horse battery' },
 }
 
-/** The status and the type of an error in the shape of any protocol. */
+/** The status and the type of an error in any protocol. */
 export function errorOf(answer: Answer, what: string): { readonly status: number; readonly type: string } {
   assert.equal(answer.headers['content-type'], JSON_TYPE, what)
   assert.match(answer.headers['x-request-id'] ?? '', /^[A-Za-z0-9._:-]+$/, what)
@@ -45,7 +45,7 @@ export function errorOf(answer: Answer, what: string): { readonly status: number
   return { status: answer.status, type: metadata.error_type }
 }
 
-/** Anthropic's shape has a type for each status, and no word of ours. */
+/** Anthropic's shape has a type for each status, without our own name. */
 function messagesErrorOf({ status, body, headers }: Answer, what: string): ReturnType<typeof errorOf> {
   assert.equal(body.request_id, headers['request-id'], what)
   const type = MESSAGES_TYPES[status]
@@ -54,7 +54,7 @@ function messagesErrorOf({ status, body, headers }: Answer, what: string): Retur
   return { status, type: typeOf(status, body.error.message) }
 }
 
-/** Other protocols have only words for it. */
+/** Other protocols have only a text for it. */
 function plainErrorOf({ status }: Answer, message: string, what: string): ReturnType<typeof errorOf> {
   assert.ok(MESSAGES_TYPES[status] !== undefined, `${what}: ${status}`)
   return { status, type: typeOf(status, message) }

@@ -11,12 +11,12 @@ export interface EndpointRow {
   readonly completion: number
   readonly request?: number
   readonly image?: number
-  /** All that the protocol carries where there is no list. */
+  /** Without a list, everything that the protocol carries. */
   readonly parameters?: readonly string[]
 }
 
 export interface RoutingCatalogue {
-  /** What a provider has beyond the adapter `openai` and one credential of the name `<slug>-key`. */
+  /** Fields of a provider beyond the adapter `openai` and one credential named `<slug>-key`. */
   readonly providers?: Readonly<Record<string, { readonly adapter?: string; readonly keys?: readonly string[] }>>
   readonly models: Readonly<Record<string, readonly EndpointRow[]>>
 }
@@ -24,7 +24,7 @@ export interface RoutingCatalogue {
 /** A chat answer with the providers that were asked for it, in order. */
 export interface Routed extends FoldedAnswer {
   readonly asked: readonly string[]
-  /** What the answer itself says. */
+  /** As the answer itself states. */
   readonly model: string
   readonly provider: string
   readonly text: string
@@ -42,22 +42,19 @@ export interface RoutingBench<Server extends ApiClient> {
   readonly upstream: RoutingUpstream
   /**
    * Asks for a chat answer, and checks that it was charged once, at the prices of the provider that gave it. `onBytes`
-   * is told of each read of the answer.
+   * is called at each read of the answer.
    */
   ask(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<Routed>
-  /** The same without a check, for requests beside others; `checked` checks them together. */
+  /** The same without a check, for concurrent requests; `checked` checks them together. */
   send(body: Readonly<Record<string, unknown>>, onBytes?: () => void): Promise<FoldedAnswer>
-  /**
-   * Checks that exactly the answers served during `work` were charged, each once. `images` in each
-   * request.
-   */
+  /** Checks that exactly the answers served during `work` were charged, each once. `images` in each request. */
   checked<T>(work: () => Promise<T>, images?: number): Promise<{ readonly result: T; readonly rows: readonly LogRow[] }>
-  /** The hold of the requests that are under way, in micro-rubles. */
+  /** The hold of the running requests, in micro-rubles. */
   heldMicro(): Promise<number>
   /** The endpoints of a model by their provider's slug, as clients see them. */
   // oxlint-disable-next-line typescript/no-explicit-any
   endpoints(model: string): Promise<Readonly<Record<string, any>>>
-  /** No hold is left and the books agree. */
+  /** Asserts that no hold is left and the books agree. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
@@ -69,7 +66,7 @@ export function nameOf(provider: string): string {
   return `Provider ${provider}`
 }
 
-/** What a good answer costs at an endpoint, in micro-rubles: RUB per million tokens are micro-rubles per token. */
+/** The cost of a good answer at an endpoint, in micro-rubles: RUB per million tokens are micro-rubles per token. */
 function costMicro({ prompt, completion, request: perRequest = 0, image = 0 }: EndpointRow, images: number): number {
   return (
     ANSWER_TOKENS.prompt * prompt +
@@ -78,7 +75,7 @@ function costMicro({ prompt, completion, request: perRequest = 0, image = 0 }: E
   )
 }
 
-/** Providers with scripted answers, a Tollgate before them, and a customer of it whose every charge is checked. */
+/** Providers with scripted answers, a Tollgate before them, and a customer whose every charge is checked. */
 export async function startRoutingBench<Server extends ApiClient & { stop(): Promise<void> }>(
   catalogue: RoutingCatalogue,
   start: (catalog: string) => Promise<Server>,

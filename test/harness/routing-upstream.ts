@@ -4,7 +4,7 @@ import { startScriptedUpstream } from './scripted-upstream.ts'
 /** Tokens of every good answer. */
 export const ANSWER_TOKENS = { prompt: 100, completion: 40 } as const
 
-/** One request as a provider got it. */
+/** One request as a provider received it. */
 export interface Asked {
   readonly provider: string
   /** The credential, without `Bearer `. */
@@ -20,9 +20,12 @@ export interface RoutingUpstream {
   /** In the order they came. */
   readonly asked: Asked[]
   baseUrl(provider: string): string
-  /** Answers the provider's requests from now on; without a script it answers well, with its slug for a text. */
+  /**
+   * Sets the answer to the provider's requests from now on; without a script it is a good answer with the provider's
+   * slug as its text.
+   */
   says(provider: string, script: Script): void
-  /** All providers answer well again. */
+  /** All providers give good answers again. */
   reset(): void
   close(): Promise<void>
 }
@@ -51,7 +54,7 @@ export async function startRoutingUpstream(): Promise<RoutingUpstream> {
   }
 }
 
-/** A good answer in the form asked for, with the provider's slug for a text. */
+/** A good answer in the requested form, with the provider's slug as its text. */
 export const answers: Script = (response, { provider, body }) => {
   if (body['stream'] === true) {
     streamHead(response, provider)
@@ -71,7 +74,7 @@ export const answers: Script = (response, { provider, body }) => {
   })
 }
 
-/** The same in Cohere's words. */
+/** The same in Cohere's protocol. */
 export const answersAsCohere: Script = (response, { provider }) => {
   const tokens = { input_tokens: ANSWER_TOKENS.prompt, output_tokens: ANSWER_TOKENS.completion }
   reply(response, 200, {

@@ -5,20 +5,20 @@ import type { AddressInfo } from 'node:net'
 export interface ScriptedUpstream {
   /** What stands before an operation's path. */
   readonly url: string
-  /** Bodies that came so far, parsed; of one that is no JSON nothing. */
+  /** Bodies received so far, parsed; those that are not JSON are left out. */
   readonly requests: readonly Record<string, unknown>[]
-  /** All requests so far, as they came. */
+  /** All requests so far, as received. */
   readonly received: readonly {
     readonly path: string
     readonly headers: IncomingMessage['headers']
     readonly body: Buffer
   }[]
-  /** Answers the requests from now on. */
+  /** Sets the answer to requests from now on. */
   answer(script: (response: ServerResponse, request: IncomingMessage) => void): void
   close(): Promise<void>
 }
 
-/** A real HTTP server whose answers a test writes byte by byte, for what no recorded case shows. */
+/** A real HTTP server whose answers a test writes byte by byte, for cases without a recording. */
 export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   const requests: Record<string, unknown>[] = []
   const received: { path: string; headers: IncomingMessage['headers']; body: Buffer }[] = []

@@ -16,8 +16,8 @@ interface Closable {
 }
 
 /**
- * A server in the process of the tests of the file that calls it, with one upstream and one customer, whose `balance`
- * is in RUB. Both run from before the first of these tests until after the last.
+ * A server in the process of the tests of the calling file, with one upstream and one customer, whose `balance` is in
+ * RUB. Both run from before the first of these tests until after the last.
  */
 export function serve<Upstream extends Closable>(
   start: () => Promise<Upstream>,

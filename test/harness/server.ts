@@ -9,12 +9,12 @@ import { auditClean } from './audit.ts'
 
 export type { Answer } from './api-client.ts'
 
-/** The bundle, which the runner builds, or the sources where they are newer or their coverage is wanted. */
+/** The bundle, which the runner builds, or the sources if they are newer or their coverage is measured. */
 export const MAIN =
   process.env['NODE_V8_COVERAGE'] === undefined ? program() : join(import.meta.dirname, '../../src/main.ts')
 /**
- * For the environment of a process: as bin/tollgate.js does, what one start compiled is there for the next; coverage is
- * told of code that is compiled anew.
+ * For the environment of a process: as with bin/tollgate.js, code compiled at one start is used by the next; coverage
+ * needs code that is compiled anew.
  */
 export const COMPILED: Readonly<Record<string, string>> =
   process.env['NODE_V8_COVERAGE'] === undefined
@@ -22,13 +22,13 @@ export const COMPILED: Readonly<Record<string, string>> =
     : {}
 const READY_MS = 60_000
 const LOG_CHARS_MAX = 67_108_864
-/** Between signals that count as two. */
+/** The pause between two signals that count separately. */
 const SIGNAL_MS = 350
 
 export interface Tollgate extends ApiClient {
   readonly pid: number
   readonly dataDir: string
-  /** null while it runs, and where a signal ended it. */
+  /** null while it runs, and if a signal ended it. */
   readonly exitCode: number | null
   readonly runs: boolean
   /** Lines of standard output so far. */
@@ -95,7 +95,7 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
     let isReady = false
     child.stdout?.on('data', (chunk: Buffer) => {
       output.text = newest(output.text) + chunk.toString()
-      // A look at a text that has grown by parts joins it anew: of a long log, for every line of it.
+      // Looking for a text in a growing log joins the whole log again for every line.
       if (isReady) return
       const ready = /Tollgate ready on (http:\/\/\S+)/.exec(output.text)
       if (ready?.[1] === undefined) return
@@ -110,7 +110,7 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
   })
 }
 
-/** Of a log that grows for an hour the newest part is kept: a text has an end. */
+/** Of a log that grows for an hour only the newest part is kept: a string has a largest length. */
 function newest(text: string): string {
   return text.length > LOG_CHARS_MAX ? text.slice(-LOG_CHARS_MAX / 2) : text
 }
@@ -169,13 +169,13 @@ class ServerProcess extends ApiClient implements Tollgate {
     })
   }
 
-  /** Whatever the audit says, nothing is left of it. */
+  /** Deletes everything, whatever the audit finds. */
   async stop(): Promise<void> {
     try {
       if (this.#audited && this.runs) await auditClean(this)
     } finally {
       const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
-      // One of several nodes waits 5 s for balancers to see that it stops: Ctrl-C, twice more, ends that.
+      // One of several nodes waits 5 s for balancers to see its stop: two more Ctrl-C end that.
       const hurries = this.#isNode
         ? [1, 2].map((count) => setTimeout(() => this.#child.kill('SIGINT'), count * SIGNAL_MS))
         : []

@@ -6,7 +6,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export let server: MovingServer
 
-/** What an authenticator shows at the server's time. */
+/** The code of an authenticator at the server's time. */
 export function codeAt(secret: string, offsetMs = 0): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: server.clock.now() + offsetMs })
 }

@@ -12,7 +12,7 @@ export interface SmallDisk {
   stop(): void
 }
 
-/** A separate file system with little space. Answers null where it may not be mounted; under CI that is a failure. */
+/** A separate small file system. Returns null if it may not be mounted; under CI that is a failure. */
 export function mountSmallDisk(megabytes: number): SmallDisk | null {
   if (userInfo().uid !== 0) {
     const sentence = 'SKIPPED: only root may mount a small disk.'

@@ -13,13 +13,13 @@ export interface SourceFile {
   readonly text: string
   /** Files of the project that it names in any import, types included. */
   readonly imports: readonly string[]
-  /** Those of them that are still imported once the types are gone. */
+  /** Those of them that are still imported without types. */
   readonly runtimeImports: readonly string[]
   /** Packages and `node:` modules it names. */
   readonly packages: readonly string[]
 }
 
-/** Every TypeScript file under the given folders, by path. */
+/** Every TypeScript file in the given folders, by path. */
 export function readSourceTree(...folders: readonly string[]): ReadonlyMap<string, SourceFile> {
   const paths = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT })).toSorted()
   return new Map(paths.map((path) => [path, readSourceFile(path, readFileSync(join(ROOT, path), 'utf8'))]))
@@ -44,14 +44,12 @@ export function withoutComments(text: string): string {
   return text.replaceAll(STRING_OR_COMMENT, (part) => (part.startsWith('/') ? part.replaceAll(/[^\n]/g, ' ') : part))
 }
 
-/**
- * The text with every comment and every quoted string blanked; template literals stay, since code may stand in them.
- */
+/** The text with every comment and every quoted string blanked; template literals stay, since they may contain code. */
 export function codeOnly(text: string): string {
   return text.replaceAll(STRING_OR_COMMENT, (part) => part.replaceAll(/[^\n]/g, ' '))
 }
 
-/** The folder of `src` a file belongs to, or its own name where it stands at the top. */
+/** The folder of `src` to which a file belongs, or its own name if it is at the top. */
 export function unitOf(path: string): string {
   const [, first = '', ...rest] = path.split('/')
   return rest.length > 0 ? first : first.replace(/\.ts$/, '')
@@ -81,7 +79,7 @@ export function findCycle(edges: ReadonlyMap<string, readonly string[]>): readon
   return null
 }
 
-/** Groups of files that each reach the others of their group, each sorted and joined by blanks. */
+/** Groups of files of which each reaches the others, sorted and joined by spaces. */
 export function cyclesOf(edges: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const reached = new Map([...edges.keys()].map((file) => [file, reachableBy(file, edges)]))
   const groups = [...edges.keys()]
@@ -90,7 +88,7 @@ export function cyclesOf(edges: ReadonlyMap<string, readonly string[]>): readonl
   return [...new Set(groups.map((group) => group.toSorted().join(' ')))].toSorted()
 }
 
-/** What a file reaches by at least one import; the file itself only through others. */
+/** The files that a file reaches by at least one import; itself only through others. */
 function reachableBy(from: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const reached = new Set<string>()
   const waiting = [...(edges.get(from) ?? [])]

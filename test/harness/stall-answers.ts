@@ -3,7 +3,7 @@ import { converseEvent } from './event-stream.ts'
 
 export const MESSAGES = [{ role: 'user', content: 'x' }]
 
-/** A protocol's whole answer: with its list of parts, and one of these; `text` stands for a text of any length. */
+/** A protocol's whole answer: with its list of parts, and one part; `text` is replaced by a text of any length. */
 export interface Whole {
   readonly what: string
   readonly path: string
@@ -175,7 +175,7 @@ export const SDK_WHOLES: readonly Whole[] = [
   },
 ]
 
-/** A protocol's stream: what begins it, a piece of its text, and a piece of what a tool is called with. */
+/** A protocol's stream: its beginning, a piece of text, and a piece of a tool call's arguments. */
 interface Streamed {
   readonly what: string
   readonly path: string
@@ -191,7 +191,7 @@ export const sse = (event: string): Buffer => Buffer.from(`data: ${event}\n\n`)
 
 const line = (event: string): Buffer => Buffer.from(`${event}\n`)
 
-/** Converse names its events outside of their JSON. */
+/** Converse has the names of its events outside of their JSON. */
 const converse = (event: string): Buffer => {
   const [name = '', ...json] = event.split(' ')
   return converseEvent(name, JSON.parse(json.join(' ')))

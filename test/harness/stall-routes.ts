@@ -1,7 +1,7 @@
 import type { Route } from '../../src/http/edge.ts'
 import { wavFile } from './audio-files.ts'
 
-/** What hostile requests of a route are made of. */
+/** The parts of a route's hostile requests. */
 export interface RouteRow {
   /** Members of its JSON that are read. */
   readonly fields: readonly string[]
@@ -115,7 +115,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
   }),
 )
 
-/** Routes that are not asked, and why that hides nothing. */
+/** Routes that are not tested, each with the reason. */
 export const EXEMPT_ROUTES: ReadonlyMap<string, string> = new Map([
   ['POST /cabinet/v1/sign-out', 'it would end the session that the others are asked with; its body has no members'],
 ])
@@ -124,7 +124,7 @@ export function nameOf({ method, path }: Route<unknown>): string {
   return `${method} ${path}`
 }
 
-/** What each plane takes at most, less what stands around it. */
+/** The most that each plane accepts, less the rest of the body. */
 export const LARGE_CHARS = 10_485_000
 export const SMALL_CHARS = 15_000
 
@@ -135,8 +135,8 @@ export function charsOf({ plane }: Route<unknown>): number {
 const repeated = (piece: string, chars: number): string => piece.repeat(Math.max(1, Math.floor(chars / piece.length)))
 
 /**
- * What the members may hold, of about so many characters of JSON; `charsMax` of all of them are within what a body may
- * have of its kind.
+ * Values of the members, of about so many characters of JSON; with `charsMax` for all of them together a body stays
+ * within the limits of its kind.
  */
 const MADE: readonly (readonly [what: string, charsMax: number, made: (chars: number) => string])[] = [
   ['a text', Infinity, (chars) => `"${repeated('a.', chars)}"`],

@@ -21,14 +21,14 @@ export class StallServer {
     return this.server.stop()
   }
 
-  /** Sends a request, asserts that no other request had to wait for it, and returns its answer. */
+  /** Sends a request, asserts that it did not make other requests wait, and returns its answer. */
   async checked(what: string, method: string, path: string, options: RequestOptions): Promise<Answer> {
     const answer = await this.watched(what, () => this.server.request(method, path, options))
     assert.ok(answer.status !== 500, `${what}: ${answer.text.slice(0, 300)}`)
     return answer
   }
 
-  /** The same of whatever goes on, by the most CPU of the server's main thread at a stretch. */
+  /** The same for any work, by the longest stretch of CPU of the server's main thread. */
   async watched<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     for (let tried = 1; ; tried += 1) {
       await this.#look()
@@ -42,7 +42,7 @@ export class StallServer {
   }
 }
 
-/** `dataDir`: a store that was filled for it, and whose rows are no books. */
+/** `dataDir`: a store filled for the test, whose rows are not valid books. */
 export async function startStallServer(catalog: string, dataDir?: string): Promise<StallServer> {
   const server = await startTollgate({
     catalog,

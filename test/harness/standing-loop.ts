@@ -7,7 +7,8 @@ import { ParentLink } from '../../src/nodes/parent-link.ts'
 import { BEAT_MS, type ToWorker } from '../../src/nodes/worker-messages.ts'
 import { WorkerGroup } from '../../src/nodes/workers.ts'
 
-// A program whose loop can be made to stand still for ever: `workers` of a group, or a process `alone` under its watch.
+// A program whose loop can be blocked for ever: the `workers` of a group, or a single process under its watch
+// (`alone`).
 
 const LOOK_MS = 150
 const ALONE_MS = 500
@@ -45,7 +46,7 @@ const own = (): readonly MetricReading[] =>
   ])
 
 if (process.argv[2] === 'alone') {
-  // Heard only while the loop turns; without a listener the system itself would end the process.
+  // Handled only while the loop turns; without a listener the system would end the process.
   process.on('SIGTERM', () => undefined)
   watchLoop(ALONE_MS, (message) => process.stdout.write(`${message}\n`))
   serve(

@@ -39,7 +39,7 @@ export function answers(upstream: ScriptedUpstream, body: unknown, status = 200)
   )
 }
 
-/** The form that the provider got. */
+/** The form that the provider received. */
 export function sentForm(upstream: ScriptedUpstream): {
   path: string
   fields: readonly (readonly [string, string])[]

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Folders of files that need no process of their own, with how many of them share one at most: to begin one costs more
- * than most of them do.
+ * Folders of files that need no separate process, with the most of them that share one: starting one costs more than
+ * most of them do.
  */
 const FILES_MAX: Readonly<Record<string, number>> = {
   'src/': 40,
@@ -14,7 +14,7 @@ const FILES_MAX: Readonly<Record<string, number>> = {
   'test/corpora/': 8,
   'test/sdk/': 12,
 }
-/** What acts on the whole process, and programs that a test file starts for itself. */
+/** Files that act on the whole process, and files that start programs. */
 const ALONE =
   /\bmock\.|\bsyncBuiltinESMExports\b|\bprocess\.(?:env\b[^=\n]*[^=!]=[^=]|on\(|once\(|exit|chdir\(|kill\(|setuid)|\bconfigureGlobal\b|node:(?:child_process|cluster|worker_threads)'|\/harness\/(?:server|stall-server|node-bench|console-world|postgres|valkey|form)\.ts/
 const TOGETHER = pathToFileURL(join(import.meta.dirname, 'together.ts')).href
@@ -25,8 +25,7 @@ export function sharesProcess(path: string, text: string): boolean {
 }
 
 /**
- * What the runner is given for `paths` below `root`: files in `folder` that load several of them, and all others as
- * they are.
+ * The runner's input for `paths` below `root`: files in `folder` that load several of them, and all others as they are.
  */
 export function grouped(
   paths: readonly string[],

@@ -10,7 +10,7 @@ const NAMES = ['valkey-server', 'redis-server']
 const READY_MS = 10_000
 const POLL_MS = 20
 
-/** A Valkey of the test's own. */
+/** A Valkey that belongs to the test. */
 export interface TestValkey {
   readonly url: string
   /** Sends one command. */
@@ -18,14 +18,14 @@ export interface TestValkey {
   /** Ends it at once; `start` makes a new, empty one on the same port. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Stops the process where it is: connections stay open, nothing answers. */
+  /** Stops the process: connections stay open, nothing answers. */
   freeze(): void
   thaw(): void
   stop(): Promise<void>
 }
 
 /**
- * On a free port of 127.0.0.1, without files. Answers null where none is installed, and says so; under CI that is a
+ * On a free port of 127.0.0.1, without files. Returns null, with a message, if none is installed; under CI that is a
  * failure.
  */
 export async function startValkey(): Promise<TestValkey | null> {

@@ -16,7 +16,7 @@ export async function createVideo(
   return answer.body
 }
 
-/** Asks until the job is as wanted, as a client does. */
+/** Polls until the job is as wanted, as a client does. */
 export async function videoUntil(
   tollgate: ApiClient,
   key: string,

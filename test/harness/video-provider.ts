@@ -12,7 +12,7 @@ export interface VideoProviderRequest {
   readonly body: Record<string, unknown> | null
 }
 
-/** Answers the request itself and says so by true; else the usual answer is given. */
+/** Answers the request and returns true; otherwise the usual answer is given. */
 export type VideoScript = (request: VideoProviderRequest, response: ServerResponse) => boolean
 
 export interface VideoProvider {
@@ -24,9 +24,9 @@ export interface VideoProvider {
   readonly polls: readonly VideoProviderRequest[]
   readonly downloads: readonly VideoProviderRequest[]
   readonly video: Buffer
-  /** Looks at each request before the usual answers. */
+  /** Sees each request before the usual answers. */
   script(script: VideoScript | null): void
-  /** Resolves when a request has come that `matches`. */
+  /** Resolves when a request that `matches` has arrived. */
   arrival(matches: (request: VideoProviderRequest) => boolean): Promise<VideoProviderRequest>
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export function json(response: ServerResponse, status: number, body: unknown): t
   return true
 }
 
-/** A provider in OpenAI's words: a job is queued, then half done, then completed; its content is a small MP4. */
+/** A provider with OpenAI's protocol: a job is queued, then half done, then completed; its content is a small MP4. */
 export async function startVideoProvider(): Promise<VideoProvider> {
   const requests: VideoProviderRequest[] = []
   const waiting = new Set<{

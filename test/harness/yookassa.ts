@@ -20,13 +20,13 @@ interface Refund {
 
 /**
  * The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`, `GET /refunds/{id}`. The
- * test pays, and sends its notifications.
+ * test makes the payments and sends the notifications.
  */
 export interface YookassaImitation {
   readonly url: string
   readonly payments: Map<string, Payment>
   readonly refunds: Map<string, Refund>
-  /** `METHOD path` of every request with right credentials. */
+  /** `METHOD path` of every request with valid credentials. */
   readonly asked: string[]
   /** Answers 500 while set. */
   broken: boolean
