@@ -17,7 +17,7 @@ import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../
 import { wavFile } from './harness/audio-files.ts'
 import { noStall, STALL_MS_MAX } from './harness/patience.ts'
 
-/** A form whose file is a sound, with one field more. */
+/** A form with an audio file and one more field. */
 function formWith(name: string, value: string): Parameters<typeof parseTranscriptionForm>[0] {
   const file = { field: 'file', fileName: 'a.wav', contentType: null, bytes: wavFile(0.1) }
   return {
@@ -38,7 +38,7 @@ function written(text: string): unknown {
   )
 }
 
-/** Refused or read: either way it takes no time. */
+/** The text may be refused or read: either way it must take no time. */
 function refusedOrRead(work: () => unknown): void {
   try {
     work()
@@ -63,7 +63,7 @@ function attack<Text>(what: string, text: Text, read: (text: Text) => unknown): 
 const OURS = { apiKeys: ['a.b-c@d-secret', 'key-'.repeat(20)], baseUrl: 'https://a.example/v1' }
 const failed = (message: string): unknown => withoutSecretsOf(OURS, upstreamFailure(400, { error: { message } }, {}, 0))
 
-/** Texts from outside that took seconds to years, with what reads each. */
+/** Texts from outside that once took seconds to years, each with its reader. */
 const ATTACKS: readonly Attack[] = [
   attack('calls of a message whose arguments never end', '{"a":'.repeat(5_000), (text) => {
     const blocks = new ContentBlocks(() => undefined, false)
@@ -158,7 +158,7 @@ test('the message of an upstream refusal is shown without secrets, however long 
       /Zq81|own-w/,
       String(length),
     )
-  // The removed text makes room: later text comes into the shown part.
+  // Removed text makes room, so that later text comes into the shown part.
   for (let length = 1_980; length <= 2_020; length += 1)
     assert.doesNotMatch(
       told(`sk-${'a'.repeat(1_900)} ${'x'.repeat(length - 1_904)} Zq81-own-word-of-ours ${'y '.repeat(200)}`),
@@ -205,7 +205,7 @@ test("an operator's key, whatever its characters, is removed whole from the clie
       )
     }
   }
-  // Words of ours, such as the address that a client has sent, are not the upstream's.
+  // Our own words, such as an address that the client sent, are not the upstream's.
   const ours = 'messages[0]: https://a.example/b is no picture'
   assert.equal(
     withoutSecretsOf({ apiKeys: keys, baseUrl: '' }, { ...failure('unsendable', 400, ours), publicMessage: ours })

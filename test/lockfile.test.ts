@@ -33,7 +33,7 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-// Both files are npm's own format; a shape other than this fails the assertions below.
+// Both files have npm's own format; any other shape fails the assertions below.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 const consoleManifest = JSON.parse(readFileSync(join(ROOT, 'console/package.json'), 'utf8')) as Pick<
   Manifest,

@@ -30,8 +30,8 @@ import { grouped } from './harness/unit-groups.ts'
 const root = join(import.meta.dirname, '..')
 const LONG = '.long.test.ts'
 /**
- * Left to `npm run test:all`, which CI runs, but for a run that names them: each takes seconds of a core or half a
- * minute of the clock even in its short form, and others that are run for every change fail where these would.
+ * These run only in `npm run test:all`, which CI runs, or when named: each takes seconds of a core or half a minute of
+ * the clock even in its short form, and tests of every change cover the same code.
  */
 const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/flapping.test.ts',
@@ -65,8 +65,8 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/stalls-upstreams.test.ts',
 ])
 /**
- * After all others and one at a time, their long forms too: they hold seconds of the clock against the server, and know
- * nothing of what else the machine does.
+ * These run after all others, one at a time, their long forms too: they compare seconds of the clock, and would suffer
+ * from other work.
  */
 const BY_THE_CLOCK: ReadonlySet<string> = new Set([
   'test/api/overload.test.ts',
@@ -76,9 +76,9 @@ const BY_THE_CLOCK: ReadonlySet<string> = new Set([
   'test/faults/overload.test.ts',
   'test/nodes/valkey.test.ts',
 ])
-/** What was measured last on this machine: the longest begin first, so that no core is idle at the end. */
+/** The last measurements on this machine: the longest files begin first, so that no core is idle at the end. */
 const SECONDS = join(root, 'node_modules/.cache/test-seconds.json')
-/** What a file takes that was never measured, by its folder. */
+/** The time of a file that was never measured, by its folder. */
 const SECONDS_GUESSED: readonly (readonly [string, number])[] = [
   ['test/crash/', 60],
   ['test/nodes/', 50],
@@ -91,23 +91,25 @@ const SECONDS_GUESSED: readonly (readonly [string, number])[] = [
   ['test/api/', 10],
   ['', 5],
 ]
-/** Files at a time for each core: some of them wait for a clock, a crash or a browser. Long forms load it by themselves. */
+/**
+ * Files at a time for each core: some of them wait for a clock, a crash or a browser. A long form alone loads a core.
+ */
 const FILES_PER_CORE = { short: 3, all: 2 } as const
-/** The whole of `npm test` takes less than five minutes of two cores, of which a file has its share. */
+/** The whole of `npm test` takes less than five minutes of two cores; each file has a share of that. */
 const CPU_SECONDS_MAX = 900
 const FILE_CPU_SECONDS_MAX = 45
 /**
- * Beside the long forms the same work takes as many times as much: cores and caches are shared, and stalls looked at
- * again.
+ * Beside the long forms the same work takes this many times as much: cores and caches are shared, and stall checks are
+ * repeated.
  */
 const CROWDED = 1.75
 const SLOWEST = 10
-/** Of every file's cost, only these are worth a line, s of CPU. */
+/** Files that cost less are not listed, s of CPU. */
 const COST_SECONDS_MIN = 3
-/** What is told again at the end of each test that failed, characters. */
+/** The most of a failure that is repeated at the end, characters. */
 const FAILURE_LENGTH = 2_000
 const MEMORY_BYTES_MIN = 6 * 1_073_741_824
-/** What runs longer has hung: the run says which files, and fails. */
+/** A run that takes longer has hung: it names the files that still run, and fails. */
 const RUN_MINUTES_MAX = { short: 30, all: 60 } as const
 
 const isCi = process.env['CI'] === 'true'
@@ -119,19 +121,19 @@ const isEveryCost = words.includes('--costs')
 const parts = words.filter((word) => !word.startsWith('--'))
 
 const chosen = choose()
-// Once for all test files, which would otherwise build it at the same time.
+// Once for all test files, which would otherwise all build it at the same time.
 spawnSync(process.execPath, ['-e', "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"], {
   cwd: root,
   stdio: 'inherit',
 })
-// A server starts from the bundle in half of the time.
+// A server starts from the bundle in half the time.
 if (process.env['NODE_V8_COVERAGE'] === undefined && !isBuilt())
   spawnSync(process.execPath, [join(root, 'scripts/build-server.ts')], { cwd: root, stdio: 'inherit' })
-// As bin/tollgate.js does: what one process compiled is there for the next.
+// As in bin/tollgate.js: code compiled by one process is used by the next.
 if (process.env['NODE_V8_COVERAGE'] === undefined)
   process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/compiled')
 const temporary = mkdtempSync(join(fastest(), 'tollgate-tests-'))
-// Others than the owner go through it: PostgreSQL runs as another user.
+// Other users than the owner pass through it: PostgreSQL runs as another user.
 chmodSync(temporary, 0o711)
 process.on('exit', () => rmSync(temporary, { recursive: true, force: true }))
 process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143))
@@ -170,11 +172,11 @@ async function runFiles(chosenFiles: readonly string[], concurrency: number): Pr
     if (skip !== undefined || todo !== undefined) skipped.push(`${relative(root, file ?? '')}: ${name}`)
   })
   events.on('test:fail', ({ name, file, details: { error } }) => {
-    // A suite fails with its tests, which are told themselves.
+    // A suite fails with its tests, which are reported themselves.
     if (!('failureType' in error && error.failureType === 'subtestsFailed'))
       failures.push(`${relative(root, file ?? '')}: ${name}\n${inspect(error.cause ?? error).slice(0, FAILURE_LENGTH)}`)
   })
-  // Of each file, and last of all together.
+  // For each file, and last for all together.
   events.on('test:summary', ({ file, counts: { tests, passed, skipped: skips, todo }, success }) => {
     if (file !== undefined) return
     count.passed += passed
@@ -203,7 +205,7 @@ function choose(): readonly string[] {
   return found.toSorted()
 }
 
-/** Says which files run when none should any more. */
+/** Names the files that run when none should any more. */
 function giveUp(): void {
   const ended = new Set(costsWritten().map(({ entry }) => entry))
   const unfinished = files.filter((file) => !ended.has(file)).map(nameOf)
@@ -233,11 +235,11 @@ function secondsKnown(): Readonly<Record<string, number>> {
   }
 }
 
-/** Of each process: the times of the files that shared one add up. */
+/** By process: the times of the files that shared one are added. */
 function keepSeconds(files: readonly FileCost[]): void {
   const seconds = new Map<string, number>()
   for (const { entry, wallSeconds } of files) {
-    // Some files of a group say nothing of the whole of it.
+    // Some files of a group do not give the time of the whole group.
     if (parts.length > 0 && dirname(entry) === temporary) continue
     seconds.set(nameOf(entry), (seconds.get(nameOf(entry)) ?? 0) + Math.round(wallSeconds))
   }
@@ -246,8 +248,8 @@ function keepSeconds(files: readonly FileCost[]): void {
 }
 
 /**
- * Where stores and databases of tests lie: in memory where there is enough of it, since what tests kill are processes,
- * never the machine.
+ * The folder for stores and databases of tests: in memory if there is enough, since tests kill processes, never the
+ * machine.
  */
 function fastest(): string {
   try {
@@ -259,7 +261,7 @@ function fastest(): string {
   return tmpdir()
 }
 
-/** All but the runner's own count, in the place of which `close` has one that knows more. */
+/** All events but the runner's own count; `close` has a more exact one. */
 async function* toldOf(all: TestsStream): AsyncGenerator<unknown> {
   for await (const event of all)
     if (event.type !== 'test:diagnostic' || event.data.file !== undefined || event.data.nesting > 0) yield event
@@ -269,7 +271,7 @@ function costsWritten(): readonly FileCost[] {
   return readdirSync(costs).map((name): FileCost => JSON.parse(readFileSync(join(costs, name), 'utf8')))
 }
 
-/** What the files cost, what is wrong with that, and the count, which is the last line. */
+/** The cost of the files, any fault of it, and the count, which is the last line. */
 function close(): void {
   const measured = costsWritten()
   keepSeconds(measured)
@@ -284,9 +286,9 @@ function close(): void {
     say(`${cpuSeconds.toFixed(1).padStart(7)} of ${wallSeconds.toFixed(1).padStart(5)} s  ${nameOf(file)}`)
   const wrong = isCi ? [...skipped.map((name) => `A test was skipped: ${name}`), ...overBudget(measured)] : []
   for (const sentence of wrong) say(sentence)
-  // Where the end of a log is all that is kept, it says what is wrong.
+  // If only the end of a log is kept, it still names the failures.
   if (failures.length > 0) say(`\nFailed:\n\n${failures.join('\n\n')}`)
-  // A suite that fails by itself is no test, and still no success.
+  // A suite that fails by itself is not counted as a test, but it is a failure.
   const failed = Math.max(count.failed, count.isSound ? 0 : 1) + wrong.length
   say(`\n${count.passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
   process.exitCode = failed > 0 || count.passed === 0 ? 1 : 0

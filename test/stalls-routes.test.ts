@@ -24,11 +24,11 @@ import { startStallServer, type StallServer } from './harness/stall-server.ts'
 
 const CATALOG =
   '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }'
-/** Names of the query that routes read. */
+/** Query parameters that routes read. */
 const NAMES = ['id', 'from', 'to', 'limit', 'cursor', 'model', 'status', 'query', 'filter', 'group_by', 'after', 'type']
 const BAITS = [' '.repeat(900), '1'.repeat(900), 'a.'.repeat(450), '<!--'.repeat(220), '='.repeat(900)]
 
-/** Rows of the log, half of them of the account that asks: a year of a busy one. */
+/** Rows of the log, half of them of the account that asks: a year of a busy account. */
 const LOG_ROWS = form({ short: 60_000, long: 400_000 })
 const LOG_START_MS = Date.now() - LOG_ROWS * ROW_STEP_MS
 
@@ -87,7 +87,7 @@ function targetOf({ path }: Route<unknown>, bait: string): string {
   return path.replaceAll(/(?<=\/)[:*][a-z_]+/gi, encodeURIComponent(bait.slice(0, 600)))
 }
 
-/** Asserts that the request passes the credentials: a test of unread bodies would hold nothing. */
+/** Asserts that the request passes the credentials: a body that is not read would prove nothing. */
 async function checked(
   what: string,
   route: Route<unknown>,
@@ -124,7 +124,7 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by the query or the path of any r
   }
 })
 
-/** What is asked of a long log: rows that are many, few, or none, by what an index leads to and what none does. */
+/** Requests to a long log for many, few or no rows, with and without an index. */
 function logQueries(): readonly string[] {
   const middle = new Date(LOG_START_MS + (LOG_ROWS / 2) * ROW_STEP_MS).toISOString()
   const half = `from=${new Date(LOG_START_MS).toISOString()}&to=${middle}`
@@ -182,7 +182,7 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by a body as large as may be, in 
     .filter((found) => ROUTE_ROWS.has(nameOf(found)) && !EXEMPT_ROUTES.has(nameOf(found)))
     .entries()) {
     const chars = charsOf(route)
-    // One of them for each route; those that a session acts for a key with have the code of the key's.
+    // One of them for each route; routes of a session that acts for a key share the key's code.
     const isShown = (place: number): boolean =>
       chars < LARGE_CHARS || (route.plane !== 'playground' && place === index % FILLINGS)
     for (const [place, made] of hostileBodies(chars, ROUTE_ROWS.get(nameOf(route))).entries()) {
@@ -204,7 +204,7 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by a form, of any route that take
 const numbered = (count: number, make: (index: number) => string): string =>
   Array.from({ length: count }, (_value, index) => make(index)).join(',')
 
-/** As much as a body may hold of what a route takes: nothing about it is wrong before the end. */
+/** As much as the body of a route may contain, with no error before its end. */
 const WELL_FORMED: readonly (readonly [what: string, name: string, query: string, body: () => string])[] = [
   [
     'models',

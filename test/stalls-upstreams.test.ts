@@ -59,7 +59,7 @@ ${unit('veo-3', 'video', 'gemini', 'video_second: 1', 'supported_durations: [4],
 ${unit('film', 'video', 'replicate', 'video_second: 1', 'supported_durations: [4], ')}
 `)
   key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
-  // What loads with the first answer of a protocol is not measured.
+  // Code that is loaded with the first answer of a protocol is not measured.
   for (const { path, request, begin, text, written, type } of [...STREAMS, ...SDK_STREAMS]) {
     const bytes = Buffer.concat([...begin, text('x')].map(written))
     upstream.answer((response) => void response.writeHead(200, { 'content-type': type }).end(bytes))
@@ -79,9 +79,9 @@ async function asked(what: string, path: string, body: string): Promise<Answer> 
   return answer
 }
 
-/** What reads errors and empty lines is the same for all: the short form asks one of so many. */
+/** All share the reader of errors and empty lines: the short form tests one of so many. */
 const SHARE = 4
-/** The longest that one is taken of: in parts, in one text, and as what no reader has asked for. */
+/** The largest answers that are read: in parts, in one text, and as unrequested fields. */
 const SIZES: readonly (readonly [what: string, answer: (whole: Whole) => string])[] = [
   ['many parts', ({ around, part }) => around(many(part('x'), 20_000))],
   ['as many parts as one is looked at for', ({ around }) => around(many('{}', 59_000))],
@@ -206,7 +206,7 @@ test(`no stall above ${STALL_MS_MAX} ms of CPU by a transcript as long as may be
   assert.equal((await asked('a longer one', '/v1/audio/transcriptions', JSON.stringify(body))).status, 502)
 })
 
-/** Every worst answer of an upstream, and the name of the error that the client gets. */
+/** Every worst answer of an upstream, and the name of the client's error. */
 const ANSWERS: readonly (readonly [what: string, error: string, answer: (response: ServerResponse) => void])[] = [
   [
     '31 MB of empty lists',
@@ -414,11 +414,11 @@ for (const [model, accepted, ended, failed] of JOBS) {
 
 const VERTEX_NAME = 'projects/p/locations/l/publishers/google/models/veo-3/operations/v'
 
-/** The whole of what is taken comes in the long form: in pieces the main thread has as much to do at a time. */
+/** The long form sends the whole accepted size; in pieces the main thread has the same work at a time. */
 const VIDEO_BYTES = formed({ short: 32, long: 253 }) * MEGABYTE
 const PIECES = formed({ short: 30, long: 200 })
 
-/** What Vertex AI puts into the answer to a poll: videos in base64. */
+/** The answers of Vertex AI to a poll: videos in base64. */
 const VERTEX_ANSWERS: readonly (readonly [what: string, status: string, answer: (response: ServerResponse) => void])[] =
   [
     [
@@ -452,7 +452,7 @@ const VERTEX_ANSWERS: readonly (readonly [what: string, status: string, answer: 
     ],
   ]
 
-/** As fast as they are taken. */
+/** As fast as it is read. */
 function pumped(response: ServerResponse, piece: string, count: number, end: string): void {
   let left = count
   const goOn = (): void => {

@@ -14,7 +14,7 @@ before(async () => {
     '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
   )
   key = (await stalls.server.createAccount({ balance: 1_000_000 })).key
-  // The compilation during the first request of a kind is not measured.
+  // Compilation during the first request of a kind is not measured.
   for (const [path, body] of Object.entries(SMALL))
     assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
 })
@@ -48,7 +48,7 @@ async function checked(
   await stalls.checked(what, body === '' ? 'GET' : 'POST', path, { key, headers, ...(body === '' ? {} : { body }) })
 }
 
-/** 10 MB that fill a text in a place that each route has for one. */
+/** Texts of 10 MB, for a field of each route that takes text. */
 const FILLINGS: Readonly<Record<string, string>> = {
   letters: 'x'.repeat(10 * MEGABYTE - 1_000),
   words: 'слово дом '.repeat(580_000),
@@ -59,7 +59,7 @@ const FILLINGS: Readonly<Record<string, string>> = {
   base64: 'QUJD'.repeat(2_600_000),
 }
 
-/** Each route's long text, as JSON with a place for it. */
+/** Each route's longest text field, as JSON with a place for it. */
 const PLACES: readonly (readonly [path: string, before: string, after: string])[] = [
   ['/v1/chat/completions', '{"model":"sandbox/chat","messages":[{"role":"user","content":"', '"}]}'],
   ['/v1/completions', '{"model":"sandbox/chat","prompt":"', '"}'],
@@ -76,7 +76,7 @@ const PLACES: readonly (readonly [path: string, before: string, after: string])[
   ['/v1/videos', '{"model":"sandbox/video","duration":4,"prompt":"', '"}'],
 ]
 
-/** What is told of every route; the others of one. */
+/** These are tested on every route; the others on one. */
 const EVERYWHERE = ['words', 'escaped quotes', 'blanks']
 
 for (const [index, [path, head, tail]] of PLACES.entries()) {

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { deadCitations, readPage, readReference, type Reference } from './harness/citations.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Recordings are data: they hold no citations. */
+/** Recordings are data without citations. */
 const DATA = /^test\/recordings\/|^console\/dist\/|\/node_modules\//
-/** This file, which shows what it refuses. */
+/** This file contains the dead citations that it refuses. */
 const SELF = 'test/tidy-citations.test.ts'
 const PATHS = globSync(
   ['*.md', '{src,test,bench,scripts,bin,console/src}/**/*.{ts,tsx,js,md}', 'docs/**/*.md', 'console/*.ts'],

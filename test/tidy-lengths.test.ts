@@ -6,15 +6,15 @@ import { withoutComments } from './harness/source-tree.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LINES_MAX = 500
-/** Files that are still longer, with the most that they may have. */
+/** Files that are still longer, with their largest allowed length. */
 const LONG_FILES: Readonly<Record<string, number>> = {}
 const FUNCTION_LINES_MAX = 70
-/** Functions that are one table: a seam in it would hide rows, not branches. */
+/** Functions that are one table: splitting them would divide rows, not branches. */
 const TABLES: readonly string[] = [
   'src/store/audit/audit-store.ts queries',
   'src/store/audit/audit-store.ts historyQueries',
 ]
-/** Functions that are still longer, with the most that they may have. */
+/** Functions that are still longer, with their largest allowed length. */
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {}
 
 interface Source {
@@ -39,7 +39,7 @@ test(`no function of the product or the console is longer than ${FUNCTION_LINES_
   assert.deepEqual(beyond(lengths, FUNCTION_LINES_MAX, LONG_FUNCTIONS), [])
 })
 
-/** What is longer than `max` and not on its list, has grown since, or needs the list no more. */
+/** Entries longer than `max` that are not on the list, have grown, or no longer need the list. */
 function beyond(
   lengths: readonly (readonly [name: string, lines: number])[],
   max: number,
@@ -55,7 +55,7 @@ function beyond(
   ]
 }
 
-/** The line that a function begins with: its whole head, or the first line of one that has more. */
+/** The first line of a function: its whole head, or the first line of a longer head. */
 const HEAD =
   /^( *)(?:export )?(?:async )?(?:(?:function\*? |(?:get |static |async )*)(#?\w+)(?:<.*>)?\(|const (\w+)(?:: .*)? = (?:async )?\()(?:.*\)(?:: .*)?(?: =>)? \{|.*[({]|)$/
 const HEAD_END = /\)(?:: .*)?(?: =>)? \{$/
@@ -63,7 +63,7 @@ const HEAD_END = /\)(?:: .*)?(?: =>)? \{$/
 const HEAD_GOES_ON = /^ *[)}].*[({]$/
 const NO_FUNCTIONS = ['if', 'for', 'while', 'switch', 'catch', 'return', 'await', 'super']
 
-/** `path name` and lines of each function and method, as the formatter lays them out. */
+/** `path name` and number of lines of each function and method, in the formatter's layout. */
 function functionLengths({ path, text }: Source): [name: string, lines: number][] {
   const lines = withoutComments(text).split('\n')
   return lines.flatMap((line, begin): [string, number][] => {

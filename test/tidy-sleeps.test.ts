@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { codeOnly, withoutComments } from './harness/source-tree.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** A timer that a test starts: a pause, or something that is done after one. */
+/** A timer started by a test: a pause, or delayed work. */
 const SLEEP = /(?<![\w.'])(?:(?:globalThis\.|timers\.)?setTimeout|delay|sleep|Atomics\.wait)\(/g
 /** The same under another name. */
 const TIMER_MODULE =

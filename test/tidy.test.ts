@@ -33,8 +33,8 @@ const BASE = [
 const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', 'access', 'plan']
 
 /**
- * The architecture: which folder of `src` may name which, types included. A row is widened by a decision written
- * into docs/decisions, never in passing.
+ * The architecture: which folder of `src` may import which, types included. Widening a row needs a decision in
+ * docs/decisions.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
@@ -87,12 +87,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'recheck',
   ],
   telemetry: ['lib', 'http', 'model-types'],
-  // It checks what the others charge, and shares nothing with them.
+  // It checks the others' charges, and shares no code with them.
   recheck: [],
   main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app', 'telemetry'],
 }
 
-/** Where only types may be named, so that running the one never loads the other. */
+/** Imports of which only types are allowed, so that running the one never loads the other. */
 const TYPES_ONLY: readonly (readonly [string, string])[] = [
   ['store', 'catalog'],
   ['access', 'ledger'],
@@ -106,7 +106,7 @@ interface BannedCall {
   readonly what: string
   readonly pattern: RegExp
   readonly why: string
-  /** Files that may, each with the reason. */
+  /** Files that may do it, each with the reason. */
   readonly except?: Readonly<Record<string, string>>
 }
 
@@ -209,7 +209,7 @@ function forbiddenImports(among: readonly SourceFile[]): string[] {
   })
 }
 
-/** Tests that stand beside the code, and what several of them share. */
+/** Tests beside the code, and their shared fixtures. */
 const BESIDE_CODE = /(?:\.test|-fixture)\.ts$/
 
 test('imports follow the architecture: each folder names only those below it', () => {
@@ -249,7 +249,7 @@ test('no file names itself through others, types included', () => {
   assert.deepEqual(cycles, [])
 })
 
-/** A thread begins with a separate file, named by the file that starts it. */
+/** A thread begins with a separate file, which the starting file names. */
 const ENTRIES = ['src/main.ts', 'src/nodes/loop-watch-thread.ts', 'src/store/sqlite/snapshot-thread.ts']
 
 test('no dead file: all of src is reached from main.ts, except what only tests use', () => {
@@ -276,9 +276,7 @@ test('no product code imports a test, a fixture or the harness', () => {
   assert.deepEqual(wrong, [])
 })
 
-/**
- * An elapsed time that is held against a number: a machine that others take as well needs `patient(ms)`, or CPU time.
- */
+/** An elapsed time compared with a number: on a machine with other work it needs `patient(ms)`, or CPU time. */
 const WALL_BOUND = /(?:\bnow\(\) - \w+|\w*[tT]ookMs|\w*[sS]tallMs) <=? (?!patient\()/
 
 test('no test has a bound on wall time that a busy machine breaks', () => {
@@ -294,7 +292,7 @@ test('no test has a bound on wall time that a busy machine breaks', () => {
   assert.deepEqual(bounds, [])
 })
 
-/** Long forms whose guarantee needs no look with every change, each with the reason. */
+/** Long forms whose guarantee needs no short form, each with the reason. */
 const LONG_ALONE: Readonly<Record<string, string>> = {}
 
 test('a long form has a short one beside it, which each change must pass', () => {
@@ -309,7 +307,7 @@ test('a long form has a short one beside it, which each change must pass', () =>
   )
 })
 
-/** The thread of the watch ends the process when main.ts cannot. */
+/** The watch's thread ends the process when main.ts cannot. */
 const TOUCH_PROCESS = ['src/main.ts', 'src/nodes/loop-watch-thread.ts']
 
 test('only main.ts touches the process', () => {
@@ -336,8 +334,8 @@ for (const ban of BANNED_CALLS) {
 }
 
 /**
- * Files of `src/providers` that parse JSON of their own, each with the reason; all else goes through `parseJson`, which
- * looks at the shape first.
+ * Files of `src/providers` that parse JSON themselves, each with the reason; all others use `parseJson`, which checks
+ * the shape first.
  */
 const PARSES: Readonly<Record<string, string>> = {
   'src/providers/wire/raw-json.ts': 'the one place',
@@ -376,14 +374,14 @@ test('only the store has SQL, and no value is joined into its text', () => {
 })
 
 /**
- * Constants, and what the store itself builds of constants: conditions, lists of columns, words of a dialect. A value
- * has a placeholder.
+ * Constants, and text that the store itself builds from constants: conditions, lists of columns, words of a dialect. A
+ * value needs a placeholder.
  */
 const SQL_PART =
   /^(?:[A-Z][A-Z0-9_]*(?:\[rule\.of\])?|[A-Z][A-Z_]*\.join\(', '\)|sealedSelect\((?:'\w+'|table)\)|(?:columns|names|place)\.join\(', '\)|columns\.map\(\(\) => '\?'\)\.join\(','\)|sides\.join\(' UNION ALL '\)|where|sets\.join\(', '\)|parts\.join\(' AND '\)|sums(?:\.join\(', '\))?|lock|before|hint|scan|condition|column|columns|names|select|kind|period|start|app|into|table|first|beyond|marks|verb|refusal|blob|serial|clustered|query\.text|text|verb\.toLowerCase\(\)|conditionsText\(\w+\.conditions\)|(?:table|insert|field)\([^)]*\)|sqlite \? '[^']*' : ''|this\.#database\.dialect === 'postgres' \? '[^']*' : '')$/
 const SQL_WORD = /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|FROM|JOIN|VALUES|ORDER BY|CREATE|ALTER)\b/
 
-/** What a template literal with SQL in it is filled with, and no rule covers. */
+/** Parts of a template literal with SQL that no rule allows. */
 function strangeSqlParts({ path, text }: SourceFile): string[] {
   const literals = [...withoutComments(text).matchAll(/`(?:[^`\\]|\\.)*`/g)]
     .map(([literal]) => literal)
@@ -394,11 +392,13 @@ function strangeSqlParts({ path, text }: SourceFile): string[] {
     .map((part) => `${path}: ${part}`)
 }
 
-/** Folders of installed, built or running things, not of the project; and tables of bytes, which are no text. */
+/** Folders of installed, built or running files, not of the project; and binary tables. */
 const NOT_OURS = /(?:^|\/)(?:node_modules|dist|data)(?:\/|$)|^\.git(?:\/|$)|\.log$|^\.env$|\.tokens$/
 const UPWARD = /(?:\.\.\/)+(?:[\w@.-]+(?:\/[\w@.-]+)*)?/g
 const OF_A_MACHINE = /(?<![\w.$}-])\/(?:home|root|Users)\/[\w.-]+/g
-/** What names no file from where it stands: what attacks send, addresses, folders within another one. */
+/**
+ * Names that are no files from the place where they are written: attack strings, addresses, folders within another one.
+ */
 const NO_FILES: readonly string[] = [
   'test/api/ollama.test.ts: /home/operator',
   'test/api/cabinet-payments.test.ts: ../../payments',
@@ -410,11 +410,11 @@ const NO_FILES: readonly string[] = [
   'test/providers/ai-sdk-catalogue.test.ts: ../undici',
   'src/providers/bedrock/request-messages.test.ts: ../etc/passwd',
 ]
-/** This file, which shows what it refuses. */
+/** This file contains the names that it refuses. */
 const SELF = 'test/tidy.test.ts'
 
 /**
- * What a file names that is not in the project, by `../` from its folder or from the root, or by a folder of some
+ * Names in a file that lead outside the project: by `../` from its folder or from the root, or by a folder of some
  * machine.
  */
 function namesOutside(path: string, text: string): string[] {

@@ -64,7 +64,7 @@ function race(one: Tollgate, two: Tollgate, key: string): Promise<Answer[]> {
   return Promise.all(Array.from({ length: RACERS }, (_, index) => ask(index % 2 === 0 ? one : two, key, 'words=9')))
 }
 
-/** What one such request holds, RUB: the balance that covers exactly one. */
+/** The hold of one such request in RUB: a balance that covers exactly one. */
 async function holdOf(node: Tollgate): Promise<number> {
   const { key } = await node.createAccount({ balance: 0.000001 })
   const refused = await ask(node, key, 'words=9')

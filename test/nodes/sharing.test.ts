@@ -6,7 +6,7 @@ import { isLong } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Tollgate } from '../harness/server.ts'
 
-/** guarantees.md 6 and S7: what an administrator changes is so on every node within this. */
+/** guarantees.md 6 and S7: an administrator's change applies on every node within this time. */
 const SEEN_MS = 5_000
 const MODEL =
   '{ id: test/priced, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }'
@@ -79,7 +79,7 @@ function sharingTests(shared: NodeBench): void {
     test('without Valkey a rate limit is at most L + N - 1 over N nodes, and its headers say so', async () => {
       const limit = 9
       const { key } = await one.createAccount({ account: { rate_limit: { requests: limit, window: 600 } } })
-      // A node counts the others at its next beat.
+      // A node counts the others at its next heartbeat.
       const nodes = [one, two]
       const answers = []
       for (let count = 0; count < 2 * limit; count += 1)
@@ -95,8 +95,8 @@ function sharingTests(shared: NodeBench): void {
       assert.equal((await two.request('GET', '/v1/models', { key: known.key })).status, 200, 'proved itself before')
       for (let count = 0; count < 5; count += 1) assert.equal((await one.request('GET', '/v1/models')).status, 401)
       assert.equal((await one.request('GET', '/v1/models')).status, 429)
-      // A key is asked for once only: one that worked from there is not stopped, and failures of this node would make a
-      // block of its own.
+      // A key is used only once: one that worked from there is not blocked, and failures on this node would start its
+      // own block.
       await until(SEEN_MS, 'the block', async () => (await two.admin('GET', '/admin/v1/ip-blocks')).body.total === 1)
       const fresh = await one.createAccount()
       assert.equal((await two.request('GET', '/v1/models', { key: fresh.key })).status, 429)
@@ -133,10 +133,7 @@ function sharingTests(shared: NodeBench): void {
   })
 }
 
-/**
- * The second node lifts a block that the first one made: both take the key again, and a failure more is one of few, not
- * a block.
- */
+/** The second node lifts the first one's block: both accept the key again, and another failure counts from zero. */
 async function unblockedEverywhere([one, two]: readonly [Tollgate, Tollgate], key: string): Promise<void> {
   const { body } = await two.admin('GET', '/admin/v1/ip-blocks')
   const [blocked] = body.data

@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { request } from 'undici'
 import type { MetricReading } from '../../src/lib/prometheus.ts'
 
-// Real processes whose event loop stands still for ever, as a regular expression without end makes it stand.
+// Real processes whose event loop is blocked for ever, as an endless regular expression would block it.
 
 interface Program {
   readonly child: ChildProcess
@@ -40,7 +40,7 @@ async function run(form: 'alone' | 'workers'): Promise<Program> {
       look()
     })
   const exited = once(child, 'exit')
-  // A test that fails must not leave a loop that stands still behind.
+  // A failed test must not leave a blocked process behind.
   after(() => child.kill('SIGKILL'))
   await says(/ready/)
   return { child, url: /http:\/\/[\d.:]+/.exec(output)?.[0] ?? '', exited, output: () => output, says }
@@ -51,7 +51,7 @@ async function get(url: string): Promise<string> {
   return body.text()
 }
 
-/** Answers of any worker; one whose loop stands still gives none. */
+/** Answers of any worker; a blocked one gives none. */
 async function served(url: string): Promise<string> {
   const abort = new AbortController()
   const answer = await Promise.any(

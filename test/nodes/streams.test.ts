@@ -28,7 +28,7 @@ function streamTests(shared: NodeBench): void {
 
     test('D-7.8: a stream that broke off on one node is resumed on another with its past events, its next ones and its end', async () => {
       const { key } = await one.createAccount()
-      // Far longer than the grace: it is the reader on the other node that keeps it going.
+      // Far longer than the grace: the reader on the other node keeps it running.
       const { text, id } = await leave(one, key, 'words=60 gap_ms=80', 8, 'far-1')
       const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
       const kept = text.split('\n\n').slice(0, seen).join('\n\n')
@@ -54,7 +54,7 @@ function streamTests(shared: NodeBench): void {
       const { key } = await one.createAccount()
       const { text, id } = await leave(one, key, 'words=60 gap_ms=40', 8, 'far-9')
       const slow = new Redis(valkey.url)
-      // Longer than a node waits for an answer, and shorter than what makes it ask no more.
+      // Longer than a node waits for an answer, and too short to open the circuit.
       await slow.call('CLIENT', 'PAUSE', '120', 'ALL')
       await slow.quit()
       const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
@@ -145,7 +145,7 @@ function streamTests(shared: NodeBench): void {
       const other = await one.createAccount()
       const { text, id } = await leave(one, key, 'words=60 gap_ms=100', 8, 'far-7', 'respond')
       const name = id.replace(/^gen-/, 'resp-')
-      // Asked first: a machine that is slow with the rest has seen the end of it by then.
+      // Asked first: on a slow machine it would have ended after the other checks.
       const running = await two.request('GET', `/v1/responses/${name}`, { key })
       assert.deepEqual([running.status, running.body.id, running.body.status], [200, name, 'in_progress'])
       for (const [node, who] of [
@@ -198,7 +198,7 @@ function streamTests(shared: NodeBench): void {
       listener.on('pmessageBuffer', (_pattern: Buffer, _channel: Buffer, message: Buffer) => messages.push(message))
       await listener.psubscribe('tollgate:*')
       const thief = new Redis(valkey.url)
-      // Waits for a copy that was not there before.
+      // Waits for a new copy.
       const known = new Set(await thief.keys('tollgate:copy:*'))
       const copied = (what: string, bytes: number): Promise<unknown> =>
         until(10_000, what, async () => {
@@ -209,7 +209,7 @@ function streamTests(shared: NodeBench): void {
           return true
         })
       try {
-        // Everything that is there while a stream runs and after it, and all that nodes say of it.
+        // Every key while a stream runs and afterwards, and every message of the nodes.
         const running = leave(one, key, 'words=2000 gap_ms=5', 1e6, 'again-1').then(
           () => 'ended',
           () => 'broke',
@@ -217,7 +217,7 @@ function streamTests(shared: NodeBench): void {
         await copied('its copy grows', 5_000)
         const names = (await thief.keys('*')).filter((name) => !name.startsWith('tollgate:rate:'))
         const values = await Promise.all(names.map((name) => thief.getBuffer(name)))
-        // The forms that were believed once, and those of today without the key.
+        // Forms that were accepted once, and today's without the key.
         for (const channel of ['tollgate:streams', 'tollgate:sealed-streams']) {
           for (const op of ['cancel', 'leave'])
             await thief.publish(
@@ -239,7 +239,7 @@ function streamTests(shared: NodeBench): void {
         ]).toString('latin1')
         for (const secret of [accountId, 'again-1', 'content', 'completion', 'cancel'])
           assert.ok(!said.includes(secret), `${secret} can be read in Valkey`)
-        // What a node said once says nothing again, though the client gives its next stream the same id.
+        // A repeated message of a node has no effect, even if the client's next stream has the same id.
         const again = leave(one, key, 'words=100 gap_ms=20', 1e6, 'again-1')
         await copied('the next one runs', 1)
         for (const message of messages.splice(0).filter(isSealed))
@@ -247,7 +247,7 @@ function streamTests(shared: NodeBench): void {
         const whole = await again
         assert.equal(foldStream(200, whole.text, {}).done, true)
         assert.equal((await logged(one, key, whole.id))['status'], 'completed')
-        // A copy that somebody has changed, or filled from another stream, is none.
+        // A copy that was changed, or filled from another stream, does not count.
         const other = await leave(one, key, 'words=30', 1e6, 'again-2')
         const copy = `tollgate:copy:{${whole.id}}`
         await thief.setrange(copy, 200, 'forged')
@@ -308,7 +308,7 @@ const begun = {
     request(`${node.url}/v1/streams?id=${id}`, { method: 'GET', headers }),
 }
 
-/** Reads a stream, new or resumed, until it has seen `events` of them, then leaves without a word. */
+/** Reads a stream, new or resumed, until it has `events` of them, then closes the connection. */
 async function leave(
   node: Tollgate,
   key: string,
@@ -323,7 +323,7 @@ async function leave(
   return { text: await leaveAfter(answer, events), id: String(answer.headers['x-generation-id']) }
 }
 
-/** Not one of the thief's own. */
+/** Not one of the thief's own messages. */
 function isSealed(message: Buffer): boolean {
   return message[0] !== '{'.charCodeAt(0)
 }

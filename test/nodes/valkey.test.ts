@@ -8,16 +8,16 @@ import { paced } from '../harness/paced.ts'
 import { patient } from '../harness/patience.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
-/** So many make a sample. */
+/** Answers in a sample. */
 const ANSWERS = form({ short: 60, long: 400, chaos: 3_000 })
 const CLIENTS = 8
 /**
- * F4: what p99 may gain. Few requests, of which some find out that Valkey is gone, and a shared machine make it more:
- * the short form asks only that each is answered.
+ * F4: the allowed growth of p99. With few requests, some of which notice first that Valkey is gone, and on a shared
+ * machine it grows more: the short form only requires that each is answered.
  */
 const ADDED_MS = form({ short: Number.POSITIVE_INFINITY, long: 100, chaos: 5 })
 const PAUSE_MS = 15
-/** A noisy neighbour in one of two phases spoils their difference. */
+/** Another busy program during one of two phases spoils their difference. */
 const TRIES = 4
 
 const bench = await NodeBench.start({ valkey: true })
@@ -27,7 +27,7 @@ else valkeyTests(bench)
 function valkeyTests(shared: NodeBench): void {
   describe('nodes with Valkey', () => {
     let nodes: readonly [Tollgate, Tollgate]
-    /** They wait for Valkey no longer than a server does by default. */
+    /** They wait for Valkey only as long as a server does by default. */
     let hasty: readonly [Tollgate, Tollgate]
     const valkey = shared.valkey
     assert.ok(valkey)
@@ -56,8 +56,8 @@ function valkeyTests(shared: NodeBench): void {
       const used = await models(nodes, key, limit - 4)
       assert.equal(accepted(used), limit - 4)
       await valkey.command('FLUSHALL')
-      // Each node has told what it had accepted with its first request after the flush; before that the other could not
-      // count it.
+      // Each node has reported what it had accepted with its first request after the flush; before that the other could
+      // not count it.
       const later = await models(nodes, key, limit)
       assert.ok(accepted(later) >= 4 && accepted(later) <= 4 + limit / 2, String(accepted(later)))
       assert.equal(accepted(await models(nodes, key, 4)), 0)
@@ -76,18 +76,18 @@ function valkeyTests(shared: NodeBench): void {
           [],
           `${what}: ${hasty.flatMap((node) => node.logs().filter((line) => line.includes('"level":50'))).join('\n')}`,
         )
-        // A store that took too long, or a node that sheds, is the machine's fault, not Valkey's.
+        // A slow store, or a node that sheds, is due to the machine, not to Valkey.
         assert.ok(failed.length < some.length, `${what}: every request was refused`)
         const times = load.times.slice(from).filter((_ms, index) => some[index]?.status === 200)
         context.diagnostic(`${what}: ${spread(times)}, ${failed.length} refused by a busy node`)
         return percentile(times, 0.99)
       }
-      /** What the p99 is above the one before. */
+      /** The growth of p99 over the phase before. */
       const during = async (what: string, change: () => Promise<void> | void): Promise<number> => {
-        // Where nothing is asked of the times, nothing is compared with them.
+        // Without a bound on the times, nothing is compared.
         const before = Number.isFinite(ADDED_MS) ? await sample('before') : 0
         await change()
-        // The measure before the change shows how busy the machine is.
+        // The measurement before the change shows how busy the machine is.
         return (await sample(what)) - (isChaos ? before : 2 * before)
       }
       const gains = async (): Promise<number[]> => [
@@ -198,7 +198,7 @@ function valkeyTests(shared: NodeBench): void {
   })
 }
 
-/** One node lifts the block: the other hears of it, and the shared count starts again. */
+/** One node lifts the block: the other is told, and the shared count starts again. */
 async function unblocked(nodes: readonly [Tollgate, Tollgate]): Promise<void> {
   const lift = async (): Promise<void> => {
     const { body } = await nodes[0].admin('GET', '/admin/v1/ip-blocks')
@@ -207,10 +207,10 @@ async function unblocked(nodes: readonly [Tollgate, Tollgate]): Promise<void> {
   await lift()
   for (const node of nodes)
     await until(10_000, 'the end of the block', async () => {
-      // A stranger's look would count as a failure, and leave the next round two less.
+      // A stranger's check would count as a failure, and leave the next round two fewer.
       const { key } = await nodes[0].createAccount()
       if ((await node.request('GET', '/v1/models', { key })).status === 200) return true
-      // A node whose Valkey answered too late may begin a block of its own a moment after the other lifted it.
+      // A node whose Valkey answered too late may start its own block a moment after the other lifted it.
       await lift()
       return false
     })
@@ -260,10 +260,10 @@ function accepted(answers: readonly Answer[]): number {
   return answers.filter(({ status }) => status === 200).length
 }
 
-/** Paid requests on both nodes, with little pauses: a node at its peak would show nothing but its queue. */
+/** Paid requests on both nodes, with short pauses: at its peak a node would show only its queue. */
 class Load {
   readonly answers: Answer[] = []
-  /** How long each took, ms. */
+  /** Duration of each, ms. */
   readonly times: number[] = []
   readonly #clients: Promise<void>[]
   #stopped = false

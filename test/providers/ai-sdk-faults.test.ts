@@ -18,7 +18,7 @@ const MESSAGES = [{ role: 'user', content: 'Hello' }]
 let replay: Replay
 let tollgate: InProcessServer
 let server: Server
-/** What the upstream of `test/raw` does. */
+/** The behaviour of the upstream at `test/raw`. */
 let answers: (response: ServerResponse, body: string) => void = () => undefined
 let account: { id: string; key: string }
 
@@ -79,7 +79,7 @@ async function balance(): Promise<number> {
   return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body.balance
 }
 
-/** The answer is an error of this status, free, and says nothing of ours. */
+/** The answer is an error of this status, free, and contains none of our data. */
 async function free(asked: () => Promise<FoldedAnswer>, status: number, type: string): Promise<FoldedAnswer> {
   const before = await balance()
   const answer = await asked()

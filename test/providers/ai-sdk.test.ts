@@ -2,7 +2,7 @@ import { testRecordedChatCases, type Deviation } from '../harness/recorded-cases
 
 const NO_ARGUMENTS = '{}'
 
-/** What a package makes of a recorded field on its way to us. */
+/** Changes that a package makes to recorded fields. */
 const DEVIATIONS: Readonly<Record<string, Deviation>> = {
   'cohere/chat/v-cohere-null-args': {
     reason: 'the package reads null arguments as none, and writes them as {}',

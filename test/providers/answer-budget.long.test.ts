@@ -52,7 +52,7 @@ models:
     mostResident = Math.max(mostResident, residentBytes(server))
   }
   const answers = Array.from({ length: PARALLEL }, async () => {
-    // The node refuses some, and so does a machine that has no time for another connection: none of those is paid for.
+    // Some are refused by the node, or by a machine without time for another connection: none of those is paid for.
     const { status, text } = await askedAgain(
       () => server.request('POST', '/v1/chat/completions', { key, body }),
       (answer) => answer.status === 503,
@@ -67,8 +67,8 @@ models:
   )
   assert.ok(all.every((isWhole) => isWhole))
   assert.equal(upstream.received.length, PARALLEL, 'whoever was refused had nobody asked')
-  // A read answer gives its room back a moment before its reply takes it, so others may come in between: without the
-  // budget all 60 would be held at once.
+  // A read answer gives its room back a moment before its reply takes it, so that others may come in between: without
+  // the budget all 60 would be held at once.
   assert.ok(mostHeld > BUDGET / 2 && mostHeld <= 2 * BUDGET, String(mostHeld))
   await until(10_000, 'nothing is held', async () => (await heldBytes(server)) === 0)
 })

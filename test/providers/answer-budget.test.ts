@@ -18,7 +18,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
 
 const MEGABYTE = 1_048_576
 const BUDGET = 8 * MEGABYTE
-/** Not a whole number of steps: an answer whose length was told must not ask for more at its last byte. */
+/** Not a whole number of steps: an answer of known length must not ask for more at its last byte. */
 const ANSWER = 3 * MEGABYTE + 1_000
 const TEXT = Buffer.alloc(ANSWER, 'x')
 
@@ -37,10 +37,10 @@ after(async () => {
   await upstream.close()
 })
 
-/** What an exchange needs of a provider. */
+/** The request of an exchange with a provider. */
 function request(): HttpRequest {
   const provider = { baseUrl: upstream.url, timeouts: { connect: 3, first_byte: 60, progress: 60, total: 600 } }
-  // The transport reads no more of it.
+  // The transport stops reading it.
   return {
     provider: provider as unknown as HttpRequest['provider'],
     path: '/',
@@ -50,7 +50,7 @@ function request(): HttpRequest {
   }
 }
 
-/** The largest that was ever held, whenever an answer has come. */
+/** The largest total held so far, at any answer. */
 let most = 0
 
 function whole(): { readonly bytes: Promise<number>; readonly call: UpstreamResponse } {
@@ -118,7 +118,7 @@ test('an answer that is stopped while it holds room or waits for room gives the 
   waiting[0]?.call.cancel()
   held[0]?.call.cancel()
   await until(10_000, 'the next one has its room', () => answers.bytes === 2 * ANSWER)
-  // A consumer that goes on does not get past the budget.
+  // A consumer that resumes does not get past the budget.
   for (const { call } of waiting) call.resume()
   upstream.answer((response) => void response.writeHead(200, { 'content-length': 2 }).end('xx'))
   assert.equal(await whole().bytes, 2, 'a small answer waits for nobody')
@@ -167,14 +167,14 @@ test('answers to jobs are held by the same budget, and what waits for room in it
   await jobs.close()
 })
 
-/** More than the system takes from a server whose client does not read. */
+/** More than the system buffers for a client that does not read. */
 const REPLY = Buffer.alloc(24 * MEGABYTE, 'y')
 
 interface Unread {
   readonly clock: MovingClock
   /** Asks for the reply, and does not read it. */
   client(): Promise<Socket>
-  /** Bytes that the newest client has taken of what the server wrote to it. */
+  /** Bytes that the newest client has accepted from the server. */
   taken(): number
 }
 
@@ -226,7 +226,7 @@ async function unread(context: TestContext): Promise<Unread> {
   }
 }
 
-/** Reads from now on; answers how many bytes have come so far. */
+/** Reads from now on; returns the number of bytes received so far. */
 function reading(socket: Socket): () => number {
   let bytes = 0
   socket.on('data', (piece) => (bytes += piece.length)).resume()
@@ -267,7 +267,7 @@ test('F41: a client that takes nothing of a reply for a minute is cut off, and s
       }
       drip.on('data', take).resume()
     })
-    // The clock goes on when the server has noticed: its sockets are real.
+    // The clock moves once the server has noticed: its sockets are real.
     await until(10_000, 'the server has sent more', () => taken() > before)
   }
   for (let turn = 0; turn < 3; turn += 1) {

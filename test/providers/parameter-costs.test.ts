@@ -16,7 +16,7 @@ after(close)
 const MARKED = [
   { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
 ]
-/** Everything that a chat can be asked with. */
+/** Every parameter of a chat. */
 const ALL = {
   messages: MARKED,
   n: 2,

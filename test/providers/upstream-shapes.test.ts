@@ -41,7 +41,7 @@ const BOMBS: readonly (readonly [string, Buffer])[] = [
 
 for (const [what, bytes] of BOMBS) {
   test(`an answer of nothing but ${what} is no answer, and looked at in at most ${STALL_MS_MAX} ms`, () => {
-    // One list of numbers is a vector, which is not parsed here.
+    // A list of numbers is a vector, which is not parsed here.
     const listing = (body: Buffer): unknown => parseJson(body, LISTING_LIMITS)
     const readers = what === 'small numbers' ? [parseJson, listing] : [parseJson, listing, parseLifted]
     for (const read of readers) {
@@ -50,7 +50,7 @@ for (const [what, bytes] of BOMBS) {
   })
 }
 
-/** Honest answers, as large as they come. */
+/** Valid answers of the largest size. */
 const ANSWERS: readonly (readonly [string, Buffer])[] = [
   ['a picture', Buffer.from(JSON.stringify({ data: [{ b64_json: 'A'.repeat(31 * MEGABYTE) }] }))],
   ['a text of surrogates', Buffer.from(`["${'\\ud83d\\ude00'.repeat(MEGABYTE)}"]`)],
@@ -70,7 +70,7 @@ for (const [what, bytes] of ANSWERS) {
 }
 
 for (const [name, limits] of Object.entries({ UPSTREAM_LIMITS, LISTING_LIMITS })) {
-  // A model writes at most some 128,000 tokens, of which none is twenty quotes.
+  // A model writes at most some 128,000 tokens, and none of them is twenty quotes.
   test(`an answer of nothing but escapes is read up to the bound of ${name} and refused above it, both at once`, () => {
     const escapes = limits.escapes ?? assert.fail('an answer has a bound')
     assert.ok(escapes > 128_000 * 20)
@@ -102,7 +102,7 @@ test('an error body that was cut tells the message that it begins', () => {
     const said = parseErrorBody(
       Buffer.concat([body.subarray(0, 12), Buffer.alloc(cut, ' '), body.subarray(12, ERROR_BYTES_MAX + 100)]),
     )
-    // The shape is the one line above makes.
+    // The line above makes this shape.
     const { message } = (said as { readonly error: { readonly message: string } }).error
     assert.ok(message.startsWith('maximum context length: слово "в" \\ ') && message.length > 30_000, String(cut))
   }
@@ -151,7 +151,7 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
       [1_000_000, 1_000_006],
     )
   })
-  // 1 MB put together with each of its 62,500 reads would be 60 GB.
+  // Joining 1 MB at each of its 62,500 reads would copy 60 GB.
   assert.ok(took < 1_500, `${took.toFixed(0)} ms`)
   for (const bytes of [
     repeated('\r', 65_536),

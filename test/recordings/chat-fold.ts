@@ -1,6 +1,6 @@
 import { at, fieldsOf, listOf, textOf, type Fields } from './documents.ts'
 
-/** One answer of a chat as its documents tell it. */
+/** One answer of a chat, by its documents. */
 export interface Folded {
   text: string
   reasoning: string
@@ -16,7 +16,7 @@ function empty(): Folded {
   return { text: '', reasoning: '', refusal: '', calls: [], finish: null }
 }
 
-/** The answers by index, made when first spoken of. */
+/** The answers by index, made at their first use. */
 class Answers extends Map<number, Folded> {
   of(index: number): Folded {
     const found = this.get(index) ?? empty()
@@ -29,7 +29,7 @@ function said(...values: readonly unknown[]): string {
   return values.map((value) => textOf(value) ?? '').join('')
 }
 
-/** Pieces of calls by their place; a name or an id that is repeated empty is no new one. */
+/** Pieces of calls by their place; an empty name or id repeats the one before. */
 function addCall(calls: Folded['calls'], place: number, id: unknown, name: unknown, text: unknown): void {
   const known = calls[place] ?? { id: null, name: '', arguments: '' }
   calls[place] = { id: known.id ?? textOf(id), name: known.name || said(name), arguments: said(known.arguments, text) }
@@ -191,7 +191,7 @@ function cohere(documents: readonly Fields[]): ReadonlyMap<number, Folded> {
   for (const document of documents) {
     const message = fieldsOf(document['message'] ?? at(document, 'delta', 'message'))
     const parts = Array.isArray(message['content']) ? listOf(message['content']) : [fieldsOf(message['content'])]
-    // The end of the first version's stream says it all again.
+    // The end of the first version's stream repeats the whole text.
     const isText = document['event_type'] === undefined || document['event_type'] === 'text-generation'
     answer.text += said(isText ? document['text'] : null, ...parts.map(({ text }) => text))
     answer.reasoning += said(...parts.map(({ thinking }) => thinking))
@@ -243,7 +243,7 @@ export const CHAT_FOLDS: Readonly<Record<string, Fold>> = {
   'anthropic-complete': anthropicComplete,
   'gemini-generate': gemini,
   'bedrock-converse': bedrock,
-  // The recorded ones are of Claude.
+  // The recorded ones are Claude's.
   'bedrock-invoke': anthropic,
   'cohere-v2-chat': cohere,
   'cohere-v1-chat': cohere,

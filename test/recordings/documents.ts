@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Exchange } from '../harness/recording.ts'
 
-/** An object of a provider, of which nothing is known. */
+/** An object of a provider; its members are unknown. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /**
- * What a body says, one document an event; a plain body is one. Written for the recordings, with nothing of the
- * product's readers.
+ * The documents of a body, one for each event; a plain body is one. Written for the recordings, without the product's
+ * readers.
  */
 export function documentsOf({ body, framing }: Exchange): readonly Fields[] {
   const text = body.toString('utf8')
@@ -27,14 +27,14 @@ export function documentsOf({ body, framing }: Exchange): readonly Fields[] {
   }
 }
 
-/** Data that is no JSON is no document: `[DONE]`, and what some recorded streams hold besides. */
+/** Data that is not JSON is left out: `[DONE]`, and other lines of some recorded streams. */
 function eventsOf(text: string): readonly Fields[] {
   return text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((event) => {
     const lines = event.split(/\r\n|\n|\r/).filter((line) => !line.startsWith(':'))
     const data = lines.flatMap((line) =>
       line.startsWith('data:') ? [line.slice('data:'.length).replace(/^ /, '')] : [],
     )
-    // One recorded error stands without a field.
+    // One recorded error has no field.
     const json = (data.length > 0 ? data : lines).join('\n')
     try {
       return [fieldsOf(JSON.parse(json))]
@@ -80,7 +80,7 @@ function headersOf(bytes: Buffer): Readonly<Record<string, string>> {
 }
 
 export function fieldsOf(value: unknown): Fields {
-  // Of anything but an object it has no members.
+  // A value that is not an object has no members.
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
@@ -92,12 +92,12 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** The member that a path of names leads to. */
+/** The member at a path of names. */
 export function at(value: unknown, ...names: readonly (string | number)[]): unknown {
   return names.reduce<unknown>((level, name) => fieldsOf(level)[name], value)
 }
 
-/** The last thing that is there at a path. */
+/** The last value at a path in any document. */
 export function lastAt(documents: readonly Fields[], ...names: readonly (string | number)[]): unknown {
   return documents.map((document) => at(document, ...names)).findLast((value) => value !== undefined && value !== null)
 }

@@ -22,7 +22,7 @@ const KINDS = [
   'jobs',
   'models',
 ]
-/** Where the usage of a protocol stands; of a stream the last one counts. */
+/** The place of the usage in each protocol; of a stream the last one counts. */
 const USAGE_PATHS = [
   [],
   ['usage'],
@@ -95,7 +95,7 @@ function checkChoices({ expected }: Exchange, folded: ReturnType<(typeof CHAT_FO
     assert.equal(got.reasoning, choice.reasoning ?? '')
     assert.equal(got.refusal, choice.refusal ?? '')
     assert.equal(got.finish, choice.finish_reason_native)
-    // Some number them from 1.
+    // Some providers number them from 1.
     const calls = got.calls.filter((call) => call !== undefined)
     assert.deepEqual(
       calls.map(({ id, name: called }) => [id, called]),
@@ -108,7 +108,7 @@ function checkChoices({ expected }: Exchange, folded: ReturnType<(typeof CHAT_FO
   }
 }
 
-/** All tokens that went in, cached ones too, and all that came out, reasoning too. */
+/** All input tokens, cached ones too, and all output tokens, reasoning too. */
 function tokensOf(protocol: string, name: string, native: unknown): readonly [number, number] {
   const sum = (...paths: readonly string[]): number =>
     paths.reduce((total, path) => total + Number(at(native, ...path.split('.')) ?? 0), 0)
@@ -121,7 +121,7 @@ function tokensOf(protocol: string, name: string, native: unknown): readonly [nu
   if (protocol === 'cohere-embed') return [sum('billed_units.input_tokens'), 0]
   if (protocol.startsWith('cohere-')) return [sum('tokens.input_tokens'), sum('tokens.output_tokens')]
   if (protocol.startsWith('ollama-')) return [sum('prompt_eval_count'), sum('eval_count')]
-  // xAI counts the reasoning of its chat beside its answer.
+  // xAI counts a chat's reasoning apart from its answer.
   const beside = name.startsWith('xai/chat/') ? sum('completion_tokens_details.reasoning_tokens') : 0
   return [
     sum('prompt_tokens', 'input_tokens') || sum('total_tokens'),
@@ -129,7 +129,7 @@ function tokensOf(protocol: string, name: string, native: unknown): readonly [nu
   ]
 }
 
-/** Whether an object of the documents, or members of several, are the recorded usage. */
+/** Whether an object of the documents, or members of several, equal the recorded usage. */
 function isWithin(usage: Readonly<Record<string, unknown>>, documents: readonly Fields[]): boolean {
   const found = USAGE_PATHS.flatMap((path) => documents.map((document) => at(document, ...path)))
   return Object.entries(usage).every(([name, value]) =>

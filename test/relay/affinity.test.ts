@@ -10,7 +10,7 @@ import { KeyPools } from '../../src/relay/key-pools.ts'
 import { endpoint, model } from '../harness/plan-fixture.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
-// clients.md D-14.7 and issue 14.4: turns of a conversation find the cache that the turn before has filled.
+// clients.md D-14.7: turns of a conversation find the cache that the turn before has filled.
 
 const KEYS = ['k1', 'k2', 'k3', 'k4']
 const PROVIDER: Endpoint['provider'] = { ...endpoint('p').provider, apiKeys: KEYS }
@@ -28,7 +28,7 @@ function request(conversation: number, turn: number): ChatRequest {
   return parseChat({ model: 'v/m', messages })
 }
 
-/** Turns come every four seconds; a busy key refuses once and then rests for ten. */
+/** Turns come every four seconds; a busy key refuses once and then pauses for ten. */
 function simulate(busyAtTurn: number | null, affine: boolean): { readonly warm: number; readonly share: number } {
   const clock = movingClock()
   const pools = new KeyPools(clock, () => undefined)

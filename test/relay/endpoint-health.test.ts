@@ -6,7 +6,7 @@ import { movingClock } from '../harness/moving-clock.ts'
 interface Bench {
   readonly health: EndpointHealthBook
   readonly clock: ReturnType<typeof movingClock>
-  /** Attempts that begin and end at once. */
+  /** Attempts that begin and end at the same time. */
   fail(times: number): void
   succeed(ttftMs?: number | null, tokensPerSecond?: number | null): void
 }

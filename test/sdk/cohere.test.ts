@@ -76,7 +76,7 @@ const ANSWERS: Readonly<Record<string, { readonly call: unknown; readonly text: 
   },
 }
 
-/** Answers as the model of the request does: a stream with the text, a whole answer with a call. */
+/** Answers as the model of the request does: a stream with the text, a whole answer with a tool call. */
 function answer(model: string): void {
   const said = ANSWERS[model]
   assert.ok(said !== undefined)

@@ -39,7 +39,7 @@ test('a conversation goes on with its own output as input', async () => {
   })
   const call = first.output.find((item) => item.type === 'function_call')
   assert.ok(call)
-  // As clients keep it: the SDK's types of output and input differ in items that are not among these.
+  // As clients keep it: the SDK's types of output and input differ only in items that do not occur here.
   const input = JSON.parse(
     JSON.stringify([
       { role: 'user', content: 'Moscow' },

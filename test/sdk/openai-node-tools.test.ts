@@ -118,12 +118,12 @@ for (const [model, answer] of [
     assert.deepEqual([final.usage?.input_tokens, final.usage?.output_tokens], [20, 10])
     assert.equal((await logged(response.headers.get('x-generation-id')))['total_cost'], 0.01002)
 
-    // The conversation goes on with its own output.
+    // The conversation continues with its own output.
     answer()
     const next = client.responses.stream({
       model,
       tools: TOOLS,
-      // As clients keep it: the SDK's types of output and input differ in items that are not among these.
+      // As clients keep it: the SDK's types of output and input differ only in items that do not occur here.
       input: JSON.parse(
         JSON.stringify([
           { role: 'user', content: 'go' },

@@ -208,8 +208,8 @@ test('errors: what a provider says of us is never said of the client', async () 
     assert.ok(error instanceof APIError)
     return error.status
   }
-  // Our account's trouble at the provider is 502, an overload 503, a time-out 504; only a refused request is the
-  // client's.
+  // Trouble with our account at the provider is 502, an overload 503, a time-out 504; only a refused request is the
+  // client's fault.
   const expected: Readonly<Record<number, number>> = {
     400: 400,
     401: 502,

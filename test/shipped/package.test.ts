@@ -13,7 +13,7 @@ const INSTALLED_BYTES_MAX = 40 * 1_048_576
 const FIRST_ANSWER_MS = 10_000
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
 const installed = join(folder, 'node_modules/tollgate')
-/** What a stranger's shell has: nothing of this clone. */
+/** The environment of a stranger's shell, without this clone. */
 const ENV = {
   PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
   HOME: join(folder, 'home'),
@@ -96,7 +96,7 @@ test('an older Node is told to install one, or how npx brings one', () => {
   )
 })
 
-/** The command as npm has linked it. */
+/** The command as npm linked it. */
 function tollgate(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return spawnSync(join(folder, 'node_modules/.bin/tollgate'), words, {
     cwd: folder,

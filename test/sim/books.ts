@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Money in, less money charged, is money left: told by payments and holds alone. */
+/** Money in, less the charges, is the money left; computed only from payments and holds. */
 export function checkMoney(world: World, holds: readonly HoldRow[]): void {
   for (const row of world.disk.all('SELECT id, available, held FROM account')) {
     const id = text(row, 'id')
@@ -22,7 +22,7 @@ export function checkMoney(world: World, holds: readonly HoldRow[]): void {
   }
 }
 
-/** A node at rest has given back whatever it took. */
+/** A node at rest has released everything. */
 export function checkNodes(world: World): void {
   for (const { name, owner, drains, relay } of world.nodes) {
     if (owner.dead) continue
@@ -32,8 +32,8 @@ export function checkNodes(world: World): void {
 }
 
 /**
- * Whoever runs has its place, at its provider and among the running of its node, until its answer is over: also one
- * that is read on.
+ * Every running request has its place, at its provider and in its node, until its answer is over, also when it is read
+ * on.
  */
 export function checkPlaces(world: World): void {
   for (const { name, owner, slots, relay } of world.nodes) {
@@ -50,7 +50,8 @@ export function checkPlaces(world: World): void {
 }
 
 /**
- * What each account lost us in its newest hour, free or beyond its balance, and what it spent: by the entries alone.
+ * Each account's losses to us in its newest hour (free or beyond its balance), and its spending; computed only from the
+ * entries.
  */
 export function checkHours(world: World): void {
   for (const row of world.disk.all('SELECT id, free_hour, free_insured, free_spent FROM account')) {

@@ -4,14 +4,14 @@ import type { Random } from './random.ts'
 import { MODELS, type SimType } from './requests.ts'
 
 const OUTPUT_MAX = 400
-/** Where November 2026 ends, by zone, Unix ms. */
+/** The end of November 2026 by zone, Unix ms. */
 const MONTH_ENDS = {
   UTC: Date.UTC(2026, 11, 1),
   'Europe/Moscow': Date.UTC(2026, 10, 30, 21),
   'America/New_York': Date.UTC(2026, 11, 1, 5),
 } as const
 
-/** Versions of the prices, of which the newest is sold; a request keeps the one it was admitted under. */
+/** Versions of the prices, of which the newest is sold; a request keeps the one under which it was admitted. */
 export class SimCatalog {
   readonly #random: Random
   readonly #midstreamError: 'free' | 'delivered'
@@ -78,8 +78,8 @@ export class SimCatalog {
   }
 
   /**
-   * Prices with more digits than a micro-ruble has, so that rounding matters; some ask a fee for each prompt, and a
-   * ranking is sold by searches, by tokens or by both.
+   * Prices with more digits than a micro-ruble, so that rounding matters; some have a fee for each prompt, and a
+   * reranking is sold by searches, by tokens or by both.
    */
   #endpoint(type: SimType, slug: string, cancelStopsBilling: boolean): Endpoint {
     const plain = endpoint(slug)

@@ -10,25 +10,25 @@ import { dueOf, insuredOf, priceOf, type Due } from './oracle.ts'
 import { SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
-/** Refusals that a request may meet although everything works. */
+/** Refusals that are allowed although everything works. */
 const FAIR_REFUSALS: ReadonlySet<string> = new Set([
   'insufficient_balance',
   'limit_exceeded',
   'key_deactivated',
   'invalid_api_key',
 ])
-/** A batch that waits for a store may be found down by another's try within this. */
+/** A batch that waits for a store may fail with another's try within this time. */
 const FAULT_NEAR_MS = 3_500
-/** What is still on its way may be what found the store down. */
+/** A running batch may be the one that found the store down. */
 const FAULT_SOON_MS = 1_000
 const OUTLAST_MS = 1_900
 const LEASE_MS = 60_000
 const CANCEL_MS = 1_000
 const DRAIN_MS = 120_010
-/** What an account may lose us in an hour before its free answers are charged (guarantees.md rule 20). */
+/** The loss by an account in an hour after which its free answers are charged (guarantees.md rule 20). */
 const FREE_HOUR_MICRO = 20_000_000n
 
-/** The product's own audit, I1 to I21, on the universe's books. */
+/** The product's own audit, I1 to I22, on the universe's books. */
 export async function auditWorld(world: World, except: readonly string[] = []): Promise<void> {
   const replay: Replay = async (row) => {
     const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
@@ -51,7 +51,7 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
     if (!except.includes(id)) for (const violation of violations) world.violation(`${id} ${violation}`)
 }
 
-/** Compares the books with what clients and providers have seen; answers how many answers were charged. */
+/** Compares the books with the observations of clients and providers; returns the number of charged answers. */
 export async function checkEnd(world: World): Promise<number> {
   await world.statements.checkEnd()
   await auditWorld(world)
@@ -87,7 +87,7 @@ function isToldFree({ end, outcome }: Intent): boolean {
   )
 }
 
-/** Whether the account had lost us the free amount of an hour before the universe, or may have since. */
+/** Whether the account's losses reached the free amount of an hour before the universe, or may have since. */
 function mayBeUsedUp(world: World, accountId: string): boolean {
   if (world.guarded.has(accountId)) return true
   const lost = world.disk
@@ -116,7 +116,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
   if (sight.kind === 'end') {
     if (!settled) say(`I11 the client saw the end of its answer, and its hold is ${hold?.state ?? 'missing'}`)
-    // From the journal it is told the cost: what is charged later may be less.
+    // The journal reports the cost; the later charge may be less.
     const toldMicro = journaled && (due.kind === 'exact' || due.kind === 'free-or') ? due.micro : chargedMicro
     if (sight.cost !== null && sight.cost !== Number(toldMicro) / 1e6)
       say(`the client was told ${sight.cost} and charged ${chargedMicro} of ${toldMicro} micro`)
@@ -136,7 +136,7 @@ function checkRequest(world: World, facts: RequestFacts, hold: HoldRow | null): 
   if (settled && asked !== undefined && isToldFree(asked)) say(`it was told to be free and is charged ${chargedMicro}`)
 }
 
-/** The store took the end when it was asked for. */
+/** The store accepted the end at the first try. */
 function checkEnded(
   world: World,
   say: (text: string) => void,
@@ -186,7 +186,7 @@ function checkEnded(
   if (booked + paid !== insured) say(`the operator's loss is ${insured}, ${booked} is booked and ${paid} charged`)
 }
 
-/** What a provider reports it bills, whatever the customer pays. */
+/** A provider bills the usage that it reports, whatever the customer pays. */
 function checkProviderCost(
   world: World,
   say: (text: string) => void,
@@ -198,7 +198,7 @@ function checkProviderCost(
     say(`its provider bills ${billedMicro}, ${big(row, 'provider_cost')} is booked`)
 }
 
-/** The store did not take it in time: a lease gives the money back, or a journal settles later. */
+/** The store did not accept it in time: a lease gives the money back, or a journal settles later. */
 function checkFailedEnd(
   world: World,
   say: (text: string) => void,
@@ -211,7 +211,7 @@ function checkFailedEnd(
       generationId === facts.generationId && outcome !== 'failed' && outcome !== null && node !== '',
   )
   const settled = hold?.state === 'settled' || hold?.state === 'settled_late'
-  // The one process of an embedded store voids at its start what is open, or has lost it.
+  // At its start the only process of an embedded store voids open holds, or has lost them.
   if (world.embedded && world.deaths.has(facts.node)) return
   if (journal && due.kind === 'exact' && !settled)
     say(`the journal brought its settle, and its hold is ${hold?.state ?? 'missing'}`)
@@ -236,7 +236,10 @@ function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void
   }
 }
 
-/** Who left is not read on for: at once where that stops the bill, else for two minutes at most (R9, rule 8). */
+/**
+ * After its client left, an answer is cancelled at once if that stops the bill, else read on for two minutes at most
+ * (R9, rule 8).
+ */
 function checkCancel(world: World, say: (text: string) => void, facts: RequestFacts): void {
   const last = facts.attempts.at(-1)
   if (facts.goneMs === null || last === undefined || world.deaths.has(facts.node)) return
@@ -246,7 +249,7 @@ function checkCancel(world: World, say: (text: string) => void, facts: RequestFa
     say(`its client left at ${facts.goneMs}, and the provider was read until ${overMs}`)
 }
 
-/** Once the answer has begun to arrive no other provider is asked. */
+/** Once the answer has begun to arrive, no other provider is asked. */
 function checkRetries(say: (text: string) => void, facts: RequestFacts): void {
   for (const [index, attempt] of facts.attempts.entries()) {
     if (index === facts.attempts.length - 1) continue
@@ -256,7 +259,7 @@ function checkRetries(say: (text: string) => void, facts: RequestFacts): void {
   }
 }
 
-/** 503 is an answer for a store that is down or a node that stops, never for a bug. */
+/** 503 is allowed for a store that is down or a node that stops, never for a bug. */
 function checkExcuse(world: World, facts: RequestFacts, name: string): void {
   if (
     name === 'service_unavailable' &&
@@ -273,14 +276,14 @@ function checkPatience(world: World, say: (text: string) => void, intent: Intent
   if (outcome !== 'failed' || answeredMs === null) return
   const isStopping = (world.stopsMs.get(intent.node) ?? Infinity) <= answeredMs
   if (!faultNear(world, intent.node, answeredMs)) say(`its ${end.op} failed on a healthy store`)
-  // Whether a guarded void was charged a node that stops cannot wait to hear: its journal has it.
+  // A node that stops cannot wait for the answer whether a guarded void was charged: its journal has it.
   const isLeft = isStopping && end.op === 'void' && end.request.guarded !== undefined
-  // A full disk is no outage that passes by itself.
+  // A full disk does not pass by itself, unlike an outage.
   if (!world.embedded && !isLeft && answeredMs - intent.askedMs < OUTLAST_MS)
     say(`its ${end.op} was given up after ${answeredMs - intent.askedMs} ms`)
 }
 
-/** A lease may end only for a node that was gone, could not reach the store, or did not know of the hold. */
+/** A lease may end only for a node that was gone, could not reach the store, or did not know the hold. */
 function checkHold(world: World, hold: HoldRow): void {
   const endedMs = (hold.endedAtMs ?? 0) - world.beginMs
   if (hold.state !== 'expired' && hold.state !== 'settled_late') return
@@ -293,7 +296,7 @@ function checkHold(world: World, hold: HoldRow): void {
   )
     return
   if (faulty && (facts === undefined || world.skewMs > 0)) return
-  // A late settle came at any time after its lease had ended.
+  // A late settle may come at any time after its lease.
   const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000
   if (diedMs !== undefined || faultNear(world, hold.node, endedMs, withinMs)) return
   world.violation(`I14 hold ${hold.id} expired while its request ran on a healthy node`)

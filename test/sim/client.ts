@@ -7,14 +7,14 @@ import type { SimNode } from './node.ts'
 import type { Random } from './random.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
 
-/** What a client is going to do besides waiting for its answer. */
+/** The behaviour of a client besides waiting for its answer. */
 interface Habits {
   /** It sends an X-Request-Id, so that its stream can be resumed. */
   readonly resumable: boolean
-  /** ms after it asked; null = it stays to the end. */
+  /** ms after its request; null = it stays to the end. */
   readonly leavesMs: number | null
   readonly leaving: 'disconnect' | 'cancel'
-  /** ms after it left; null = it does not come back. */
+  /** ms after it left; null = it does not return. */
   readonly returnsMs: number | null
   /** Chance that its socket is full after a write. */
   readonly slowness: number
@@ -23,12 +23,12 @@ interface Habits {
 export interface ClientPorts {
   readonly scheduler: Scheduler
   readonly random: Random
-  /** Clients live on when a node dies. */
+  /** Clients survive their node. */
   readonly world: Owner
   readonly beginMs: number
   readonly trace: (text: string) => void
   readonly admitted: (facts: RequestFacts) => void
-  /** What no request may end with. */
+  /** Called when a request ends in a forbidden way. */
   readonly violation: (text: string) => void
 }
 
@@ -42,7 +42,7 @@ export function drawHabits(random: Random): Habits {
   }
 }
 
-/** A client with its socket: what `paid-answer.ts` does for one, without HTTP. */
+/** A client with its socket: does the work of `paid-answer.ts`, without HTTP. */
 export class Client {
   readonly #ports: ClientPorts
   readonly #node: SimNode
@@ -158,7 +158,7 @@ export class Client {
     this.#reader?.close()
     if (generation === null) return
     if (generation.input.buffer !== null) return this.#detach(generation)
-    // The socket is gone a moment before the client learns of it.
+    // The socket is gone a moment before the client knows it.
     const { scheduler, random, world } = this.#ports
     const noticeMs = random.between(0, 1)
     this.#facts.graceUntilMs = scheduler.nowMs + noticeMs
@@ -181,7 +181,7 @@ export class Client {
     this.#ports.trace(`r${this.#facts.number}: the client comes back${generation === null ? ' too late' : ''}`)
     if (generation === null || generation !== this.#generation) return
     this.#gone = false
-    // An abandoned answer stays abandoned, though its drain may be watched.
+    // An abandoned answer stays abandoned, even if its drain is watched.
     this.#facts.present = true
     this.#facts.received = ''
     const reader = this.#open()
@@ -240,14 +240,14 @@ class ClientReader implements ClientStream {
   }
 }
 
-/** A body as it is sent: JSON, or parts of it that are written already. */
+/** A body as it is sent: JSON, or parts that are already written. */
 function textOf(body: unknown): string {
   return Array.isArray(body) && body.every((part) => Buffer.isBuffer(part))
     ? Buffer.concat(body).toString('utf8')
     : JSON.stringify(body)
 }
 
-/** What the answer says that it cost, RUB. */
+/** The cost that the answer states, RUB. */
 function costOf(text: string): number | null {
   const match = /"(?:total_)?cost":([\d.e-]+)/.exec(text)
   return match === null ? null : Number(match[1])

@@ -15,7 +15,7 @@ export interface Customer {
   readonly keyId: string
 }
 
-/** Accounts with two keys each, and what they are going to pay in; poor where that is what the universe is about. */
+/** Accounts with two keys each, and their future payments; poor if the universe is about that. */
 export async function createCustomers(world: World): Promise<void> {
   const { random, disk, beginMs } = world
   const database = sharedDatabase(disk)
@@ -60,14 +60,14 @@ export async function createCustomers(world: World): Promise<void> {
   }
 }
 
-/** What a guarded account had lost us before the universe began. */
+/** The loss by a guarded account before the universe. */
 export const USED_UP_MICRO = FREE_HOUR_MICRO + 1n
 
 export function usedUpHourMs(beginMs: number): number {
   return Math.floor((beginMs + 10_000) / 3_600_000) * 3_600_000
 }
 
-/** More was insured for it than is free in an hour, in the one that most of the universe lies in. */
+/** Its insured cost exceeds the free amount in the hour in which most of the universe lies. */
 function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): void {
   const hourMs = usedUpHourMs(beginMs)
   const insuredMicro = USED_UP_MICRO

@@ -3,8 +3,8 @@ import type { Database, Row, Sql, SqlValue } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrations.ts'
 
 /**
- * What survives every crash: the project's own schema in memory. A universe lives inside one transaction that is rolled
- * back at its end, so that the next one begins with empty tables without making them again.
+ * The state that survives every crash: the project's own schema in memory. A universe runs inside one transaction that
+ * is rolled back at its end, so that the next one starts with empty tables without making them again.
  */
 export class Disk {
   readonly #database = new DatabaseSync(':memory:', { readBigInts: true, enableForeignKeyConstraints: true })

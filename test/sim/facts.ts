@@ -10,38 +10,38 @@ export interface PartFacts {
   ended: boolean
 }
 
-/** What one provider has really done for a request, noted on its side of the wire. */
+/** The facts of one provider's work for a request, recorded on its side of the wire. */
 export interface AttemptFacts {
   readonly endpoint: Endpoint
   readonly startedMs: number
-  /** One for each prompt, where the provider takes one at a time. */
+  /** One for each prompt if the provider takes one at a time. */
   readonly parts: PartFacts[]
   headers: boolean
   /** Output text that the gateway has read. */
   text: string
-  /** The provider's word for the end of each choice. */
+  /** The provider's finish reason of each choice. */
   readonly finishes: Map<number, string | null>
   outcome: 'running' | 'ended' | 'failed' | 'cancelled'
-  /** The client was listening, or might still come back, when the attempt came to its outcome. */
+  /** The client was connected, or might still return, when the attempt ended. */
   clientPresent: boolean
   outcomeMs: number
-  /** Its node was told to stop by then. */
+  /** Its node had been told to stop by then. */
   nodeClosing: boolean
   /** It took longer than the gateway waits. */
   gaveUp: boolean
-  /** An error came in the place of the answer. */
+  /** The answer was an error. */
   erred: boolean
 }
 
-/** How the answer looked from the client's chair. */
+/** The answer as the client saw it. */
 export type Sight =
   | { readonly kind: 'nothing' }
-  /** The whole answer; `cost` in RUB where the client could read it. */
+  /** The whole answer; `cost` in RUB if the client could read it. */
   | { readonly kind: 'end'; readonly cost: number | null }
   | { readonly kind: 'error'; readonly name: string }
   | { readonly kind: 'broken' }
 
-/** Everything that is known of one request without asking the gateway. */
+/** All facts of a request that are known without asking the gateway. */
 export interface RequestFacts {
   readonly number: number
   readonly askedMs: number
@@ -52,17 +52,17 @@ export interface RequestFacts {
   generationId: string | null
   plan: Plan | null
   readonly attempts: AttemptFacts[]
-  /** The client listens; a client that comes back listens again. */
+  /** The client is connected; a client that returns is connected again. */
   present: boolean
   /** The client went away at least once. */
   left: boolean
-  /** It went away for good, virtual ms: nothing of it is kept. */
+  /** When it left for good, virtual ms: nothing of it is kept. */
   goneMs: number | null
   /** Until then, virtual ms, a client that left may come back to its stream. */
   graceUntilMs: number
   /** Its owner cancelled the stream. */
   cancelled: boolean
-  /** The gateway ended the generation, virtual ms. */
+  /** When the gateway ended the generation, virtual ms. */
   doneMs: number | null
   sight: Sight
   /** It was refused by a node whose last batch had failed, or that was stopping. */

@@ -1,6 +1,6 @@
 import { CORE, LEDGER, GENERATION, type Mutant } from './mutant.ts'
 
-/** The list of guarantees.md 3.3; `find` stands in its file exactly once. */
+/** The list of guarantees.md 3.3; `find` occurs exactly once in its file. */
 export const GUARANTEE_MUTANTS: readonly Mutant[] = [
   {
     name: 'check then deduct: a hold is not guarded by what is available',

@@ -6,11 +6,11 @@ import type { Owner, Scheduler } from './scheduler.ts'
 const WRITE_MS = [0.2, 8] as const
 const DISK_FAULT = 0.04
 
-/** One file of a journal as it lies on a machine's disk: bytes that outlive their process. */
+/** One file of a journal on a machine's disk: bytes that outlive their process. */
 export class JournalSlot {
-  /** The process that has it. */
+  /** The process that owns it. */
   holder = ''
-  /** All that have written into it. */
+  /** All processes that have written into it. */
   readonly writers = new Set<string>()
   /** Its machine is gone for good. */
   lost = false
@@ -23,14 +23,11 @@ interface JournalPorts {
   readonly scheduler: Scheduler
   readonly random: Random
   readonly node: Owner
-  /** What is on its way to the disk outlives its process. */
+  /** Bytes that are being written outlive their process. */
   readonly world: Owner
 }
 
-/**
- * The product's journal on the universe's disk: every record becomes bytes, and what a later process finds is read from
- * them.
- */
+/** The product's journal on the universe's disk: every record becomes bytes, from which a later process reads it. */
 export class SimJournal implements Journal {
   readonly left: readonly JournalRecord[]
   readonly #slots: readonly JournalSlot[]
@@ -42,7 +39,7 @@ export class SimJournal implements Journal {
     this.left = slots.flatMap((slot, segment) => {
       const { payloads, epoch, end } = readRecords(slot.bytes)
       slot.epoch = epoch
-      // What was torn is written over.
+      // A torn record is overwritten.
       slot.bytes = slot.bytes.subarray(0, Math.max(end, HEADER_BYTES))
       slot.open = payloads.length
       slot.holder = ports.node.name
@@ -65,7 +62,7 @@ export class SimJournal implements Journal {
         if (slot.holder !== node.name) return
         if (fails) return reject(new Error('The disk of the journal refuses.'))
         const records = Buffer.concat(payloads.map((payload) => record(payload, slot.epoch)))
-        // A process that dies while it writes leaves a part, or all of it and nobody who knows.
+        // A process that dies during a write leaves a part, or all of it without an acknowledgement.
         slot.bytes = Buffer.concat([
           slot.bytes,
           node.dead ? records.subarray(0, random.below(records.length + 1)) : records,

@@ -2,15 +2,15 @@ import { StoreUnavailableError } from '../../src/store/store-unavailable-error.t
 import type { Random } from './random.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
 
-/** How often a call of the store goes wrong by itself, besides outages. Each in [0, 1]. */
+/** How often a call of the store fails by itself, besides outages. Each in [0, 1]. */
 export interface FaultRates {
-  /** Refused before anything happened. */
+  /** Refused before it took effect. */
   readonly before: number
-  /** Done, and the answer lost. */
+  /** Done, and the answer is lost. */
   readonly after: number
   /** Done, and answered late. */
   readonly stall: number
-  /** As `stall`, of what only reads: its answer is old when it comes. */
+  /** As `stall`, for reads: the answer is old when it arrives. */
   readonly slowRead: number
 }
 
@@ -19,8 +19,8 @@ const REFUSAL_MS = [0.5, 900] as const
 const STALL_MS = [200, 2_500] as const
 
 /**
- * One node's way to the store: latency, faults and outages. Work that arrives happens at one instant, whoever waits for
- * it.
+ * One node's connection to the store: latency, faults and outages. A call takes effect at one instant, whoever waits
+ * for it.
  */
 export class Link {
   readonly #scheduler: Scheduler
@@ -31,7 +31,7 @@ export class Link {
   #outUntilMs = 0
   /** Virtual ms of every call that went wrong, in order. */
   readonly faultsMs: number[] = []
-  /** The last batch that it brought to the store failed. */
+  /** The last batch that was sent to the store failed. */
   batchFailed = false
 
   constructor(ports: {
@@ -60,7 +60,7 @@ export class Link {
     this.#outUntilMs = 0
   }
 
-  /** A disk that is full or broken just now. */
+  /** A disk that is full or broken at the moment. */
   fault(): 'before' | 'after' | null {
     const rates = this.#rates()
     const fault =
@@ -73,7 +73,7 @@ export class Link {
     return this.#scheduler.wait(this.#random.between(...LATENCY_MS), this.#node)
   }
 
-  /** Sends `work` to the store. What is on its way happens or not when its node dies. */
+  /** Sends `work` to the store. If its node dies, a sent call may or may not take effect. */
   call<T>(work: () => T, reads = false): Promise<T> {
     return new Promise((resolve, reject) => {
       // The request is in the network: it outlives its sender.

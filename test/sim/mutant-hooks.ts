@@ -2,8 +2,8 @@ import { registerHooks } from 'node:module'
 import type { Mutant } from './mutant.ts'
 
 /**
- * From now on the file is loaded with the mutant in it, only in this thread; the copy on the disk stays as it is.
- * Answers what to call once the product is loaded: it throws where the mutant is not in it.
+ * From now on the file is loaded with the mutant, only in this thread; the file on the disk does not change. Returns a
+ * check for when the product is loaded: it throws if the mutant was not loaded.
  */
 export function plant(mutant: Mutant): () => void {
   const { name, file } = mutant
@@ -25,12 +25,12 @@ export function plant(mutant: Mutant): () => void {
   }
 }
 
-/** How often the text of the mutant stands in the source, in any layout. */
+/** How often the text of the mutant occurs in the source, in any layout. */
 export function placesOf({ find }: Mutant, source: string): number {
   return [...source.matchAll(new RegExp(inAnyLayout(find), 'g'))].length
 }
 
-/** The layout is the formatter's: spaces, line breaks and the comma of a last element may differ. */
+/** The formatter decides the layout: spaces, line breaks and the comma of a last element may differ. */
 function inAnyLayout(find: string): RegExp {
   const tokens = find.match(/\/\/[^\n]*|\w+|[^\s\w]/g) ?? []
   const kept = tokens.filter((token, at) => token !== ',' || !isClosing(tokens[at + 1]))

@@ -1,7 +1,7 @@
-/** A bug that somebody has made somewhere, planted in a copy of the source; the simulation has to notice it. */
+/** A bug that was made somewhere, planted in a copy of the source; the simulation must find it. */
 export interface Mutant {
   readonly name: string
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   readonly file: string
   readonly find: string
   readonly replace: string

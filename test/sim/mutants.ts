@@ -1,7 +1,7 @@
 import { GUARANTEE_MUTANTS } from './guarantee-mutants.ts'
 import { VALUES, STATEMENTS, JOURNAL, CORE, LEDGER, WRITER, GENERATION, EMBEDDED, type Mutant } from './mutant.ts'
 
-/** The list of guarantees.md 3.3, and what else can go wrong; `find` stands in its file exactly once. */
+/** The list of guarantees.md 3.3, and other bugs; `find` occurs exactly once in its file. */
 export const MUTANTS: readonly Mutant[] = [
   ...GUARANTEE_MUTANTS,
   {

@@ -29,7 +29,7 @@ const TURN_MS = 0.05
 type Settle = Parameters<Ledger['settle']>[0]
 type Void = Parameters<Ledger['void']>[0]
 
-/** One end of a hold as the gateway asked the ledger for it, and what came of it. */
+/** One end of a hold as the gateway requested it, and its outcome. */
 export interface Intent {
   readonly generationId: string
   readonly node: string
@@ -40,7 +40,7 @@ export interface Intent {
   outcome: Awaited<ReturnType<Ledger['settle'] | Ledger['void']>> | 'failed' | null
 }
 
-/** The product's ledger with someone who notes what it is asked. */
+/** The product's ledger, which records its calls. */
 class WitnessedLedger extends Ledger {
   readonly #note: (end: Intent['end']) => Intent
   readonly #nowMs: () => number
@@ -84,14 +84,14 @@ export interface NodePorts {
   readonly link: Link
   readonly owner: Owner
   readonly store: LedgerStore
-  /** Its way to everything of the store that is not the ledger's. */
+  /** Its access to the tables of the store outside the ledger. */
   readonly database: Database
   readonly singleProcess: boolean
-  /** null = an end that the store does not take in time is refused. */
+  /** null = an end that the store does not accept in time is refused. */
   readonly journal: SimJournal | null
   readonly catalog: SimCatalog
   readonly tokens: TokenCounter
-  /** Unix ms of the universe's beginning. */
+  /** The universe's beginning, Unix ms. */
   readonly beginMs: number
   readonly closing: () => boolean
   readonly longAnswers: boolean
@@ -100,7 +100,9 @@ export interface NodePorts {
   readonly trace: (text: string) => void
 }
 
-/** One process of the gateway: the product's ledger and relay on the universe's clock, chance, store and providers. */
+/**
+ * One process of the gateway: the product's ledger and relay on the universe's clock, randomness, store and providers.
+ */
 export class SimNode {
   readonly name: string
   readonly owner: Owner
@@ -113,9 +115,9 @@ export class SimNode {
   readonly adapters: AdapterTable
   readonly drains = new DrainCount()
   readonly slots: ProviderSlots
-  /** Its wall clock stands ahead of the true time by this, ms. */
+  /** Its wall clock is ahead of the true time by this, ms. */
   skewMs = 0
-  /** It takes no requests: it starts, or it is told to stop. */
+  /** It takes no requests: it is starting, or has been told to stop. */
   closed = true
 
   constructor(ports: NodePorts) {

@@ -6,8 +6,8 @@ import type { AttemptFacts, RequestFacts } from './facts.ts'
 import { isUnits } from './requests.ts'
 
 /**
- * Who pays (guarantees.md 3.5), computed a second time, only from what is visible outside the gateway. `exact` = the
- * price of the answer in micro-rubles, and what the provider bills for it; `free`; `open` = both are right.
+ * Who pays (guarantees.md 3.5), computed a second time, only from facts outside the gateway. `exact` = the price of the
+ * answer in micro-rubles, and the provider's bill for it; `free`; `open` = both are right.
  */
 export type Due =
   | { readonly kind: 'free' }
@@ -17,7 +17,7 @@ export type Due =
 interface Price {
   readonly micro: bigint
   readonly billedMicro: bigint
-  /** No more was reported than such a request can use: its hold covers it. */
+  /** The reported usage is possible for such a request: its hold covers it. */
   readonly isOrdinary: boolean
 }
 
@@ -34,7 +34,7 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
     case 'failed':
       return failed(facts, last, tokens, guarded)
     case 'cancelled': {
-      // Whoever still listens was cut off by us.
+      // A client that is still connected was cut off by us.
       if (last.clientPresent || !last.headers) return { kind: 'free' }
       const due = exact(facts, last, received(facts, last, tokens), tokens)
       return last.nodeClosing ? { ...due, kind: 'free-or' } : due
@@ -42,7 +42,7 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
   }
 }
 
-/** Where the account has used up the free amount of an hour, the provider's price of it may be charged (rule 20). */
+/** If the account has used up the free amount of an hour, the provider's price may be charged (rule 20). */
 function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean): Due {
   const { buy } = attempt.endpoint
   return guarded
@@ -63,16 +63,14 @@ function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter, g
     : exact(facts, last, received(facts, last, tokens), tokens)
 }
 
-/** No tokens, no words, and no finish that makes it an answer. */
+/** No tokens, no text, and no finish reason that makes it an answer. */
 function isEmpty({ request }: RequestFacts, { text, parts, finishes }: AttemptFacts): boolean {
   if (isUnits(request)) return text === ''
   const [first] = [...finishes].toSorted(([left], [right]) => left - right)
   return text === '' && parts.every(({ usage }) => (usage?.usage.output ?? 0) === 0) && (first?.[1] ?? null) === null
 }
 
-/**
- * All that the providers say, and our count of what they do not: of several calls no less than some of them have told.
- */
+/** The usage that the providers report, and our count of the rest: of several calls at least the reported part. */
 function reported({ request }: RequestFacts, { endpoint, parts, text }: AttemptFacts, tokens: TokenCounter): Usage {
   const told = (meter: 'input' | 'output' | 'search', count: () => number): number => {
     const said = parts.flatMap(({ usage }) => (usage?.usage[meter] === undefined ? [] : [usage.usage[meter]]))
@@ -81,7 +79,7 @@ function reported({ request }: RequestFacts, { endpoint, parts, text }: AttemptF
   }
   const input = told('input', () => request.count(tokens))
   if (request.type === 'embeddings') return { input }
-  // A ranking of so few documents is one search.
+  // A reranking of so few documents is one search.
   if (request.type === 'rerank')
     return {
       ...(isSoldBy(endpoint, 'input') ? { input } : {}),
@@ -99,8 +97,8 @@ function isSoldBy({ sell, buy }: Endpoint, meter: 'input' | 'search'): boolean {
 }
 
 /**
- * Of an answer that was cut off: as far as the providers have told, and at least the words that came. What comes at
- * once is nothing until then.
+ * Of a cut answer: the usage reported so far, and at least the received words. An answer that is not streamed counts
+ * nothing until it is whole.
  */
 function received(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): Usage {
   if (isUnits(facts.request)) return {}
@@ -108,7 +106,7 @@ function received(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCount
   return { ...usage, output: Math.max(usage.output ?? 0, countText(attempt.text, tokens)) }
 }
 
-/** What there can be: of each prompt as many answers as are written, each as long as it may be. */
+/** The largest possible usage: for each prompt as many answers as are written, each of the largest length. */
 function bounded({ request, plan }: RequestFacts, usage: Usage): Usage {
   const { inputMax, inputs, answers } = request
   const { input = 0, output = 0, search = 0 } = usage
@@ -145,7 +143,7 @@ export function priceOf(usage: Usage, sheet: PriceSheet): bigint {
   return total / unit + (total % unit === 0n ? 0n : 1n)
 }
 
-/** What failed attempts and free answers cost the operator, as far as anybody can tell. */
+/** The operator's cost of failed attempts and free answers, as far as it is known. */
 export function insuredOf(facts: RequestFacts, due: Due, tokens: TokenCounter): bigint {
   let sum = 0n
   for (const [index, attempt] of facts.attempts.entries()) {
@@ -156,14 +154,14 @@ export function insuredOf(facts: RequestFacts, due: Due, tokens: TokenCounter): 
   return sum
 }
 
-/** Of what was charged as what came before it was cut off: the rest of the most that it may cost. */
+/** For an answer charged by its received part: the rest of its largest possible cost. */
 function restOf(facts: RequestFacts, attempt: AttemptFacts, billedMicro: bigint): bigint {
   const restMicro = (facts.plan?.holdMicro ?? 0n) - billedMicro
-  // What a node cuts off because it stops is never charged.
+  // Answers that a stopping node cuts off are never charged.
   return isCutOff(facts, attempt) && restMicro > 0n ? restMicro : 0n
 }
 
-/** Its client left, and it was read on for as long as one does where the provider bills it all the same. */
+/** Its client left, and it was read on for the whole time because the provider bills it. */
 function isCutOff(facts: RequestFacts, { endpoint, outcome, gaveUp, clientPresent }: AttemptFacts): boolean {
   const keepsBilling = !facts.request.stream || !endpoint.provider.cancelStopsBilling
   return keepsBilling && !clientPresent && (gaveUp || outcome === 'cancelled')
@@ -172,13 +170,13 @@ function isCutOff(facts: RequestFacts, { endpoint, outcome, gaveUp, clientPresen
 function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): bigint {
   const buy = (usage: Usage): bigint => priceOf(usage, (attempt.endpoint satisfies Endpoint).buy)
   const said = facts.request.stream && attempt.text !== ''
-  // Once its words have gone out, what a broken stream cost is what came.
+  // Once text was sent, the cost of a broken stream is its received part.
   if (said) return buy(received(facts, attempt, tokens))
   if (attempt.outcome === 'ended' || attempt.parts.some(({ usage }) => usage !== null))
     return buy(reported(facts, attempt, tokens))
-  // What comes at once was made before its head was sent, unless an error stood in its place.
+  // An answer that is not streamed was made before its head was sent, unless it was an error.
   if (attempt.headers && isUnits(facts.request) && !attempt.erred) return buy(reported(facts, attempt, tokens))
   if (attempt.headers) return buy(received(facts, attempt, tokens))
-  // It was read on, and nothing came: the most that it may have cost.
+  // It was read on and nothing came: its largest possible cost.
   return isCutOff(facts, attempt) && (attempt.gaveUp || !attempt.nodeClosing) ? (facts.plan?.holdMicro ?? 0n) : 0n
 }

@@ -8,7 +8,7 @@ export class Random {
 
   constructor(seed: number) {
     this.#state = seed >>> 0
-    // Neighbouring seeds begin far from each other.
+    // Generators of neighbouring seeds start far from each other.
     for (let round = 0; round < 4; round += 1) this.next()
   }
 
@@ -40,7 +40,7 @@ export class Random {
     return picked
   }
 
-  /** A separate generator, so that one actor's draws do not move another's. */
+  /** A separate generator, so that one actor's draws do not change another's. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 4_294_967_296))
   }

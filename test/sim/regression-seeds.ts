@@ -1,6 +1,6 @@
 /**
- * Universes that once showed a bug. They are played first, always. A seed means the same only while the simulation
- * draws the same numbers in the same order; that is why each of these bugs is also a mutant.
+ * Universes that once showed a bug. They always run first. A seed gives the same universe only while the simulation
+ * draws the same numbers in the same order; therefore each of these bugs is also a mutant.
  */
 export const REGRESSION_SEEDS: readonly { readonly seed: number; readonly bug: string }[] = [
   { seed: 1, bug: 'a node that stopped started one more answer' },
@@ -13,7 +13,7 @@ export const REGRESSION_SEEDS: readonly { readonly seed: number; readonly bug: s
   { seed: 567, bug: 'a free answer whose charge was on its way to the store was told to be free by the journal' },
   // No bug of ours: the oracle blamed a node that stops for leaving a guarded void to its journal.
   { seed: 6_174, bug: 'a guarded void is left to the journal by a node that stops' },
-  // Not bugs of ours: universes that hardly any other sees the planted bug in.
+  // No bugs of ours: universes that find a planted bug which hardly any other finds.
   { seed: 944, bug: 'the sweeper takes what runs on this node' },
   { seed: 3, bug: 'a lease is renewed between a look at it and its end' },
 ]

@@ -21,24 +21,24 @@ export const MODELS: Readonly<Record<SimType, string>> = {
 const TOKENIZER = 'o200k_base'
 const FRAME_TOKENS_MAX = 8
 
-/** A request as its client means it: what the oracle knows of it without asking the gateway. */
+/** A request with all that the oracle knows of it without asking the gateway. */
 export interface SimRequest {
   readonly type: SimType
   readonly stream: boolean
   readonly maxTokens: number | null
-  /** Prompts that are answered together. */
+  /** Prompts in one request. */
   readonly inputs: number
-  /** Answers that are written to each. */
+  /** Answers written to each. */
   readonly answers: number
-  /** Choices that the client reads of each. */
+  /** Choices of each that the client reads. */
   readonly choices: number
-  /** A token for each byte, and frames: nobody reads more, but for a template of a thousand tokens. */
+  /** A token for each byte, and frames: no provider reads more, except a template of a thousand tokens. */
   readonly inputMax: number
   readonly count: (tokens: TokenCounter) => number
   readonly operation: (adapters: AdapterTable) => Operation
 }
 
-/** Whether its price does not depend on how much is said, and nothing of it is shown before it is whole. */
+/** Whether its price does not depend on the length of the answer, and nothing of it is shown before it is whole. */
 export function isUnits({ type }: SimRequest): boolean {
   return type === 'embeddings' || type === 'rerank'
 }
@@ -46,7 +46,7 @@ export function isUnits({ type }: SimRequest): boolean {
 const PROMPT = 'Say something about the weather'
 const STREAM = { stream: true, stream_options: { include_usage: true } }
 const LIMITS = [12, 40, null] as const
-/** Requests of every shape that the money path tells apart, parsed once. */
+/** Requests of every shape that the money path distinguishes, parsed once. */
 export const REQUESTS: readonly SimRequest[] = [
   ...LIMITS.flatMap((max) => [chatOf(1, false, max), chatOf(1, true, max)]),
   chatOf(3, false, 12),

@@ -4,7 +4,7 @@ import { MUTANTS } from './mutants.ts'
 import { explain, seedsFrom, simulate } from './simulate.ts'
 
 const USAGE = 'npm run sim -- [--seeds N] [--from S] [--threads T] [--trace] [--mutants [part of a name]]'
-/** Universes that a mutant may survive. */
+/** Universes after which a mutant counts as not found. */
 const MUTANT_SEEDS = 3_000
 const SHOWN_MAX = 5
 
@@ -60,7 +60,7 @@ async function play(from: number, count: number, threads: number, traced: boolea
   return violated.length === 0 ? 0 : 1
 }
 
-/** Plays with each mutant until it is noticed, and says by which seed. */
+/** Runs universes with each mutant until one finds it, and prints that seed. */
 async function hunt(mutants: readonly Mutant[], from: number, count: number, threads: number): Promise<number> {
   const waiting = [...mutants]
   let survivors = 0

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Random } from './random.ts'
 
-/** Whoever an event belongs to; the events of the dead never happen. */
+/** The owner of an event; events of a dead owner never happen. */
 export interface Owner {
   readonly name: string
   dead: boolean
@@ -9,7 +9,7 @@ export interface Owner {
 
 interface Event {
   readonly atMs: number
-  /** Decides between events of one instant: drawn from the seed, so that every order is met. */
+  /** Orders events of one instant: drawn from the seed, so that every order occurs. */
   readonly tie: number
   readonly owner: Owner
   readonly task: () => void
@@ -38,7 +38,7 @@ export class Scheduler {
     return this.#steps
   }
 
-  /** Runs `task` once after `delayMs`, unless its owner is dead by then; the answer cancels it. */
+  /** Runs `task` once after `delayMs`, unless its owner is dead by then; the returned function cancels it. */
   after(delayMs: number, owner: Owner, task: () => void): () => void {
     const event: Event = {
       atMs: this.#nowMs + Math.max(0, delayMs),
@@ -59,7 +59,7 @@ export class Scheduler {
     })
   }
 
-  /** Lets time pass until `untilMs`, `done` or the last event. */
+  /** Advances time to `untilMs`, `done` or the last event. */
   async run(untilMs: number, stepsMax: number, done: () => boolean = () => false): Promise<void> {
     for (let next = this.#events[0]; next !== undefined && next.atMs <= untilMs; next = this.#events[0]) {
       this.#pop()
@@ -68,7 +68,7 @@ export class Scheduler {
       if (this.#steps > stepsMax) throw new Error(`More than ${stepsMax} events: something goes round in circles.`)
       this.#nowMs = next.atMs
       next.task()
-      // Everything that follows without waiting for time has happened before the next event.
+      // Everything that follows without waiting for time happens before the next event.
       await turn()
       if (done()) return
     }

@@ -3,7 +3,7 @@ import type { UsageReport } from '../../src/kinds/chat/answer.ts'
 import type { AttemptFailure } from '../../src/providers/ports/attempt-failure.ts'
 import type { Random } from './random.ts'
 
-/** What a provider may do (guarantees.md 3.5), and how often. */
+/** The possible behaviours of a provider (guarantees.md 3.5), and their frequencies. */
 const OUTCOMES = [
   ['complete', 34],
   ['usage_missing', 6],
@@ -34,7 +34,7 @@ export type Step = { readonly waitMs: number } & (
   | { readonly does: 'fail'; readonly failure: AttemptFailure }
 )
 
-/** `empties`: every other answer says nothing. */
+/** `empties`: every other answer is empty. */
 export function draw(random: Random, empties = false): Outcome {
   if (empties && random.chance(0.5)) return 'empty'
   let left = random.below(WEIGHTS)
@@ -45,12 +45,12 @@ export function draw(random: Random, empties = false): Outcome {
   return 'complete'
 }
 
-/** What a provider is asked for at once. */
+/** The parts of one call to a provider. */
 export interface Wish {
   readonly stream: boolean
-  /** Choices that it answers with. */
+  /** Choices in its answer. */
   readonly choices: number
-  /** Answers that it writes, and bills. */
+  /** Answers that it writes and bills. */
   readonly written: number
   readonly maxTokens: number | null
 }
@@ -92,7 +92,7 @@ export function script(outcome: Outcome, wish: Wish, random: Random): Step[] {
         usage({ ...report(input, 0), usage: { input }, implausible: true, missing: ['output'] }),
       ])
     case 'usage_beyond_hold':
-      // As much as there can be, and more than a hold by the count of a short input.
+      // The largest possible usage, more than a hold by the count of a short input.
       return rest([...finish('length'), usage(report(900, (wish.maxTokens ?? 10) * wish.written))])
     case 'no_tokens_stop':
       return rest([...finish('stop'), usage(report(input, 0))], [])

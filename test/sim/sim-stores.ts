@@ -66,14 +66,14 @@ const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, 
 export const SIM_SEAL = new BookSeal(Buffer.alloc(32, 1))
 const OPEN_HOLDS = `${HOLD_SELECT} WHERE state = 'open'`
 
-/** Hears of a commit that must not be. */
+/** Is told of a commit that must not happen. */
 interface Witness {
   /** True time, Unix ms. */
   readonly nowMs: () => number
   readonly violation: (text: string) => void
 }
 
-/** A database that several nodes share: every batch is a transaction that meets the others one at a time. */
+/** A database shared by several nodes: every batch is a transaction, one at a time. */
 export class SharedLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
   readonly #disk: Disk
@@ -134,7 +134,7 @@ export class SharedLedger implements LedgerStore {
     }
   }
 
-  /** What a charge takes beyond its hold never passes the key's limit. */
+  /** The part of a charge beyond its hold never exceeds the key's limit. */
   #checkOverrun(hold: HoldRow, key: KeyRow | undefined): void {
     const period = key === undefined ? null : limitPeriod(key, hold.periods)
     const coveredMicro = hold.state === 'settled' ? hold.amountMicro : 0n
@@ -231,8 +231,8 @@ class DiskFullError extends Error {
 }
 
 /**
- * The embedded store's file as its one process has it: what `SqliteDatabase` is, on a disk that fails and takes virtual
- * time.
+ * The embedded store's file as its only process has it: the part of `SqliteDatabase`, on a disk that fails and takes
+ * virtual time.
  */
 export class EmbeddedDatabase implements Database {
   readonly dialect = 'sqlite'
@@ -249,7 +249,7 @@ export class EmbeddedDatabase implements Database {
 
   /** The product's own ledger of the embedded store on this file. */
   ledger(): SqliteLedger {
-    // It takes the class by name and uses of it the members below.
+    // It requires the class itself but uses only the members below.
     const ledger = new SqliteLedger(this as unknown as SqliteDatabase, SIM_SEAL)
     ledger.open()
     return ledger

@@ -8,14 +8,14 @@ export interface Job {
   /** null = the product as it is. */
   readonly mutant: Mutant | null
   readonly traced: boolean
-  /** Ends at the first universe that is violated. */
+  /** Ends at the first universe with violations. */
   readonly untilViolated: boolean
 }
 
-/** The product is loaded, with the mutant in it: what fails from now on is found by playing. */
+/** The product is loaded with the mutant: from now on a failure is one that a universe found. */
 export const LOADED = 'loaded'
 
-/** One thread of the simulation: plants its mutant, then loads the product and plays. */
+/** One thread of the simulation: plants its mutant, then loads the product and runs universes. */
 async function work(job: Job): Promise<void> {
   const assertPlanted = job.mutant === null ? null : plant(job.mutant)
   const { createPlayer } = await import('./player.ts')
@@ -29,5 +29,5 @@ async function work(job: Job): Promise<void> {
   }
 }
 
-// The starter of the thread gives it a job; an importer of only the types has no thread.
+// The starter of the thread gives it a job; an import of only the types starts no thread.
 if (parentPort !== null) await work(workerData as Job)

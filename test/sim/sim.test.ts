@@ -13,8 +13,8 @@ import { explain, seedsFrom, simulate } from './simulate.ts'
 const SEEDS = Number(process.env['TOLLGATE_SIM_SEEDS'] ?? form({ short: 120, long: 3_000 }))
 const ROOT = join(import.meta.dirname, '../..')
 /**
- * One of each kind that is caught within a few universes: the short form plants three of them, the long one the others,
- * and the command hunts all there are.
+ * One of each kind that is found within a few universes: the short form plants three of them, the long one the others,
+ * and the command hunts all.
  */
 const SAMPLE = [
   'settle without a look at the state',
@@ -36,7 +36,7 @@ function mutantNamed(name: string): Mutant {
   return mutant
 }
 
-/** Fails with the schedule of the first violated universe and the line that repeats it. */
+/** Fails with the schedule of the first universe with violations, and the command that repeats it. */
 async function assertClean(seeds: readonly number[]): Promise<number> {
   const { violated, charged, universes } = await simulate({ seeds, mutant: null, traced: false, untilViolated: true })
   const [first] = violated

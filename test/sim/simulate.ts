@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { LOADED, type Job } from './sim-worker.ts'
 import type { Verdict } from './universe.ts'
 
-/** A universe that takes longer than this hangs, ms. */
+/** A universe without progress for this time hangs, ms. */
 const SILENCE_MS = 60_000
 
 export interface Summary {
@@ -11,14 +11,14 @@ export interface Summary {
   readonly requests: number
   readonly charged: number
   readonly steps: number
-  /** Universes with violations, in the order they were found. */
+  /** Universes with violations, in the order of their discovery. */
   readonly violated: readonly Verdict[]
 }
 
 /**
- * Plays universes in a separate thread. A thread that breaks or hangs counts as a violation of the seed it was at.
- * One that breaks before it plays is an error: its mutant is not in the product, or the product does not load with it,
- * so that nothing was caught.
+ * Runs universes in a separate thread. If the thread crashes or hangs, that is a violation of its current seed. If it
+ * crashes before the first universe, that is an error: the mutant is not in the product, or the product does not load
+ * with it, so that nothing was found.
  */
 export function simulate(job: Job): Promise<Summary> {
   const worker = new Worker(join(import.meta.dirname, 'sim-worker.ts'), { workerData: job, stderr: true })
@@ -77,7 +77,7 @@ export function seedsFrom(from: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => from + index)
 }
 
-/** What a failing universe has to say: its violations, its schedule and how to meet it again. */
+/** The report of a failed universe: its violations, its schedule and the command that repeats it. */
 export function explain({ seed, violations, schedule }: Verdict): string {
   return [
     `seed ${seed}:`,

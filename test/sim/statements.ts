@@ -3,11 +3,11 @@ import { big } from '../../src/store/database.ts'
 import { SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
-/** Before the month that a universe begins in, and after the last that its clock may reach. */
+/** Months before the one in which a universe begins, and after the last that its clock may reach. */
 const MONTHS_BEFORE = 1
 const MONTHS_AFTER = 4
 
-/** A formatter costs a hundred times more than its use. */
+/** Making a formatter costs a hundred times more than using it. */
 const DAYS = new Map<string, Intl.DateTimeFormat>()
 
 interface Month {
@@ -15,7 +15,7 @@ interface Month {
   readonly to: string
 }
 
-/** Months as their customers have seen them closed. */
+/** Months as customers have seen them closed. */
 export class Statements {
   readonly #world: World
   readonly #seen = new Map<string, string>()
@@ -24,7 +24,7 @@ export class Statements {
     this.#world = world
   }
 
-  /** Somebody looks at the statements of an account, which closes what is over. */
+  /** Reads the statements of an account, which closes ended months. */
   async look(accountId: string): Promise<readonly StatementSheet[]> {
     const world = this.#world
     const node = world.liveNode()
@@ -45,7 +45,7 @@ export class Statements {
     return sheets
   }
 
-  /** At rest the months follow one another, from nothing to what the account has. */
+  /** At rest the months follow one another, from nothing to the account's balance. */
   async checkEnd(): Promise<void> {
     const world = this.#world
     for (const row of world.disk.all('SELECT id, available + held AS balance FROM account')) {

@@ -8,7 +8,7 @@ import { Random } from './random.ts'
 import { World } from './world.ts'
 
 const STEPS_MAX = 60_000
-/** Longest time after which everything that was begun has ended: drains, leases and the sweep. */
+/** The longest time after which everything has ended: drains, leases and the sweep. */
 const REST_MS = 900_000
 const SLICE_MS = 10_000
 const FAULT_RATES = [
@@ -28,7 +28,7 @@ export interface Verdict {
   readonly steps: number
 }
 
-/** Plays one universe, which follows only from its seed, and checks it. */
+/** Runs one universe, which follows only from its seed, and checks it. */
 export async function playUniverse(
   seed: number,
   parts: { readonly disk: Disk; readonly tokens: TokenCounter; readonly traced: boolean },
@@ -73,7 +73,7 @@ async function live(world: World): Promise<void> {
   if (world.journaled) planJournal(world, activeMs)
   planFaults(world, activeMs)
   planBusiness(world, activeMs)
-  // The first moments are calm, so that the nodes come up.
+  // The first moments are calm, so that the nodes start.
   scheduler.after(5, world.owner, () => {
     world.rates = rates
   })
@@ -93,13 +93,13 @@ function planRequests(world: World, activeMs: number): void {
   for (let index = 0; index < count;) {
     const size = bursts ? 1 + random.below(8) : 1
     const atMs = random.between(10, activeMs)
-    // A burst meets in one commit, or nearly.
+    // The requests of a burst share a commit, or nearly.
     for (let one = 0; one < size && index < count; one += 1, index += 1)
       world.scheduler.after(atMs + random.between(0, 3), world.owner, () => world.ask())
   }
 }
 
-/** Requests that begin just before their node loses the store, and others that meet the money they give back. */
+/** Requests that begin just before their node loses the store, and others that meet the money given back. */
 function planLeases(world: World): void {
   const { random, scheduler, owner } = world
   const cutMs = random.between(3_000, 30_000)
@@ -108,12 +108,12 @@ function planLeases(world: World): void {
   scheduler.after(cutMs, owner, () => {
     const node = world.liveNode()
     if (node === null) return
-    // Back just before its leases end, or long after.
+    // The store returns just before its leases end, or long after.
     const lastsMs = random.chance(0.6) ? random.between(38_000, 60_000) : random.between(60_000, 125_000)
     world.trace(`${node.name}: no store for ${Math.round(lastsMs)} ms`)
     node.link.cut(world.nowMs + lastsMs)
   })
-  // Duties are done twice where two nodes lead: leases are looked at by many just when they end.
+  // If two nodes lead, duties are done twice: leases are checked by many just when they end.
   for (let atMs = cutMs + 40_000; atMs < cutMs + 64_000; atMs += 900)
     scheduler.after(
       atMs,
@@ -128,7 +128,7 @@ function planLeases(world: World): void {
     scheduler.after(cutMs + random.between(60_000, 130_000), owner, () => world.ask())
 }
 
-/** Answers that end while the store is away, on a node that dies before it is back. */
+/** Answers that end while the store is away, on a node that dies before it returns. */
 function planJournal(world: World, activeMs: number): void {
   const { random, scheduler, owner } = world
   if (!random.chance(0.6)) return
@@ -166,7 +166,7 @@ function planFaults(world: World, activeMs: number): void {
     const node = world.liveNode()
     if (node === null) return
     const limitMs = random.between(10, 20_000)
-    // Requests that are on their way in.
+    // Requests that are just arriving.
     for (let left = random.below(4); left > 0; left -= 1) world.ask()
     world.scheduler.after(random.between(0, 4), world.owner, () => world.stop(node, limitMs))
   })
@@ -189,7 +189,7 @@ function planFaults(world: World, activeMs: number): void {
   }
 }
 
-/** What operators and clients do besides asking; and books that are looked at in the middle of it all. */
+/** Actions of operators and clients besides requests; and reads of the books at any time. */
 function planBusiness(world: World, activeMs: number): void {
   const { random } = world
   const several = (most: number, task: () => void): void => {
@@ -249,7 +249,7 @@ function planBusiness(world: World, activeMs: number): void {
   })
 }
 
-/** A store that fails shows nothing, and closes nothing. */
+/** A failed store shows nothing, and closes nothing. */
 async function lookAtStatement(world: World): Promise<void> {
   if (world.liveNode() === null) return
   const { accountId } = world.random.pick(world.customers)
@@ -260,7 +260,7 @@ async function lookAtStatement(world: World): Promise<void> {
   })
 }
 
-/** An end that was already asked for is asked for again, or its opposite: nothing may move. */
+/** An earlier end is requested again, or its opposite: nothing may change. */
 async function replay(world: World): Promise<void> {
   const node = world.liveNode()
   const ended = world.intents.filter(
@@ -282,16 +282,16 @@ async function replay(world: World): Promise<void> {
             : { generationId, costMicro: 77n, providerCostMicro: 5n, insuredMicro: 3n, record },
         )
       : await node.ledger.void(end.op === 'void' ? end.request : { generationId, insuredMicro: 3n, record })
-    // A guarded void that was charged says so again.
+    // A guarded void that was charged reports it again.
     const same = outcome.status === 'charged' && isDeepStrictEqual(outcome, first)
     if (!same && outcome.status !== 'replayed' && outcome.status !== 'journaled' && outcome.status !== 'not_open')
       world.violation(`I8 the ${end.op} of ${generationId} was ${outcome.status} once more`)
   } catch {
-    // The store was out: the repeat is lost, and nothing depends on it.
+    // The store failed: the repeat is lost, and nothing depends on it.
   }
 }
 
-/** All faults are over; time passes until everything that was begun has come to its end. */
+/** All faults are over; time passes until everything has ended. */
 async function rest(world: World): Promise<void> {
   const { scheduler, random } = world
   world.trace('all faults are over')
@@ -330,12 +330,12 @@ async function stillOpen(world: World): Promise<string> {
   return [...running, ...unanswered, ...holds, ...journals, ...world.orphans(), ...payments].join(', ')
 }
 
-/** What a journal does: an end that the store did not take is brought to it until it does. */
+/** The work of a journal: an end that the store did not accept is repeated until it does. */
 async function settleLate(world: World): Promise<void> {
   const answered = new Set(
     world.intents.filter(({ outcome }) => outcome !== 'failed').map(({ generationId }) => generationId),
   )
-  // What is brought is noted as well, while it is gone through.
+  // These ends are recorded too, while the list is read.
   for (const { generationId, end } of world.intents.filter(({ outcome }) => outcome === 'failed')) {
     const node = world.liveNode()
     if (answered.has(generationId) || node === null || node.closed) continue

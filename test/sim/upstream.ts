@@ -16,16 +16,16 @@ export interface UpstreamPorts {
   readonly node: Owner
   /** A provider with native completions takes all prompts in one call. */
   readonly takesList: boolean
-  /** Many answers are empty: the universe is about free answers. */
+  /** Many answers are empty, because the universe is about free answers. */
   readonly empties: boolean
   /** Many answers last for minutes. */
   readonly longAnswers: boolean
-  /** The node was told to stop. */
+  /** The node has been told to stop. */
   readonly closing: () => boolean
   readonly trace: (text: string) => void
 }
 
-/** All providers of the universe behind one adapter: each call follows a script that was drawn for it. */
+/** All providers of the universe behind one adapter: each call follows a script drawn for it. */
 export class Upstream {
   readonly adapter: Adapter
   readonly #ports: UpstreamPorts
@@ -77,7 +77,7 @@ export class Upstream {
     }
   }
 
-  /** The gateway is about to ask one endpoint for a whole request, in as many calls as it likes. */
+  /** The gateway will ask one endpoint for a whole request, in any number of calls. */
   begins(request: RequestFacts, endpoint: Endpoint): void {
     const { nowMs } = this.#ports.scheduler
     const attempt: AttemptFacts = {
@@ -105,7 +105,7 @@ export class Upstream {
   }
 }
 
-/** An answer that comes at once: nothing of it is known before it is whole, but what a failure says that it bills. */
+/** An answer that is not streamed: nothing of it is known before it is whole, except the billed usage of a failure. */
 function wholeSink<Result>(
   sink: ResultSink<Result>,
   make: (said: boolean, usage: UsageReport | null) => Result,
@@ -126,7 +126,7 @@ function wholeSink<Result>(
   }
 }
 
-/** The same numbers as a provider tells them that only reads: tokens, and search units. */
+/** The same numbers as a provider that only reads reports them: tokens, and search units. */
 function readUsage({ usage, missing, implausible }: UsageReport): UsageReport {
   if (missing !== undefined) return inputUsage({ tokens: null, implausible })
   const output = usage.output ?? 0
@@ -143,7 +143,7 @@ class ScriptedCall implements RunningCall {
   readonly #steps: Step[]
   #stop: (() => void) | null = null
   #paused = false
-  /** Of an answer that comes at once. */
+  /** For an answer that is not streamed. */
   #unread: AnswerEvent[] = []
 
   constructor(
@@ -167,7 +167,7 @@ class ScriptedCall implements RunningCall {
 
   cancel(): void {
     this.#stop?.()
-    // Another call of the attempt may have ended it.
+    // Another call may have ended the attempt.
     if (this.#attempt.outcome === 'running') this.#close('cancelled')
   }
 
@@ -195,7 +195,7 @@ class ScriptedCall implements RunningCall {
         if (isUnits(this.#request.request)) this.#unread.push(...step.events)
         else for (const event of step.events) this.#note(event)
         this.#paused = !this.#sink.push(step.events)
-        // A reader that asks for a pause resumes it; a cancel may have come meanwhile.
+        // A reader that asked for a pause resumes it; it may have been cancelled meanwhile.
         if (!this.#paused && attempt.outcome === 'running') this.#next()
         return
       case 'end':

@@ -24,22 +24,22 @@ const QUIET: FaultRates = { before: 0, after: 0, stall: 0, slowRead: 0 }
 
 export interface Payment {
   readonly entry: NewEntry
-  /** The store said what became of it. */
+  /** The store has answered. */
   known: boolean
-  /** It stands in the books. */
+  /** It is in the books. */
   counted: boolean
 }
 
-/** Everything there is: nodes, clients, providers, money, and the faults between them. */
+/** The whole universe: nodes, clients, providers, money, and the faults between them. */
 export class World {
   readonly random: Random
   readonly scheduler: Scheduler
   readonly owner: Owner = { name: 'world', dead: false }
   readonly disk: Disk
   readonly embedded: boolean
-  /** It is about leases that run out: a node loses its store for longer than they last. */
+  /** It is about leases that run out: a node loses its store for longer than a lease. */
   readonly aboutLeases: boolean
-  /** It is about keys whose limits are nearly reached, and requests that meet in one commit. */
+  /** It is about keys near their limits, and requests that share a commit. */
   readonly aboutLimits: boolean
   /** Its nodes have a journal for outages of the store. */
   readonly journaled: boolean
@@ -61,11 +61,11 @@ export class World {
   readonly deaths = new Map<string, number>()
   /** Nodes that were told to stop, by name → virtual ms. */
   readonly stopsMs = new Map<string, number>()
-  /** Nodes whose journal was on a machine that is gone for good. */
+  /** Nodes whose journal was on a machine that is lost for good. */
   readonly lost = new Set<string>()
-  /** Keys that were switched off, since virtual ms. */
+  /** Keys that were disabled, by the virtual ms of that. */
   readonly closedKeys = new Map<string, number>()
-  /** The wall clock of the embedded store's machine stands ahead of the true time by this, ms. */
+  /** The wall clock of the embedded store's machine is ahead of the true time by this, ms. */
   skewMs = 0
   rates: FaultRates = QUIET
   readonly #ids: IdSource
@@ -93,7 +93,7 @@ export class World {
     this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
     this.journaled = !this.embedded && parts.random.chance(0.5)
     this.catalog = new SimCatalog(parts.random.fork())
-    // Shortly before a midnight, a Sunday's or a month's end, here or there, or at any time.
+    // Shortly before a midnight, the end of a Sunday or of a month, in some zone, or at any time.
     this.beginMs = parts.random.chance(0.4)
       ? this.catalog.monthEndMs - parts.random.below(25_000)
       : parts.random.pick([
@@ -123,7 +123,7 @@ export class World {
     this.trace(`the clock jumps ahead to +${this.skewMs} ms`)
   }
 
-  /** A node that can be talked to. */
+  /** A node that answers. */
   liveNode(): SimNode | null {
     const live = this.nodes.filter(({ owner }) => !owner.dead)
     return live.length === 0 ? null : this.random.pick(live)
@@ -231,7 +231,7 @@ export class World {
       .then(gone, gone)
   }
 
-  /** Those of processes that are gone, or a new one. */
+  /** Slots of dead processes, or a new one. */
   #takeSlots(): readonly JournalSlot[] {
     const alive = (name: string): boolean => this.nodes.some((node) => node.name === name && !node.owner.dead)
     const left = this.#slots.filter(({ lost, holder }) => !lost && !alive(holder))
@@ -241,7 +241,7 @@ export class World {
     return [made]
   }
 
-  /** Journals with records, of processes that are gone and that another will follow. */
+  /** Journals with records of dead processes that another process will take over. */
   orphans(): readonly string[] {
     return this.#slots
       .filter(
@@ -328,7 +328,7 @@ export class World {
     return payment
   }
 
-  /** Sends a payment, or sends it again: its reference makes the repeat harmless. */
+  /** Sends a payment, or repeats it: its reference makes the repeat harmless. */
   async send(payment: Payment): Promise<void> {
     const node = this.liveNode()
     if (node === null || (!this.embedded && node.link.out)) return
@@ -357,7 +357,7 @@ export class World {
     }
   }
 
-  /** Changes a key as its owner would; a store that fails leaves it as it is. */
+  /** Changes a key as its owner would; if the store fails, the key stays unchanged. */
   async changeKey(
     change: (keys: KeyStore, node: SimNode, keyId: string) => Promise<unknown>,
     what: string,

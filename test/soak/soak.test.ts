@@ -4,7 +4,7 @@ import { form } from '../harness/form.ts'
 import { report, soak } from './soak.ts'
 
 const SOAK_MS = form({ short: 4_000, long: 20_000 })
-/** The figure is 5 % in an hour (`npm run test:soak`); in seconds the collector alone moves it by more. */
+/** The figure is 5 % in an hour (`npm run test:soak`); in seconds the garbage collector alone changes it by more. */
 const GROWTH_MAX = form({ short: 2, long: 1.4 })
 
 test('R14: at half its peak a node leaks no hold and no descriptor, and its memory stays about what it was', async (context) => {

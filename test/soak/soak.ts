@@ -10,12 +10,12 @@ const OUTSTANDING_MAX = 800
 const BALANCE = 1_000_000
 const SAMPLE_MS = 1_000
 /**
- * What is measured before and after: a fifth of the time each, once half of it has warmed the process up (its heap
- * grows for minutes).
+ * A measurement before and one after, of a fifth of the time each, once the first half has warmed the process up (its
+ * heap grows for minutes).
  */
 const WARM_UP = 0.5
 const WINDOW = 0.2
-/** The collector lets a young heap swing by half; what stays is its floor, the lowest tenth. */
+/** The young heap varies by half; the lowest tenth shows what stays. */
 const FLOOR = 0.1
 const REST_MS = 30_000
 /** undici closes an unused connection after four seconds. */
@@ -30,14 +30,15 @@ export interface Soak {
   /** Resident memory after collections, bytes. */
   readonly warmBytes: number
   readonly endBytes: number
-  /** What is left of RUB × 10⁶ held, of descriptors and of violations when everything has come to rest. */
+  /** At rest: RUB × 10⁶ still held, open descriptors and violations. */
   readonly heldMicro: number
   readonly leakedDescriptors: number
   readonly violations: number
 }
 
 /**
- * One server at half its peak with calls of every fate: whole, streamed, cut, failed, left by their client, resumable.
+ * One server at half its peak with calls of every outcome: whole, streamed, cut, failed, left by their client,
+ * resumable.
  */
 export async function soak(totalMs: number, tell: (line: string) => void): Promise<Soak> {
   const tollgate = await startTollgate({
@@ -54,7 +55,7 @@ export async function soak(totalMs: number, tell: (line: string) => void): Promi
     )
     const peak = await load.peak(Math.min(15_000, totalMs / 10))
     await load.rest()
-    // What only the first of its kind opens is no leak.
+    // Resources that only the first call of a kind opens are no leak.
     await tollgate.admin('GET', '/admin/v1/audit')
     const descriptors = await descriptorsAtRest(tollgate)
     tell(
@@ -95,7 +96,7 @@ export async function soak(totalMs: number, tell: (line: string) => void): Promi
   }
 }
 
-/** The figures as a reader wants them. */
+/** The figures for a reader. */
 export function report(done: Soak): string {
   const growth = ((done.endBytes / done.warmBytes - 1) * 100).toFixed(1)
   return [
@@ -117,7 +118,7 @@ function openDescriptors({ pid }: Tollgate): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** Waits until the connections of this process's own questions have been closed too. */
+/** Waits until the connections of this process's own requests are closed too. */
 async function descriptorsAtRest(tollgate: Tollgate): Promise<number> {
   let least = openDescriptors(tollgate)
   for (let waitedMs = 0; waitedMs < IDLE_MS; waitedMs += 500) {
@@ -127,7 +128,7 @@ async function descriptorsAtRest(tollgate: Tollgate): Promise<number> {
   return least
 }
 
-/** What the accounts still hold, RUB × 10⁶, when it does not fall any more. */
+/** The sum still held by the accounts, RUB × 10⁶, once it no longer falls. */
 async function heldAtRest(tollgate: Tollgate, ids: readonly string[]): Promise<number> {
   const untilMs = performance.now() + REST_MS
   for (;;) {
@@ -139,7 +140,7 @@ async function heldAtRest(tollgate: Tollgate, ids: readonly string[]): Promise<n
 }
 
 type Fate = 'plain' | 'stream' | 'resumable' | 'left' | 'cut' | 'failed' | 'embeddings'
-/** Dealt out in turn. */
+/** Used in turn. */
 const FATES: readonly Fate[] = [
   'plain',
   'stream',
@@ -198,7 +199,7 @@ class Load {
     return (this.requests * 1_000) / (performance.now() - startedMs)
   }
 
-  /** So many a second, whether answers come or not. */
+  /** So many a second, without waiting for answers. */
   async offer(perSecond: number, durationMs: number): Promise<void> {
     const startedMs = performance.now()
     let sent = 0

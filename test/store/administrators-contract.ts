@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { NOON_MS, type BenchTest } from './ledger-fixture.ts'
 
-/** A try to sign in with a password. */
+/** An attempt to sign in with a password. */
 const ATTEMPT = {
   atMs: NOON_MS,
   email: 'a@example.com',
@@ -183,7 +183,7 @@ export function administratorTests(records: BenchTest): void {
       const together = (...ids: readonly string[]) => Promise.all(ids.map((id) => refund(id, 30n)))
       const outcomes = await together('r-1', 'r-1', 'r-1', 'r-2')
       assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['booked', 'booked', 'known', 'known'])
-      // In whatever order they come, one is too many.
+      // In any order, one is too many.
       const last = await together('r-3', 'r-4')
       assert.deepEqual(last.map(({ status }) => status).toSorted(), ['booked', 'refused'])
       assert.equal(

@@ -17,19 +17,19 @@ export interface ColumnBelow {
 
 export interface OpenedBelow {
   readonly store: Store
-  /** Closes it, and opens it with another wrapping key. */
+  /** Closes the store, and opens it with another wrapping key. */
   openAgain(keyWrap: KeyWrap): Promise<Store>
   /** False once it was opened again. */
   isOpen(): boolean
-  /** Runs SQL past the store, as an intruder or a careless operator would. */
+  /** Runs SQL directly on the database, as an intruder or a careless operator would. */
   below(text: string): Promise<void>
-  /** What there is below the store. */
+  /** The columns of the database. */
   columns(): Promise<readonly ColumnBelow[]>
-  /** The statements that take triggers and foreign keys away. */
+  /** The statements that remove triggers and foreign keys. */
   readonly dropTriggers: readonly string[]
 }
 
-/** What protects the books from those who reach the database itself. */
+/** Protection of the books against direct access to the database. */
 export function appendOnlyContract(open: () => Promise<OpenedBelow>): void {
   const withBooks = async (body: (bench: Bench, opened: OpenedBelow) => Promise<void>): Promise<void> => {
     const opened = await open()

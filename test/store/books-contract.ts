@@ -19,7 +19,7 @@ const SEALED = [
   'row_count',
   'catalog_version',
 ]
-/** As an older program left it: rows without seals, and no key. */
+/** A store of an older program: rows without seals, and no key. */
 const OLDER = [
   ...SEALED.map((table) => `UPDATE ${table} SET seal = ''`),
   "UPDATE event_head SET seal = ''",

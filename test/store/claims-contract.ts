@@ -6,7 +6,7 @@ import { Bench, benchTests, type Customer, newId } from './ledger-fixture.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** What Idempotency-Keys may rely on, on every store. */
+/** Guarantees of Idempotency-Keys, on every store. */
 export function claimsContract(open: () => Promise<Store>): void {
   const onBench = benchTests(open)
   const claims = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void =>

@@ -16,7 +16,7 @@ interface Paced {
   readonly customer: Customer
 }
 
-/** A ledger on the embedded store whose clock stands still, so that what waits for the clock waits for good. */
+/** A ledger on the embedded store whose clock stands still, so that work that waits for the clock never runs. */
 async function paced(context: TestContext): Promise<Paced> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-spacing-'))
   const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })

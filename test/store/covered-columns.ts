@@ -7,11 +7,11 @@ import { brokenChecks, withBooks } from './planted-violations.ts'
 
 const COVERS: readonly (readonly [string, TableCover])[] = Object.entries(COVERED)
 
-/** Tables that these books have no rows of: closed months are planted on where they are made. */
+/** Tables without rows in these books: damage to closed months is planted where they are made. */
 const EMPTY = ['statement_month']
-/** What the schema lets no other value into. */
+/** Columns for which the schema allows no other value. */
 const REFUSED = ['event_head.id', 'log_kept.id']
-/** Words that the schema bounds, and another of them that no row has. */
+/** Words that the schema restricts, each with another one that no row has. */
 const WORDS: Readonly<Record<string, readonly [from: string, to: string]>> = {
   'account.status': ['active', 'locked'],
   'hold.state': ['voided', 'expired'],
@@ -31,7 +31,7 @@ interface Change {
   readonly back: string
 }
 
-/** Ways to change every row's value and to take that back; the first that the schema lets through counts. */
+/** Changes of every row's value, each with its reversal; the first that the schema allows counts. */
 function changesOf({ table, column, type, valued }: ColumnBelow): readonly Change[] {
   const set = (value: string, where = ''): string => `UPDATE ${table} SET "${column}" = ${value}${where}`
   const words = WORDS[`${table}.${column}`]
@@ -44,7 +44,7 @@ function changesOf({ table, column, type, valued }: ColumnBelow): readonly Chang
     ]
   if (!valued)
     return ['1', `'daily'`].map((value) => ({ change: set(type === 'whole' ? '1' : value), back: set('NULL') }))
-  // A step that meets no other row's number, and the smallest ones.
+  // A step that gives no other row's number, and the smallest ones.
   if (type === 'whole')
     return [
       ['+ 1000', '- 1000'],
@@ -52,7 +52,7 @@ function changesOf({ table, column, type, valued }: ColumnBelow): readonly Chang
       ['- 1', '+ 1'],
     ].map(([there, back]) => ({ change: set(`"${column}" ${there}`), back: set(`"${column}" ${back}`) }))
   const cut = set(`SUBSTR("${column}", 1, LENGTH("${column}") - 1)`)
-  // Still JSON where it was.
+  // Still valid JSON.
   if (type === 'text') return [{ change: set(`"${column}" || ' '`), back: cut }]
   return [`"${column}" || '\\x41'::bytea`, `CAST("${column}" || x'41' AS BLOB)`].map((value) => ({
     change: set(value),
@@ -60,7 +60,7 @@ function changesOf({ table, column, type, valued }: ColumnBelow): readonly Chang
   }))
 }
 
-/** Every column is classified, and each protected column is protected; the short form asks one of so many. */
+/** Every column is classified, and each protected column is protected; the short form tests one of so many. */
 export function coveredColumns(open: () => Promise<OpenedBelow>, every: number): void {
   test('each column of the schema has one place in the table of what protects it, and each that bears nothing a reason', async () => {
     const opened = await open()
@@ -70,7 +70,7 @@ export function coveredColumns(open: () => Promise<OpenedBelow>, every: number):
     const names = (rows: readonly { readonly table: string; readonly column: string }[]): readonly string[] =>
       rows.map(({ table, column }) => `${table}.${column}`).toSorted()
     const there = new Set(real.map(({ table }) => table))
-    // Not every table is in both stores.
+    // Some tables are in only one of the stores.
     const covered = COVERS.filter(([table]) => there.has(table)).flatMap(([table, cover]) =>
       [...toldOf(cover), ...Object.keys(cover.free ?? {})].map((column) => ({ table, column })),
     )
@@ -123,7 +123,7 @@ export function coveredColumns(open: () => Promise<OpenedBelow>, every: number):
           await below(`DELETE FROM ${table}${which}`)
           if ((await brokenChecks(bench)).length === 0) untold.push(`${table}${which}`)
           await below(`DELETE FROM ${table}`)
-          // PostgreSQL numbers entries and events by itself, unless it is told otherwise.
+          // PostgreSQL numbers entries and events itself, unless the statement overrides it.
           await firstOf([` OVERRIDING SYSTEM VALUE`, ''], (words) =>
             below(`INSERT INTO ${table}${words} SELECT * FROM kept_rows`),
           )
@@ -135,7 +135,7 @@ export function coveredColumns(open: () => Promise<OpenedBelow>, every: number):
     }))
 }
 
-/** The first that `tried` does not refuse; null = it refuses each. */
+/** The first that `tried` does not refuse; null = it refuses all. */
 async function firstOf<T>(ways: readonly T[], tried: (way: T) => Promise<void>): Promise<T | null> {
   for (const way of ways)
     if (

@@ -13,7 +13,7 @@ const FILE = {
   expiresAtMs: EXPIRES_AT_MS,
 }
 
-/** Stored files: stored bytes come back, whole or in part, until they are removed. */
+/** Stored files: their bytes are returned, whole or in part, until they are removed. */
 export function filesContract(open: () => Promise<Store>): void {
   const files = (name: string, body: (store: Store) => Promise<void>): void => {
     test(name, async () => {
@@ -99,7 +99,7 @@ export function filesContract(open: () => Promise<Store>): void {
   })
 }
 
-/** Bytes that repeat nowhere near, so that a piece in the wrong place shows. */
+/** Bytes without repetition, so that a piece in the wrong place is noticed. */
 function noise(bytes: number): Buffer {
   const result = Buffer.alloc(bytes)
   let state = 1

@@ -7,7 +7,7 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 const RUB = 1_000_000n
 const HOUR_MS = 3_600_000
 
-/** What is free, until an account has used up its hour (guarantees.md rule 20). */
+/** Free answers, until an account has used up its hour (guarantees.md rule 20). */
 export function guardContract(open: () => Promise<Store>): void {
   const guard = (name: string, body: (bench: Bench, customer: Customer) => Promise<void>): void => {
     test(name, async () => {
@@ -72,7 +72,7 @@ export function guardContract(open: () => Promise<Store>): void {
       assert.ok(outcome.status === 'settled' && outcome.shortfallMicro > 600n * RUB - 1n)
       await bench.topUp(customer.accountId, 100n * RUB)
       assert.deepEqual(await ask(), { status: 'refused', reason: 'free_hour_used_up' })
-      // What cannot exceed its hold goes on.
+      // Requests that cannot exceed their hold go on.
       assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
       bench.clock.advance(HOUR_MS)
       assert.equal((await ask()).status, 'held')
@@ -106,7 +106,7 @@ export function guardContract(open: () => Promise<Store>): void {
 
   guard('of fifty at once as many are free as cross the bound, and not one more', async (bench, customer) => {
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => guardedVoid(bench, customer, RUB)))
-    // The one that crosses it is the last.
+    // The one that crosses the bound is the last.
     assert.equal(outcomes.filter(({ status }) => status === 'voided').length, 21)
     assert.equal((await bench.money(customer.accountId)).available, (10_000n - 29n) * RUB)
   })

@@ -34,7 +34,7 @@ test('an appended record outlives the process until it is settled', () =>
     const third = await openJournal(directory)
     assert.deepEqual(texts(third), [])
     assert.equal(tickets.length, 3)
-    // Written over the old ones, whose epoch is past.
+    // Overwrites the old records, whose epoch is over.
     await third.append([payload('1')])
     await third.close()
     const fourth = await openJournal(directory)
@@ -75,7 +75,7 @@ test('a torn last record is passed over, and so is a corrupt one: the records af
     await journal.append(['first', 'second', 'third', 'torn'].map(payload))
     await journal.close()
     const file = openSync(join(directory, '0', '0.journal'), 'r+')
-    // Each record takes 32 bytes behind the header of 64: its head of 24, its payload, and what aligns the next.
+    // Each record takes 32 bytes after the header of 64: its own header of 24, its payload, and padding.
     writeSync(file, 'S', 64 + 32 + 24)
     writeSync(file, Buffer.alloc(8), 0, 8, 64 + 3 * 32 + 24)
     closeSync(file)

@@ -6,7 +6,7 @@ import { booksOf, run, type Nodes } from './ledger-together.ts'
 
 type Command = fc.AsyncCommand<LedgerModel, Nodes>
 type Play = (model: LedgerModel, nodes: Nodes) => Promise<void>
-/** An operation before it is known what it can be about: `pick` counts through the ids that were asked for. */
+/** An operation before its subject is known: `pick` is an index into the ids used so far. */
 type Wish =
   | { readonly op: 'hold'; readonly customer: number; readonly amount: bigint }
   | { readonly op: 'settle'; readonly pick: number; readonly units: number }
@@ -63,7 +63,7 @@ const adjustWish = fc.record({
 })
 const againWish = fc.record({ op: fc.constant('again'), pick })
 
-/** The commands of guarantees.md 3.4: what an operator, clients, time and crashes do to the books. */
+/** The commands of guarantees.md 3.4: actions of operators, clients, time and crashes on the books. */
 export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
   fc.tuple(holdWish, node).map(([wish, at]) => alone('reserve', wish, at)),
   fc.tuple(holdWish, node).map(([wish, at]) => alone('reserve', wish, at)),
@@ -126,7 +126,7 @@ function alone(name: string, wish: Wish, at: number): Command {
 
 let made = 0
 
-/** What a wish means now; null where there is nothing to do it to. */
+/** The operation of a wish at the moment; null if it has no subject. */
 function resolved(wish: Wish, model: LedgerModel): Operation | null {
   switch (wish.op) {
     case 'hold':
@@ -149,7 +149,7 @@ function resolved(wish: Wish, model: LedgerModel): Operation | null {
   }
 }
 
-/** Something that was asked for before, asked for once more: a hold, an end or a payment. */
+/** An earlier hold, end or payment, requested again. */
 function repeated(chosen: number, model: LedgerModel): Operation | null {
   const holds: readonly Operation[] = [...model.holds].flatMap(
     ([id, { customer: whose, amount: held, state }]): Operation[] => [
@@ -173,7 +173,7 @@ async function sweep(model: LedgerModel, nodes: Nodes, at: number): Promise<void
   await checkBooks(model, nodes)
 }
 
-/** The first hold whose lease is over, settled after all. */
+/** The first hold whose lease is over, settled late. */
 async function lateSettle(model: LedgerModel, nodes: Nodes, chosen: number, units: number, at: number): Promise<void> {
   const expired = [...model.holds].filter(([, { state }]) => state === 'expired')
   const [id] = expired[chosen % Math.max(1, expired.length)] ?? []
@@ -206,7 +206,7 @@ async function renew(model: LedgerModel, nodes: Nodes, at: number): Promise<void
   }
 }
 
-/** Everything the model knows is in the books, and the books agree with themselves. */
+/** The books contain everything that the model knows, and pass their audit. */
 export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> {
   await checkBooks(model, nodes)
   const [bench] = nodes.benches
@@ -219,7 +219,7 @@ export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> 
       providerCostMicro: row.providerCostMicro,
     }),
   })
-  // Only the command for it sweeps here.
+  // Here only this command sweeps.
   assert.deepEqual(
     checks.flatMap(({ id, violations }) => (id === 'I10' ? [] : violations.map((violation) => `${id} ${violation}`))),
     [],

@@ -12,7 +12,7 @@ import type { Store } from '../../src/store/store.ts'
 
 const ids = randomIds()
 
-/** A clock that stands still until a test moves it; `after` runs what has become due. */
+/** A clock that stands still until a test moves it; `after` runs due tasks. */
 export class TestClock implements Clock {
   #nowMs: number
   #timers: { readonly dueMs: number; readonly task: () => void }[] = []
@@ -57,7 +57,7 @@ export interface Customer {
   readonly digest: Buffer
 }
 
-/** One open store with a ledger on it, and the calls tests make all the time. */
+/** An open store with a ledger, and the calls that tests use most. */
 export class Bench<C extends Clock = TestClock> {
   readonly store: Store
   readonly clock: C
@@ -175,7 +175,7 @@ export class Bench<C extends Clock = TestClock> {
     return { total: totalMicro, day: dayMicro, week: weekMicro, month: monthMicro, held: heldMicro }
   }
 
-  /** Fails the test with every violated invariant named. Charges replay as what the record says they cost. */
+  /** Fails the test with the names of all violated invariants. A replayed charge is the cost in the record. */
   async auditClean(): Promise<void> {
     const checks = await this.store.audit.run({
       sinceMs: 0,
@@ -225,7 +225,7 @@ export class Bench<C extends Clock = TestClock> {
 
 export type BenchTest = (name: string, body: (bench: Bench) => Promise<void>) => void
 
-/** Makes tests that have a fresh store each, whose books are audited after it. */
+/** Makes tests with a fresh store each, whose books are audited afterwards. */
 export function benchTests(open: () => Promise<Store>): BenchTest {
   return (name, body) =>
     test(name, async () => {

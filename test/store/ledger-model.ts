@@ -14,14 +14,14 @@ interface ModelKey {
 }
 
 interface ModelHold {
-  /** Index of customer and of the node that placed it. */
+  /** Index of the customer and of the node that placed it. */
   readonly customer: number
   readonly amount: bigint
   readonly placedMs: number
   readonly priceVersion: number
   leaseMs: number
   state: HoldState
-  /** An expired one that was voided after all. */
+  /** An expired hold that was voided later. */
   closed: boolean
   charged: bigint
   shortfall: bigint
@@ -34,7 +34,7 @@ export type Payment = {
   readonly reference: string
 }
 
-/** One operation of the ledger as the model knows it, by index of customer and by id of generation. */
+/** One operation of the ledger in the model's terms, by index of the customer and id of the generation. */
 export type Operation =
   | { readonly op: 'hold'; readonly id: string; readonly customer: number; readonly amount: bigint }
   | { readonly op: 'settle'; readonly id: string; readonly units: number }
@@ -63,7 +63,7 @@ export class LedgerModel {
   readonly keys: ModelKey[]
   readonly holds = new Map<string, ModelHold>()
   readonly payments = new Map<string, Payment>()
-  /** Ids that a hold was asked for, granted or not. */
+  /** Ids of all requested holds, granted or not. */
   readonly ids: string[] = []
 
   constructor(
@@ -174,7 +174,7 @@ export class LedgerModel {
     const key = this.#key(customer)
     const late = hold.state === 'expired'
     const covered = late ? 0n : hold.amount
-    // Without this hold, which goes back first.
+    // Without this hold, which is given back first.
     hold.state = late ? 'settled_late' : 'settled'
     const available = (this.available[customer] ?? 0n) + covered
     const cost = this.cost(id, units)

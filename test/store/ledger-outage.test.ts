@@ -14,17 +14,17 @@ import { StoreUnavailableError } from '../../src/store/store-unavailable-error.t
 import { Bench, newId } from './ledger-fixture.ts'
 import { patient, until } from '../harness/patience.ts'
 
-/** What the operator reads of an outage, and nothing besides. */
+/** The operator's messages in an outage, and no others. */
 const TOLD = [
   'The store was cut off before the commit. Paid requests are refused until it takes a write again',
   'The store takes charges again',
 ]
 
-/** What goes wrong with the next commits: refused before anything happened, or committed with the answer lost. */
+/** The fault of the next commits: refused before it takes effect, or committed with the answer lost. */
 type Fault = 'before' | 'after'
 
 class FaultyLedger implements LedgerStore {
-  /** As in a database on the network, so that each operation is a commit that can fail. */
+  /** As with a database on the network, each operation is a commit that can fail. */
   readonly decidesHoldsInMemory = false
   readonly #store: LedgerStore
   readonly faults: Fault[] = []
@@ -254,7 +254,7 @@ test('a settle that the store takes while it is written to the journal is charge
     const disk = Promise.withResolvers<void>()
     let written: Promise<unknown> = Promise.resolve()
     journal.append = (payloads) => {
-      // The store is back at this moment, and faster than the disk.
+      // The store returns at this moment, and is faster than the disk.
       faults.length = 0
       const slow = disk.promise.then(() => append(payloads))
       written = slow

@@ -4,11 +4,11 @@ import { ApiError } from '../../src/errors.ts'
 import type { Bench, Customer } from './ledger-fixture.ts'
 import type { LedgerModel, Operation } from './ledger-model.ts'
 
-/** A store with several nodes on it, all at the same moment of a clock that stands still between commands. */
+/** A store with several nodes, all with the same clock, which stands still between commands. */
 export interface Nodes {
   readonly benches: readonly Bench[]
   readonly customers: readonly Customer[]
-  /** Holds that run on each node, by index. */
+  /** Running holds of each node, by index. */
   readonly running: readonly Set<string>[]
 }
 
@@ -18,7 +18,7 @@ export interface Task {
   readonly at: number
 }
 
-/** Runs operations at once, and finds an order in which the model gives the same answers and the same books. */
+/** Runs concurrent operations, and finds an order in which the model gives the same answers and the same books. */
 export async function run(model: LedgerModel, nodes: Nodes, tasks: readonly Task[]): Promise<void> {
   const wanted = tasks.flatMap(({ operation, at }) =>
     operation === null ? [] : [{ operation, index: at % nodes.benches.length }],

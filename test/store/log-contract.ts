@@ -12,14 +12,14 @@ const PROVIDERS = ['openai', 'azure'] as const
 const ROWS = 60
 const TOGETHER = 10
 
-/** A log of two accounts, three keys and every mix of what can be asked for; a row every second. */
+/** A log of two accounts, three keys and every combination of the filters' values; a row every second. */
 async function fill(bench: Bench, customers: readonly Customer[]): Promise<void> {
   const rows = Array.from({ length: ROWS }, (_value, index) => ({
     id: newId('gen-'),
     customer: customers[index % 3] ?? assert.fail(),
   }))
   for (const [index, { id, customer }] of rows.entries()) {
-    // Holds that are placed together share a commit.
+    // Holds placed together share a commit.
     if (index % TOGETHER === 0)
       await Promise.all(rows.slice(index, index + TOGETHER).map((row) => bench.hold(row.customer, 10n, row.id)))
     bench.clock.advance(1_000)
@@ -125,7 +125,7 @@ export function logContract(open: () => Promise<Store>): void {
       const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
       assert.equal(all.length, ROWS)
       let asked = 0
-      // Each question is a few round trips there.
+      // On PostgreSQL each question is a few round trips.
       const every = bench.store.kind === 'postgres' ? form({ short: 37, long: 11 }) : form({ short: 5, long: 1 })
       for (const filter of filters(customers, all)) {
         asked += 1
@@ -208,7 +208,7 @@ export function logContract(open: () => Promise<Store>): void {
 
   log('rows are removed by two nodes at once, each once', async (bench) => {
     const { logUpkeep, generations } = bench.store
-    // Where one waits too long for the other it is tried again by its keeper.
+    // If one waits too long for the other, its keeper repeats it.
     const removed = await Promise.allSettled(Array.from({ length: 4 }, () => logUpkeep.removeSome(NOON_MS + 40_000)))
     assert.ok(removed.some((result) => result.status === 'fulfilled' && result.value > 0))
     assert.equal((await generations.list({ limit: 1, offset: 0 })).total, 21)

@@ -8,7 +8,7 @@ import { Bench, newId } from './ledger-fixture.ts'
 const ANSWERS = 120
 const ANSWER_MICRO = 7n
 
-/** What holds when the database goes away in the middle of the work. */
+/** Guarantees when the database goes away in the middle of the work. */
 export function outageContract(
   newDatabase: () => Promise<string>,
   open: (url: string) => Promise<Store>,

@@ -1,24 +1,24 @@
 export interface Planted {
   readonly check: string
   readonly what: string
-  /** Run below the store, on the books that `withAnswers` makes. */
+  /** Run directly on the database, on the books that `withAnswers` makes. */
   readonly statements: readonly string[]
   /** Other invariants that the same damage breaks. */
   readonly also?: readonly string[]
 }
 
-/** The newest entry, its money and the head that names it: what is left is whole in itself. */
+/** The newest entry, its money and the head that names it are removed: the rest is consistent. */
 const CUT_ENTRY = [
   "DELETE FROM entry WHERE id = (SELECT MAX(e.id) FROM entry e JOIN account a ON a.id = e.account_id WHERE a.name = 'net zero')",
   "UPDATE account SET available = available + 7, entry_head = (SELECT hash FROM entry WHERE account_id = account.id) WHERE name = 'net zero'",
 ]
-/** Every entry and the head; the account was never paid in. */
+/** Every entry and the head are removed: the account looks as if it never had money. */
 const NET_ZERO = [
   "DELETE FROM entry WHERE account_id IN (SELECT id FROM account WHERE name = 'net zero')",
   "UPDATE account SET entry_head = '' WHERE name = 'net zero'",
 ]
 
-/** Damage that the database's own constraints let through, and the invariant that tells of it (guarantees.md 3.2). */
+/** Damage that the database's own constraints allow, and the invariant that finds it (guarantees.md 3.2). */
 export const PLANTED: readonly Planted[] = [
   {
     check: 'I1',
@@ -298,7 +298,7 @@ export const PLANTED: readonly Planted[] = [
   },
 ]
 
-/** Damage that the schema itself refuses: it can only be planted by taking the schema apart. */
+/** Damage that the schema itself refuses: planting it needs a change of the schema. */
 export const REFUSED: readonly (readonly [check: string, statement: string])[] = [
   [
     'I1',

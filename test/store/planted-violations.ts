@@ -25,10 +25,10 @@ export async function twoEvents(bench: Bench): Promise<void> {
     })
 }
 
-/** Stores whose audit has nothing to tell of the books below. */
+/** Stores whose audit finds nothing in the books below. */
 const SOUND = new WeakSet<() => Promise<OpenedBelow>>()
 
-/** Books of every kind of money, sound, without the triggers that keep them so. */
+/** Valid books with every kind of money, without the triggers that protect them. */
 export async function withBooks(
   open: () => Promise<OpenedBelow>,
   body: (bench: Bench, opened: OpenedBelow) => Promise<void>,
@@ -43,11 +43,11 @@ export async function withBooks(
   await bench.settle(customer, settled, 20n)
   await bench.void(customer, voided)
   await bench.hold(customer, 50n)
-  // Written, and summed up.
+  // Written, and rolled up.
   await bench.ledger.renew()
   await bench.spend(customer)
   bench.clock.advance(10_000)
-  // The same books each time: an audit takes as long as all the rest.
+  // The same books each time, checked once: an audit takes as long as all the rest.
   if (!SOUND.has(open)) assert.deepEqual(await brokenChecks(bench), [])
   SOUND.add(open)
   for (const drop of opened.dropTriggers) await opened.below(drop)
@@ -56,7 +56,7 @@ export async function withBooks(
   if (opened.isOpen()) await opened.store.close()
 }
 
-/** Every invariant reports its kind of damage; the short form has one damage for one of so many invariants. */
+/** Every invariant reports its kind of damage; the short form plants one for every so many invariants. */
 export function plantedViolations(open: () => Promise<OpenedBelow>, every: number): void {
   const firsts = PLANTED.filter(({ check }, index) => PLANTED.findIndex((damage) => damage.check === check) === index)
   const short = firsts.filter((_, index) => index % every === 0)
@@ -94,8 +94,8 @@ export function plantedViolations(open: () => Promise<OpenedBelow>, every: numbe
 }
 
 /**
- * An account without entries and one whose entries come to nothing; a code and orders; a charge above its hold whose
- * row is gone, and one on the day after it was placed.
+ * An account without entries and one whose entries add up to nothing; a code and orders; a charge above its hold whose
+ * row was removed, and one booked on the day after its hold.
  */
 async function mixed(bench: Bench, customer: Customer): Promise<void> {
   const { store, clock } = bench
@@ -132,7 +132,7 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
   await bench.hold(customer, 30n, late)
   clock.advance(DAY_MS)
   await bench.settle(customer, late, 20n)
-  // Retention takes the row of the first.
+  // Retention removes the row of the first.
   assert.equal(await store.logUpkeep.removeSome(NOON_MS - 1_000), 1)
   await store.catalogs.append({
     after: 0,
@@ -213,7 +213,7 @@ async function heldJob(bench: Bench, { accountId, keyId }: Customer): Promise<vo
   assert.equal(outcome.status, 'held')
 }
 
-/** Which checks of the audit fail; the price of an output token is 4, the provider's 2. */
+/** The failed checks of the audit; the price of an output token is 4, the provider's 2. */
 export async function brokenChecks(bench: Bench): Promise<readonly string[]> {
   const checks = await bench.store.audit.run({
     sinceMs: 0,

@@ -26,14 +26,14 @@ import { twoNodeContract } from './two-nodes.ts'
 
 const DROP_FOREIGN_KEYS = `DO $$ DECLARE c RECORD; BEGIN
   FOR c IN SELECT conrelid::regclass AS place, conname FROM pg_constraint WHERE contype = 'f' LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.place, c.conname); END LOOP; END $$`
-/** Databases of the latest tests, of which one test has two at most. */
+/** Databases kept for the latest tests, of which each has two at most. */
 const KEPT = 10
 
 /** Changes of many rows that charges lock too: in another order each would wait for the other. */
 const LOCKED_IN_ORDER: readonly (readonly [string, string, (store: Store, ids: readonly string[]) => Promise<void>])[] =
   [
     ['the time of a last use', 'api_key', (store, ids) => store.keys.touch(ids, NOON_MS)],
-    // Nobody has a new job.
+    // No account has a new job.
     ['a renewed lease of jobs', 'job', (store, ids) => store.jobs.renew(ids, '', NOON_MS)],
     ['a renewed lease', 'hold', (store, ids) => store.ledger.renewLeases(ids, NOON_MS)],
   ]
@@ -63,7 +63,7 @@ function postgresTests(postgres: Postgres): void {
       await direct(
         postgres.url,
         `CREATE DATABASE contract_${databases} TEMPLATE ${template} STRATEGY FILE_COPY`,
-        // Those of tests that are over; the first is the template.
+        // Databases of finished tests; the first is the template.
         ...(databases > KEPT + 1 ? [`DROP DATABASE contract_${databases - KEPT} WITH (FORCE)`] : []),
       )
       return postgres.url.replace(/\/postgres$/, `/contract_${databases}`)
@@ -74,7 +74,7 @@ function postgresTests(postgres: Postgres): void {
       await (await open(url)).close()
       return new URL(url).pathname.slice(1)
     }
-    // A separate database for each test, since an audit reads everything there is; migrated once for all of them.
+    // A separate database for each test, since an audit reads everything; migrated once for all of them.
     const newDatabase = async (): Promise<string> => emptyDatabase(await (migrated ??= template()))
     for (const [what, table, change] of LOCKED_IN_ORDER)
       test(`${what} locks rows in the order of charges, and waits for one while it has none behind it`, async () => {
@@ -150,7 +150,7 @@ function postgresTests(postgres: Postgres): void {
                 ? ('bytes' as const)
                 : ('text' as const),
         }))
-        // One question for all, since each is a separate connection.
+        // One query for all, since each is a separate connection.
         const some = (from: string): string => `EXISTS (SELECT 1 FROM ${from})`
         const found = await direct(
           url,
@@ -182,7 +182,7 @@ function postgresTests(postgres: Postgres): void {
     }
     appendOnlyContract(openBelow)
     plantedViolations(openBelow, 3)
-    // Each of its audits is many round trips; the embedded store asks more.
+    // Each of its audits is many round trips; the embedded store tests more.
     coveredColumns(openBelow, 12)
     booksContract(openBelow)
     statementsContract(openBelow)
@@ -272,7 +272,7 @@ function postgresTests(postgres: Postgres): void {
         (await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })).data.length,
         7,
       )
-      // Five rows are in the first part; its last one is not old yet.
+      // Five rows are in the first partition; its last one is not old yet.
       assert.equal(await bench.store.logUpkeep.removeSome(NOON_MS + 5_000), 4)
       assert.equal(await bench.store.logUpkeep.removeSome(NOON_MS + 6_000), 1)
       assert.deepEqual(await parts(), ['generation_10000000', 'generation_15000000', 'generation_5000000'])
@@ -322,14 +322,14 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
       )
       return waiting.length > 0
     })
-    // It stands behind the one that waits, and gets through when that one gives up.
+    // It queues behind the waiting one, and gets through when that one gives up.
     await direct(url, 'SELECT * FROM schema_version')
     await client.end()
     await (await opening).close()
   })
 }
 
-/** Answers the rows of the last statement. */
+/** The rows of the last statement. */
 async function direct(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

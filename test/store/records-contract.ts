@@ -9,7 +9,7 @@ import { Bench, type BenchTest, benchTests, newId, NOON_MS, TestClock } from './
 
 const RUB = 1_000_000n
 
-/** Everything durable besides the hot path. */
+/** Everything durable outside the hot path. */
 export function recordsContract(open: () => Promise<Store>): void {
   const records = benchTests(open)
   accountTests(records)

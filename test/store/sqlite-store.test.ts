@@ -21,7 +21,7 @@ after(() => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 })
 
-/** In memory where the machine has such a place: the model test is about what is written, not about the disk. */
+/** In memory if the machine has such a folder: the model test is about the written rows, not the disk. */
 const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 function newDirectory(parent = tmpdir()): string {

@@ -62,7 +62,7 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
       const october = await read('2026-10-01', '2026-10-31')
       assert.deepEqual([october.closed, ...ends(october)], [true, 980n, 960n])
       await bench.settle(customer, late, 20n)
-      // Nothing is charged for it, and it is none of the requests that October told of.
+      // It is not charged, and is not among October's requests.
       await bench.void(customer, free)
       await bench.topUp(customer.accountId, 7n)
       assert.deepEqual(await read('2026-10-01', '2026-10-31'), october)
@@ -94,7 +94,7 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
       await bench.ledger.renew()
       bench.clock.advance(DAY_MS)
       const october = await read('2026-10-01', '2026-10-31')
-      // As it was asked for on the day before.
+      // As it was requested on the day before.
       const { LedgerBatch } = await import('../../src/ledger/ledger-core.ts')
       const settle = {
         op: 'settle',
@@ -154,7 +154,7 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
 
   test(`with ${CREDITS} credits a month opens with what the one before it closed with`, () =>
     withAccount(async ({ bench, customer, opened, read }) => {
-      // Not posted one by one: what is read does not look at the chain.
+      // Not posted one by one: the reads here do not check the chain.
       const seeds =
         opened.store.kind === 'embedded'
           ? `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${CREDITS}) SELECT i FROM n`

@@ -9,7 +9,7 @@ import { logContract } from './log-contract.ts'
 import { recordsContract } from './records-contract.ts'
 import { responsesContract } from './responses-contract.ts'
 
-/** What every store guarantees; each test gets a fresh store from `open`. */
+/** The guarantees of every store; each test gets a fresh store from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
   describe('free rules', () => guardContract(open))

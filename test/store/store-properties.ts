@@ -17,21 +17,19 @@ const CUSTOMERS: readonly {
   { balance: 100n, limit: 40n, reset: 'daily' },
 ]
 const COMMANDS_MAX = 50
-/**
- * Shrinking runs the same commands on a store, over and over: a failure is reported after this long at the latest.
- */
+/** Shrinking runs the commands on a store again and again: a failure is reported after this time at the latest. */
 const SHRINK_MS = 20_000
 
 export interface PropertyRuns {
   readonly runs: number
   readonly nodesMax: number
-  /** ms that so many runs take at most. */
+  /** Largest duration of so many runs, ms. */
   readonly budgetMs: number
 }
 
 /**
- * Any sequence of commands, one by one or many at once, on one to several nodes, answers what the model answers, and
- * leaves books that add up (guarantees.md 3.4). `TOLLGATE_MODEL_RUNS` asks for more of them.
+ * Any sequence of commands, one by one or concurrent, on one or several nodes, gives the model's answers, and leaves
+ * valid books (guarantees.md 3.4). `TOLLGATE_MODEL_RUNS` sets the number of runs.
  */
 export function storeProperties(open: () => Promise<Store>, { runs, nodesMax, budgetMs }: PropertyRuns): void {
   const asked = Number(process.env['TOLLGATE_MODEL_RUNS'] ?? runs)
@@ -45,7 +43,7 @@ export function storeProperties(open: () => Promise<Store>, { runs, nodesMax, bu
           fc.commands([...COMMANDS], { maxCommands: COMMANDS_MAX, size: 'max' }),
           fc.integer({ min: 1, max: nodesMax }),
           async (commands, count) => {
-            // What is left of the shrinking passes at once.
+            // From now on every shrinking run passes at once.
             if (failedAtMs !== null && performance.now() - failedAtMs > SHRINK_MS) return
             try {
               await played(open, commands, count)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
-/** What holds when several nodes share one database. */
+/** Guarantees when several nodes share one database. */
 export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
   test('two nodes migrate an empty database at once', async () => {
     const url = await newDatabase()
@@ -30,7 +30,7 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
           return (index % 2 === 0 ? first : second).hold(customer, 3n, id)
         }),
       )
-      // Settled and voided by the other node, which races too.
+      // Settled and voided by the other node, at the same time.
       await Promise.all(
         ids.map((id, index) => {
           const customer = customers[index % customers.length]

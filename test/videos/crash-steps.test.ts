@@ -11,8 +11,8 @@ const directory = mkdtempSync(join(tmpdir(), 'tollgate-video-steps-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
 
 /**
- * A process that dies at the k-th time it does some thing to the world: before it is done, or after it is done and
- * before it is known.
+ * A process that dies at the k-th time it does something: before it is done, or after it is done and before the process
+ * knows it.
  */
 class Death {
   reached = false
@@ -28,7 +28,7 @@ class Death {
     this.#moment = moment
   }
 
-  /** Nothing more comes of the process. */
+  /** The process does nothing more. */
   get isOver(): boolean {
     return this.reached && this.#running === 0
   }
@@ -64,10 +64,7 @@ class Death {
   }
 }
 
-/**
- * One life that ends at the k-th time it does a thing, and a second one that finishes. Answers whether the first died
- * at all.
- */
+/** One run that dies at the k-th time, and a second one that finishes. Returns whether the first died. */
 async function liveTwice(
   name: string,
   at: number,
@@ -86,7 +83,7 @@ async function liveTwice(
   const clock = new TestClock(bench.clock.now())
   const second = runnerOf(world, clock)
   await second.start()
-  // What is parked waits for its deadline.
+  // A parked job waits for its deadline.
   await drive(
     clock,
     async () => !['pending', 'in_progress'].includes((await job(world)).status),
@@ -125,7 +122,7 @@ const THINGS = [
   'files.put',
   'ledger.settle',
 ]
-/** The short form dies at the first time, the long one at the others too. */
+/** In the short form it dies at the first time, in the long one at the others too. */
 const TIMES_MAX = form({ short: 1, long: 3 })
 
 for (const moment of ['before', 'after'] as const) {

@@ -26,12 +26,12 @@ async function inWorld(body: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-/** Lets the real disk and the microtasks do what is due. */
+/** Lets the real disk and the microtasks finish due work. */
 async function settle(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await until(20_000, `it comes: ${isSo.toString()}`, isSo, 10)
 }
 
-/** The same thing, which tells of each time that it has done `method`. */
+/** The same object, which reports each time that it has done `method`. */
 function told<T extends object>(target: T, method: string, tell: () => void): T {
   return new Proxy(target, {
     get: (object, property) => {
@@ -46,7 +46,7 @@ function told<T extends object>(target: T, method: string, tell: () => void): T 
   })
 }
 
-/** A provider's call that a test holds. */
+/** A provider's call that a test holds back. */
 function gate(): {
   readonly opened: Promise<void>
   readonly reached: () => boolean
@@ -132,7 +132,7 @@ test('an answer that comes after another node has parked the job is still its an
       await held.pass()
       return submit()
     }
-    // A node whose clock stands still renews no lease, as one that is stopped.
+    // A node whose clock stands still renews no lease, like a stopped one.
     const paused = runnerOf(world, new TestClock(NOON_MS))
     await paused.start()
     await settle(held.reached)

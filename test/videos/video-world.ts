@@ -130,7 +130,7 @@ export function runnerOf(
     providers: new Map([['p', way.provider]]),
     models: new Map([['v/video', model('v/video', { type: 'video', endpoints: [way] })]]),
     aliases: new Map(),
-    // Jobs look at no setting.
+    // Jobs read no setting.
     settings: {} as Snapshot['settings'],
   }
   const adapter: Adapter = {
@@ -156,7 +156,7 @@ export function runnerOf(
   return new VideoRunner(ports)
 }
 
-/** Lets the work of the moment be done, then moves the clock, until `over`. */
+/** Lets due work finish, then moves the clock, until `over`. */
 export async function drive(
   clock: TestClock,
   over: () => Promise<boolean>,
