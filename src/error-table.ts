@@ -29,7 +29,7 @@ const REQUEST = {
   },
   missing_prompt: {
     status: 400,
-    when: 'an image, a video or a legacy completion is asked for without a prompt',
+    when: 'a request for an image, a video or a legacy completion has no prompt',
     label: { en: 'No prompt was given', ru: 'Не передан запрос к модели' },
   },
   missing_input: {
@@ -127,12 +127,12 @@ const REQUEST = {
   },
   file_upload_error: {
     status: 400,
-    when: 'the file part of an upload is absent, empty, unreadable or no sound',
+    when: 'the file part of an upload is absent, empty, unreadable or not audio',
     label: { en: 'The file could not be uploaded', ru: 'Файл не удалось загрузить' },
   },
   job_not_completed: {
     status: 400,
-    when: 'the content of a job is asked for before the job is done; ask again later',
+    when: 'the content of a job was requested before the job is done; retry later',
     label: { en: 'The job is not finished', ru: 'Задание ещё не готово' },
   },
   previous_response_not_found: {
@@ -215,7 +215,7 @@ const ACCOUNT = {
   },
   rate_limit_exceeded: {
     status: 429,
-    when: "more requests than the rate limit or a limit of the key allows, tools that a provider runs by itself after an hour in which the account's answers cost well more than it had, too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#what-one-address-may-take) of an address or account; wait for `Retry-After`",
+    when: "more requests than the rate limit or a limit of the key allows, tools that a provider runs by itself, in an hour in which the account's free answers cost too much (rule 20), too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#what-one-address-may-take) of an address or account; wait for `Retry-After`",
     label: { en: 'Too many requests', ru: 'Слишком много запросов' },
   },
   limit_exceeded: {
@@ -254,7 +254,7 @@ const ABSENCE = {
   model_record_not_found: {
     status: 404,
     errorType: 'model_not_found',
-    when: "a model's own page is asked for and there is no such model",
+    when: 'the route of one model was called, and there is no such model',
   },
   no_available_provider: {
     status: 404,
@@ -299,12 +299,12 @@ const SERVICE = {
   },
   empty_response: {
     status: 502,
-    when: 'every provider tried answered with nothing',
+    when: 'every provider that was tried gave an empty answer',
     label: { en: 'The provider returned an empty answer', ru: 'Пустой ответ провайдера' },
   },
   provider_error: {
     status: 502,
-    when: 'the last provider tried failed, or refused our account with it',
+    when: 'the last provider that was tried failed, or refused our account there',
     label: { en: 'Provider error', ru: 'Ошибка провайдера' },
   },
   provider_unavailable: {
@@ -333,7 +333,7 @@ const SERVICE = {
 export const ERROR_TABLES: Readonly<Record<string, Errors>> = {
   'The request': REQUEST,
   'Key, account and money': ACCOUNT,
-  'What is not there': ABSENCE,
+  'Not found': ABSENCE,
   'The service and its providers': SERVICE,
 }
 

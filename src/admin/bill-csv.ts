@@ -52,7 +52,7 @@ export async function parseBill(csv: string, currency: string | null): Promise<r
   if (header === undefined) throw fieldError('csv', 'csv_empty', {}, 'is empty')
   const columns = columnsOf(header)
   if (body.length > LINES_MAX)
-    throw fieldError('csv', 'lines_most', { most: LINES_MAX }, `at most ${LINES_MAX} lines are read at once`)
+    throw fieldError('csv', 'lines_most', { most: LINES_MAX }, `at most ${LINES_MAX} lines are allowed`)
   const lines = body.filter((row) => !isTotal(row)).map((row) => lineOf(row, columns, currency))
   if (lines.length === 0) throw fieldError('csv', 'csv_empty', {}, 'has no lines below its header')
   return lines

@@ -15,7 +15,7 @@ export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): re
     visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
     visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit, read) => {
       await proveOwner(ports, visit, proofOf(read()))
-      if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'There is no single sign-on here')
+      if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'Single sign-on is not set up here')
       if (visit.user.oidc !== null)
         throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
       const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), {

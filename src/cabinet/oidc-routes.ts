@@ -100,7 +100,7 @@ async function userOf(
       'Signing up is closed here: ask the operator for an account',
     )
   if (email === null || !emailVerified)
-    throw reasonError('access_denied', 'email_unproven', {}, 'The single sign-on does not vouch for your e-mail')
+    throw reasonError('access_denied', 'email_unproven', {}, 'The identity provider has not verified your e-mail')
   const address = readEmail(email)
   return signUp(
     ports,

@@ -111,7 +111,8 @@ export class OidcSignIn {
       throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on was refused', cause)
     })
     const claims = tokens.claims()
-    if (claims === undefined) throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on says nobody')
+    if (claims === undefined)
+      throw reasonError('access_denied', 'oidc_refused', {}, 'The identity provider did not name a user')
     const { email, email_verified: verified, name } = claims
     return {
       issuer: claims.iss,

@@ -81,7 +81,7 @@ export class Yookassa implements PaymentProvider {
     const known = family !== 0 && this.#networks.has(clientIp)
     return known
       ? null
-      : reasonError('access_denied', 'only_provider', {}, 'Notifications are taken from YooKassa alone')
+      : reasonError('access_denied', 'only_provider', {}, 'Notifications are accepted only from addresses of YooKassa')
   }
 
   notified(body: unknown): PaymentNotice | null {

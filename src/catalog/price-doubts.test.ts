@@ -23,16 +23,16 @@ function check(endpoint: string, head = 'rates: { USD: 100 }'): readonly string[
 
 test('a price of one token in a field for a million is refused, in whatever currency, unless it is meant', () => {
   assert.deepEqual(check('price: { currency: USD, prompt: 0.0000025, completion: 10 }'), [
-    '5 models[0].endpoints[0].price.prompt is 0.0000025 USD, and a price of this model that is known is 2.5 USD: prices are per million tokens. If it is meant, say force: true beside price',
+    '5 models[0].endpoints[0].price.prompt is 0.0000025 USD, but a known price of this model is 2.5 USD: prices are per million tokens. If it is right, set force: true beside price',
   ])
   assert.match(
     check('price: { currency: RUB, prompt: 0.00025, completion: 1000 }')[0] ?? '',
-    /price\.prompt is 0\.00025 RUB, and .* is 250 RUB/,
+    /price\.prompt is 0\.00025 RUB, but .* is 250 RUB/,
   )
   assert.match(
     check('price: { currency: USD, prompt: 2.5, completion: 10 }, sell: { prompt: 300, completion: 200000000 }')[0] ??
       '',
-    /sell\.completion is 200000000 RUB, and .* is 1000 RUB/,
+    /sell\.completion is 200000000 RUB, but .* is 1000 RUB/,
   )
   assert.equal(check('price: { currency: USD, prompt: 250000, completion: 10 }').length, 1)
   assert.deepEqual(check('price: { currency: USD, prompt: 0.0000025, completion: 0.00001 }, force: true'), [])

@@ -131,7 +131,7 @@ function faultsOf(
           `${path}.${key}`,
           'far_price',
           { found, usual, currency },
-          `is ${found} ${currency}, and a price of this model that is known is ${usual} ${currency}: prices are per million tokens. If it is meant, say force: true beside price`,
+          `is ${found} ${currency}, but a known price of this model is ${usual} ${currency}: prices are per million tokens. If it is right, set force: true beside price`,
         ),
       ]
     })

@@ -21,7 +21,7 @@ export function dayRange(query: URLSearchParams, today: string): { readonly from
   const from = dayParameter(query, 'from') ?? dayAfter(to, -29)
   if (from > to) throw fieldError('from', 'not_after', {}, `must not be after to, got ${from} and ${to}`)
   if (Date.parse(to) - Date.parse(from) >= DAYS_MAX * DAY_MS)
-    throw fieldError('from', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days are answered at once`)
+    throw fieldError('from', 'days_most', { most: DAYS_MAX }, `at most ${DAYS_MAX} days can be requested at once`)
   return { from, to }
 }
 

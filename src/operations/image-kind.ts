@@ -114,7 +114,7 @@ function ask(
   const { images, chatImages } = adapter
   const draw = drawsInChat(candidate.model) ? (chatImages ?? images) : (images ?? chatImages)
   if (draw === undefined)
-    throw new Error(`Adapter '${adapter.name}' makes no pictures: the plan lets only those through that do.`)
+    throw new Error(`Adapter '${adapter.name}' has no images: the plan lets only those through that have.`)
   return draw(call, sink)
 }
 

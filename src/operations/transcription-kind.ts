@@ -47,7 +47,7 @@ export function transcriptionKind(
     worstUsage,
     ask: (adapter, call, sink) => {
       if (adapter.transcription === undefined)
-        throw new Error(`Adapter '${adapter.name}' hears nothing: the plan lets only those through that do.`)
+        throw new Error(`Adapter '${adapter.name}' has no transcriptions: the plan lets only those through that have.`)
       return adapter.transcription.ask(call, sink)
     },
     // Silence has no words, but the model has processed it.
@@ -99,7 +99,7 @@ function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, t
   if (!needsTimestamps(format) || able.some((endpoint) => times(endpoint) && prices(request, endpoint))) return
   throw new ApiError(
     'invalid_response_format',
-    `Invalid response_format: model '${model.id}' tells no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`,
+    `Invalid response_format: model '${model.id}' gives no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`,
   )
 }
 

@@ -306,7 +306,7 @@ test('a model and its provider come and go; 201 when new, 200 when changed, cred
       ],
     })
   await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 100 } })
-  refused(await priced({}), 400, 'invalid_input', /prompt: is 0\.0000025 USD, .* If it is meant, say force: true/)
+  refused(await priced({}), 400, 'invalid_input', /prompt: is 0\.0000025 USD, .* If it is right, set force: true/)
   const forced = await priced({ force: true, sell: { prompt: 1, completion: 1 } })
   assert.deepEqual(
     [forced.status, forced.body.warnings],

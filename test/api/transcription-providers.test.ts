@@ -73,7 +73,7 @@ test('a model without times: json and text only, asked in json, charged by its t
     badRequest(
       await form({ model: 'test/gpt', response_format: format }),
       'invalid_response_format',
-      new RegExp(`tells no times, which ${format} needs`),
+      new RegExp(`gives no times, which ${format} needs`),
     )
   answers(first, {
     text: 'Hi.',
@@ -272,7 +272,7 @@ test('Gemini: the form of a client becomes base64 in a prompt, charged by the to
     thinkingConfig: { thinkingBudget: 0 },
   })
   assert.match(JSON.stringify(sent?.['systemInstruction']), /translated into English.*\\"de\\".*ignore/s)
-  badRequest(await form({ model: 'test/gemini', response_format: 'srt' }), 'invalid_response_format', /tells no times/)
+  badRequest(await form({ model: 'test/gemini', response_format: 'srt' }), 'invalid_response_format', /gives no times/)
   answers(first, { promptFeedback: { blockReason: 'SAFETY' } })
   badRequest(await form({ model: 'test/gemini' }), 'content_filtered', /refused the recording/)
   assert.equal((await lastLog())['total_cost'], 0)
