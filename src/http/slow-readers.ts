@@ -25,7 +25,7 @@ export function isTooSlow(bytes: number, sinceMs: number, nowMs: number): boolea
   return nowMs - sinceMs > STALL_MS + bytes / BYTES_PER_MS_MIN
 }
 
-interface Reader {
+interface ReadingClient {
   takenBytes: number
   /** Monotonic ms since when the client has read nothing, or has had nothing to read. */
   sinceMs: number
@@ -47,7 +47,7 @@ export interface SlowReaderPorts {
  */
 export class SlowReaders {
   readonly #ports: SlowReaderPorts
-  readonly #open = new Map<Socket, Reader>()
+  readonly #open = new Map<Socket, ReadingClient>()
   readonly #replies = new Map<ServerResponse, Reply>()
   #stopTimer: (() => void) | null = null
 
@@ -95,7 +95,7 @@ export class SlowReaders {
   }
 }
 
-function look(socket: Socket, reader: Reader, nowMs: number): void {
+function look(socket: Socket, reader: ReadingClient, nowMs: number): void {
   const waitingBytes = socket.writableLength
   const takenBytes = waitingBytes === 0 ? 0 : socket.bytesWritten - waitingBytes
   if (waitingBytes === 0 || takenBytes !== reader.takenBytes) {

@@ -24,8 +24,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'sessionId',
 ])
 
-/** Facts about the call beside its body. */
-export interface GenerateContentCall {
+/** The parts of a call in its path and query. */
+export interface GenerateContentTarget {
   /** The model in the path. */
   readonly model: string
   readonly stream: boolean
@@ -33,7 +33,7 @@ export interface GenerateContentCall {
 }
 
 /** Reads the body of `generateContent` (clients.md 4) as a chat. */
-export function parseGenerateContent(json: unknown, call: GenerateContentCall): GenerateContentRequest {
+export function parseGenerateContent(json: unknown, call: GenerateContentTarget): GenerateContentRequest {
   const body = bodyObject(json)
   const dropped = new Set<string>()
   const messages = messagesOf(body, dropped)

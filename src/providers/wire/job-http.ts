@@ -129,7 +129,7 @@ export class JobHttp {
     const room = options.lifts ?? this.answers.hold()
     try {
       return await new Promise((resolve) =>
-        new Exchange(wish, options, { clock: this.#clock, room, resolve }).send(agent),
+        new JobExchange(wish, options, { clock: this.#clock, room, resolve }).send(agent),
       )
     } finally {
       if (options.lifts === null) room.release()
@@ -161,7 +161,7 @@ interface ExchangePorts {
 }
 
 /** One request with its whole answer. */
-class Exchange implements Dispatcher.DispatchHandler {
+class JobExchange implements Dispatcher.DispatchHandler {
   readonly #wish: JobRequest
   readonly #options: ExchangeOptions
   readonly #ports: ExchangePorts
