@@ -192,14 +192,23 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #measure(usage: UsageReport): MeasuredUsage {
-    const { request, inputs, written = request.n, start } = this.#parts
+    const { request, inputs, written = request.n, readings, start } = this.#parts
     const { report, reported, flagged, basis } = measureUsage(usage, {
       inputMax: () => this.#inputMax(),
       outputMax: (start.plan.maxTokens + predictedTokens(request, start.candidate.endpoint)) * written * inputs,
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
-    const billed = this.#withFixed(report)
-    return { report: billed, reported: reported === report ? billed : this.#withFixed(reported), flagged, basis }
+    // More searches than the cap that the provider was sent cannot be, and are its bill alone.
+    const searchesMax = readings === undefined ? Infinity : readings - 1
+    const isBeyond = (report.usage.search ?? 0) > searchesMax
+    const possible = isBeyond ? { ...report, usage: { ...report.usage, search: searchesMax } } : report
+    const billed = this.#withFixed(possible)
+    return {
+      report: billed,
+      reported: reported === possible ? billed : this.#withFixed(reported),
+      flagged: flagged || isBeyond,
+      basis,
+    }
   }
 
   /** A byte of text is at most one token; other input is bounded only by the model's context. */

@@ -276,6 +276,16 @@ test('a tool that the provider runs needs a price, and its calls are bounded and
   assert.equal(world.upstream.requests.length, sent)
 })
 
+test("more searches than the cap that the provider was sent are its bill, and not the customer's", async () => {
+  const search = { type: 'web_search_20260209', name: 'web_search', max_uses: 3 }
+  answerWhole({ usage: { ...USAGE, server_tool_use: { web_search_requests: 30 } } })
+  const { message } = await ask({ tools: [search] })
+  assert.equal(message.usage.cost, COST + 3 * 2)
+  const { body } = await world.tollgate.admin('GET', `/admin/v1/generations?account=${world.account.id}&limit=1`)
+  const [row] = body.data
+  assert.deepEqual([row['total_cost'], row['provider_cost'], row['flagged']], [COST + 3 * 2, COST + 30 * 2, true])
+})
+
 test('an error of the provider keeps its words, without those of the account', async () => {
   const fail = (status: number, type: string, message: string): void =>
     world.upstream.answer((response) =>
