@@ -178,8 +178,61 @@ test('ogg: each Vorbis packet counts as the longest there is, whatever position 
   ])
   assert.equal(audioSeconds(lying), 1)
   near(audioSecondsMax(lying), 401 * (1_024 / 8_000))
-  const speex = Buffer.concat([oggPage(7, 0n, Buffer.from('Speex   '.padEnd(80))), oggPage(7, 1n, Buffer.alloc(10))])
-  assert.equal(audioSecondsMax(speex), speex.length / 16)
+  const other = Buffer.concat([oggPage(7, 0n, Buffer.from('Other   '.padEnd(80))), oggPage(7, 1n, Buffer.alloc(10))])
+  assert.equal(audioSecondsMax(other), other.length / 16)
+})
+
+/** The head of a Speex stream. */
+function speexHead(fields: { rate: number; mode?: number; samples?: number; frames?: number }): Buffer {
+  const head = Buffer.alloc(80)
+  head.write('Speex   ', 'latin1')
+  for (const [at, value] of [
+    [36, fields.rate],
+    [40, fields.mode ?? 0],
+    [56, fields.samples ?? 160],
+    [64, fields.frames ?? 1],
+  ] as const)
+    head.writeInt32LE(value, at)
+  return head
+}
+
+test('ogg: a Speex packet counts as the frames that its head says or its bits make, whatever position its page claims', () => {
+  const speex = (head: Buffer, packet: Buffer, count: number): number =>
+    audioSecondsMax(
+      Buffer.concat([oggPage(7, 0n, head), ...Array.from({ length: count }, () => oggPage(7, 1n, packet))]),
+    )
+  // Mode 3 at 8 kbit/s: 160 bits of 20 ms, as speexenc writes them.
+  const honest = Buffer.concat([Buffer.from([0b0001_1000]), Buffer.alloc(19, 0x55)])
+  const head = speex(speexHead({ rate: 8_000 }), honest, 0)
+  near(speex(speexHead({ rate: 8_000 }), honest, 500) - head, 10)
+  // The wide band: a frame of 300 bits with a layer of 192, and a terminator.
+  const wide = Buffer.alloc(62)
+  wide[0] = 0b0010_1000
+  wide[37] = 0b0000_1011
+  wide[61] = 0b0000_0111
+  near(
+    speex(speexHead({ rate: 16_000, mode: 1, samples: 320 }), wide, 50) -
+      speex(speexHead({ rate: 16_000, mode: 1, samples: 320 }), wide, 0),
+    1,
+  )
+  // Frames of silence in 5 bits, more of them than the head says, in whatever a packet is.
+  near(speex(speexHead({ rate: 8_000 }), Buffer.alloc(50), 10) - head, 10 * 80 * 0.02)
+  assert.ok(speex(speexHead({ rate: 8_000 }), Buffer.alloc(2_000), 1) - head > 3_199 * 0.02)
+  // A head that makes a frame or a packet of anything.
+  near(
+    speex(speexHead({ rate: 8_000, frames: 64 }), honest, 10) -
+      speex(speexHead({ rate: 8_000, frames: 64 }), honest, 0),
+    10 * 64 * 0.02,
+  )
+  near(
+    speex(speexHead({ rate: 8_000, samples: 80_000 }), honest, 1) -
+      speex(speexHead({ rate: 8_000, samples: 80_000 }), honest, 0),
+    10,
+  )
+  near(speex(speexHead({ rate: 80 }), honest, 10) - speex(speexHead({ rate: 80 }), honest, 0), 20)
+  // Without a rate it is none: by its bytes.
+  const broken = Buffer.concat([oggPage(7, 0n, speexHead({ rate: 0 })), oggPage(7, 1n, honest)])
+  assert.equal(audioSecondsMax(broken), broken.length / 16)
 })
 
 test('webm: the frames of its blocks, whatever it says of times', () => {

@@ -1,12 +1,15 @@
 import { flacFrameSeconds, flacRate } from './flac.ts'
 import { opusPacketSeconds, vorbisPacketSeconds } from './ogg.ts'
 import { CAUTIOUS_BYTES_PER_SECOND } from './packet-form.ts'
+import { speexForm, SpeexFrames, type SpeexForm } from './speex.ts'
 
 const MARK = Buffer.from('OggS')
 const FLAC_HEAD = '\u007fFLAC'
 /** The mark of a FLAC file follows these bytes of its head. */
 const FLAC_HEAD_BYTES = 9
 const PAGE_HEADER_BYTES = 27
+/** A packet goes on after a segment of this size. */
+const SEGMENT_BYTES_MAX = 255
 /** More pages than any honest file of an upload has. */
 const PAGES_MAX = 100_000
 
@@ -16,6 +19,8 @@ interface Streams {
   vorbis: number
   /** The lowest rate of a FLAC stream so far; 0 = there is none. */
   flac: number
+  /** The longest frames and the most of them of all Speex streams so far. */
+  speex: SpeexForm | null
 }
 
 /**
@@ -23,7 +28,8 @@ interface Streams {
  * codec counts by its bytes.
  */
 export function oggSecondsMax(bytes: Buffer): number {
-  const streams: Streams = { opus: false, vorbis: 0, flac: 0 }
+  const streams: Streams = { opus: false, vorbis: 0, flac: 0, speex: null }
+  const speexFrames = new SpeexFrames()
   const pieces: Buffer[] = []
   let seconds = 0
   let isOpen = false
@@ -40,8 +46,13 @@ export function oggSecondsMax(bytes: Buffer): number {
     for (let index = 0; index < segments; index += 1) {
       const size = bytes[at + PAGE_HEADER_BYTES + index] ?? 0
       // A packet that continues an earlier one has no further sound.
-      if (!isOpen && size > 0) seconds += packetSeconds(bytes, packet, streams)
-      isOpen = size === 255
+      const other = !isOpen && size > 0 ? packetSeconds(bytes, packet, streams) : 0
+      const isPart = isOpen || size === SEGMENT_BYTES_MAX
+      seconds += Math.max(
+        other,
+        streams.speex === null ? 0 : speexFrames.seconds(bytes, packet, size, streams.speex, isPart),
+      )
+      isOpen = size === SEGMENT_BYTES_MAX
       packet += size
     }
     pieces.push(bytes.subarray(first, packet))
@@ -58,6 +69,14 @@ function begin(bytes: Buffer, at: number, streams: Streams): boolean {
     const rate = flacRate(bytes, at + FLAC_HEAD_BYTES)
     if (rate > 0) streams.flac = streams.flac === 0 ? rate : Math.min(streams.flac, rate)
     return rate > 0
+  }
+  const speex = speexForm(bytes, at)
+  if (speex !== null) {
+    streams.speex = {
+      frameSeconds: Math.max(speex.frameSeconds, streams.speex?.frameSeconds ?? 0),
+      packetFrames: Math.max(speex.packetFrames, streams.speex?.packetFrames ?? 0),
+    }
+    return true
   }
   const vorbis = bytes[at] === 1 ? vorbisPacketSeconds(bytes, at) : null
   if (vorbis === null) return false
