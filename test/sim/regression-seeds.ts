@@ -11,6 +11,8 @@ export const REGRESSION_SEEDS: readonly { readonly seed: number; readonly bug: s
   { seed: 25, bug: 'what some of several prompts reported was thrown away where another reported nothing' },
   { seed: 48, bug: 'a free answer that ended late changed a closed month' },
   { seed: 567, bug: 'a free answer whose charge was on its way to the store was told to be free by the journal' },
+  { seed: 3_906, bug: 'who was told by the journal that it is free was charged' },
+  { seed: 3_207, bug: 'what the store may have charged was told to be free' },
   // No bug of ours: the oracle blamed a node that stops for leaving a guarded void to its journal.
   { seed: 6_174, bug: 'a guarded void is left to the journal by a node that stops' },
   // No bugs of ours: universes that find a planted bug which hardly any other finds.
