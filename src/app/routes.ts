@@ -7,6 +7,7 @@ import { managedKeyRoutes } from '../endpoints/keys.ts'
 import { healthRoutes } from '../endpoints/health.ts'
 import { modelRoutes } from '../endpoints/models.ts'
 import { videoRoutes } from '../endpoints/videos.ts'
+import { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/edge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { REQUEST_TYPE_TABLE } from '../model-types.ts'
@@ -16,6 +17,9 @@ import { paidRoutes, playgroundRoutes } from '../paid/paid-routes.ts'
 import { parametersOf } from '../providers/ports/adapter.ts'
 import type { Services } from './services.ts'
 import { streamAccessRoutes } from './stream-access.ts'
+
+/** The conversations that all open WebSockets of a node remember. */
+const REMEMBERED_BYTES_MAX = 64 * 1_048_576
 
 /** Every route; `web` = those for people. `unready` says why requests should go to other nodes. */
 export function allRoutes(
@@ -46,7 +50,8 @@ export function allRoutes(
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
   const kinds = paidKinds(adapters, { pictures })
-  const paid = { relay, sse, idempotency, responses, publicUrl }
+  const remembered = new BodyBudget(REMEMBERED_BYTES_MAX)
+  const paid = { relay, sse, idempotency, responses, remembered, publicUrl }
   const calls = [
     ...paidRoutes(paid, kinds),
     ...videoRoutes({ videos: videos.ofAccounts, idempotency, publicUrl }),

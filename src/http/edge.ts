@@ -3,6 +3,7 @@ import type { ClientProtocol } from '../client-protocol.ts'
 import type { ApiError } from '../errors.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
 import type { RequestLog } from './request-log.ts'
+import type { TurnMemory } from './turn-memory.ts'
 
 /**
  * How access checks a caller: `key` = a principal; `management` = a key that manages keys; `any_key` = either; `admin`
@@ -29,6 +30,8 @@ export interface Route<P> {
   readonly protocol?: ClientProtocol | ((request: IncomingMessage) => ClientProtocol)
   /** The kind of body that the route takes; GET and DELETE ignore bodies. */
   readonly body: 'none' | 'json' | 'json-or-multipart'
+  /** A WebSocket may be opened at its path: each message is then a request of this route, of type JSON. */
+  readonly turns?: true
   /** The order in which an overloaded node refuses routes: `low`, then `paid`; absent = never. */
   readonly priority?: 'low' | 'paid'
   /**
@@ -40,6 +43,8 @@ export interface Route<P> {
 }
 
 export interface Call<P> {
+  /** It came as a message of a WebSocket, in which its answer goes; null = as a request of its own. */
+  readonly turn: TurnMemory | null
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly params: Readonly<Record<string, string>>

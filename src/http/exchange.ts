@@ -7,6 +7,7 @@ import type { BodyHold } from './body-budget.ts'
 import type { Body } from './body.ts'
 import type { Call, EdgeAccess, Route } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
+import type { TurnMemory } from './turn-memory.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 /** Our headers that a web page's script may read. */
@@ -55,6 +56,11 @@ export class Exchange<P> implements Call<P> {
   params: Readonly<Record<string, string>> = NO_PARAMS
   route: Route<P> | null = null
   principal: P | null = null
+  turn: TurnMemory | null = null
+  /** A message that is its body; null = the body is read from the request. */
+  message: Buffer | null = null
+  /** Opens a WebSocket once the request is let through; null = it asks for none. */
+  opens: (() => void) | null = null
   json: unknown = undefined
   body: Body | null = null
   /** Its body's bytes in the node's budget. */
@@ -63,7 +69,14 @@ export class Exchange<P> implements Call<P> {
   #query: URLSearchParams | null = null
   #baseHeaders: Readonly<Record<string, string>> | null = null
 
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, ports: ExchangePorts<P>) {
+  /** `isTurn`: one of many of its request, so that the id in its headers is not its own. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    awaitsContinue: boolean,
+    ports: ExchangePorts<P>,
+    isTurn = false,
+  ) {
     this.#ports = ports
     this.request = request
     this.response = response
@@ -72,7 +85,7 @@ export class Exchange<P> implements Call<P> {
     this.arrivedAtMs = ports.clock.now()
     this.clientIp = ports.clientIp(request)
     this.isSecure = ports.isSecure(request)
-    this.requestId = requestId(request.headers['x-request-id'], this.arrivedAtMs, ports.ids)
+    this.requestId = requestId(isTurn ? undefined : request.headers['x-request-id'], this.arrivedAtMs, ports.ids)
     this.log = new RequestLine(
       ports.log,
       ports.clock,

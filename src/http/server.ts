@@ -1,10 +1,12 @@
+import type { Duplex } from 'node:stream'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { statusOf } from '../client-protocol.ts'
-import { ApiError, asApiError } from '../errors.ts'
+import { ApiError, asApiError, overloaded } from '../errors.ts'
 import { Bag, type BagItem } from '../lib/bag.ts'
+import { JsonScan } from '../lib/json-scan.ts'
 import { uniform } from '../lib/uniform.ts'
-import { BodyBudget } from './body-budget.ts'
+import { BodyBudget, type BodyHold } from './body-budget.ts'
 import { breakConnection } from './break-connection.ts'
 import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type Body, type BodyHead, type BodyPorts } from './body.ts'
 import { ipKey, TrustedProxies } from './client-ip.ts'
@@ -12,7 +14,7 @@ import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type R
 import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
-import { isLong, parseInTurns, parseJsonObject } from './json-body.ts'
+import { invalidJson, isLong, parseInTurns, parseJsonObject } from './json-body.ts'
 import { listenFailure } from './listen-failure.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'
@@ -20,6 +22,7 @@ import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { Router } from './router.ts'
 import { ROOMY, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
+import { handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
 
 const TIMEOUTS: EdgeTimeouts = Object.freeze({
   headers: 15_000,
@@ -40,6 +43,8 @@ const LATE_LINE_MS = 180_000
 const STATUS_CLIENT_GONE = 499
 const FAULT_CHARS_MAX = 300
 const MAINTENANCE_RETRY_SECONDS_MAX = 60
+/** The type of a message's body. */
+const MESSAGE = { type: 'json' } as const
 const PREFLIGHT = Object.freeze({
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
   'access-control-allow-headers': '*, Authorization',
@@ -75,6 +80,7 @@ class HttpEdge<P> implements Edge {
   readonly #budget: BodyBudget
   readonly #lingering: Lingering
   readonly #readers: SlowReaders
+  readonly #turns: TurnSockets
   /** Ends the lines of hijacked responses: when the edge closes, nobody waits for their cost any more. */
   readonly #unfinished = new Bag<UnfinishedLine>()
   readonly sockets: SocketShares
@@ -101,6 +107,7 @@ class HttpEdge<P> implements Edge {
     this.#readers = new SlowReaders({ clock, room: options.replyRoom ?? ROOMY })
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX
     this.sockets = new SocketShares({ clock, proxies, connectionsMax, notice: options.notice ?? ignore })
+    this.#turns = new TurnSockets({ clock, shares: this.sockets, turn: (turn) => this.#turn(turn) })
     this.server = createServer({
       headersTimeout: this.#timeouts.headers,
       // The edge's own body deadline answers first; Node's is the fallback.
@@ -112,6 +119,7 @@ class HttpEdge<P> implements Edge {
       keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
       // We check it ourselves, so that the refusal has a body.
       requireHostHeader: false,
+      shouldUpgradeCallback: (request) => this.#turnsOf(request) !== null,
     })
     this.server.maxConnections = connectionsMax
     this.server.on('connection', (socket) => {
@@ -121,6 +129,7 @@ class HttpEdge<P> implements Edge {
     this.server.on('request', (request, response) => this.#start(request, response, false))
     this.server.on('checkContinue', (request, response) => this.#start(request, response, true))
     this.server.on('checkExpectation', (request, response) => this.#start(request, response, false))
+    this.server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
     this.server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, this.#ports))
   }
 
@@ -143,8 +152,12 @@ class HttpEdge<P> implements Edge {
   async close(drainMs: number): Promise<void> {
     this.#draining = true
     this.#lingering.close()
+    this.#turns.close()
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
-    const stopCut = this.#options.clock.after(drainMs, () => this.server.closeAllConnections())
+    const stopCut = this.#options.clock.after(drainMs, () => {
+      this.server.closeAllConnections()
+      this.#turns.terminate()
+    })
     let stopSweep = (): void => undefined
     const sweep = (): void => {
       this.server.closeIdleConnections()
@@ -160,8 +173,51 @@ class HttpEdge<P> implements Edge {
   #start(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     response.on('error', ignore)
     const exchange = new Exchange(request, response, awaitsContinue, this.#ports)
+    this.#guarded(exchange, () => this.#route(exchange))
+  }
+
+  /** The route whose requests come as messages of the WebSocket that is asked for; null = it is none, or not here. */
+  #turnsOf({ method, url = '', headers }: IncomingMessage): Route<P> | null {
+    if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return null
+    // A handshake has no body.
+    if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) return null
+    const match = this.#router.match('POST', url.split('?', 1)[0] ?? '')
+    return match.status === 'found' && match.route.turns === true ? match.route : null
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const exchange = new Exchange(request, handshakeResponse(request, socket), false, this.#ports)
+    const route = this.#turnsOf(request)
+    if (route === null) throw new Error('Node asks for each upgrade whether there is one.')
+    exchange.opens = () => {
+      exchange.response.detachSocket(request.socket)
+      const hold = this.#holdOf(exchange)
+      this.#turns.open(request, head, hold, () => exchange.log.finish(101))
+    }
+    this.#guarded(exchange, () => {
+      const refusal = this.#draining ? overloaded(0, 'shutdown') : headRefusal(request)
+      if (refusal !== null) this.#fail(exchange, refusal, true)
+      else this.#enter(exchange, route)
+    })
+  }
+
+  /** One message, as a request of its route: its key, limits and load are looked at again. */
+  #turn({ request, response, bytes, hold, memory }: Turn): void {
+    response.on('error', ignore)
+    const exchange = new Exchange(request, response, false, this.#ports, true)
+    exchange.turn = memory
+    exchange.message = bytes
+    exchange.bodyHold = hold
+    this.#guarded(exchange, () => {
+      const route = this.#turnsOf(request)
+      if (route === null) throw new Error('A turn belongs to the route that its socket was opened for.')
+      this.#enter(exchange, route)
+    })
+  }
+
+  #guarded(exchange: Exchange<P>, work: () => void): void {
     try {
-      this.#route(exchange)
+      work()
     } catch (thrown) {
       this.#fail(exchange, thrown)
     }
@@ -188,9 +244,13 @@ class HttpEdge<P> implements Edge {
         headers: { allow: allowed },
       })
     }
-    const { route } = match
-    exchange.route = route
     exchange.params = match.params
+    this.#enter(exchange, match.route)
+  }
+
+  #enter(exchange: Exchange<P>, route: Route<P>): void {
+    const { request } = exchange
+    exchange.route = route
     exchange.log.route(route.path)
     const notice = CLOSED_IN_MAINTENANCE.has(route.plane) ? this.#options.maintenance() : null
     if (notice !== null) throw underMaintenance(notice)
@@ -226,23 +286,42 @@ class HttpEdge<P> implements Edge {
   }
 
   #receive(exchange: Exchange<P>, route: Route<P>): void {
+    if (exchange.opens !== null) return exchange.opens()
+    if (exchange.message !== null) return this.#receiveMessage(exchange, route, exchange.message)
     if (route.body === 'none') return this.#handle(exchange, route)
     const head = checkBodyHead(exchange.request, route.body, route.plane)
     if (exchange.awaitsContinue) exchange.response.writeContinue()
     const limitMs = head.type === 'json' ? this.#timeouts.request : this.#timeouts.upload
     // The sweep runs once a second, so a deadline one second early keeps the stated limit.
     const deadlineMs = exchange.startedMs + limitMs - Math.min(1_000, limitMs / 2)
-    const { principal } = exchange
-    const account =
-      principal === null || this.#options.accountOf === undefined ? null : this.#options.accountOf(principal)
-    const hold = this.#budget.hold(ipKey(exchange.clientIp), account)
+    const hold = this.#holdOf(exchange)()
     exchange.bodyHold = hold
     readBody(exchange.request, head, hold, deadlineMs, this.#body)
       .then((body) => this.#received(exchange, route, head, body))
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  #received(exchange: Exchange<P>, route: Route<P>, head: BodyHead, body: Body): Promise<void> | undefined {
+  /** Opens holds of its client, each for one body. */
+  #holdOf({ principal, clientIp }: Exchange<P>): () => BodyHold {
+    const account =
+      principal === null || this.#options.accountOf === undefined ? null : this.#options.accountOf(principal)
+    const address = ipKey(clientIp)
+    return () => this.#budget.hold(address, account)
+  }
+
+  #receiveMessage(exchange: Exchange<P>, route: Route<P>, bytes: Buffer): void {
+    const scan = new JsonScan()
+    const excess = scan.push(bytes)
+    if (excess !== null) throw invalidJson(excess)
+    this.#received(exchange, route, MESSAGE, { bytes, scan })?.catch((thrown: unknown) => this.#fail(exchange, thrown))
+  }
+
+  #received(
+    exchange: Exchange<P>,
+    route: Route<P>,
+    head: Pick<BodyHead, 'type'>,
+    body: Body,
+  ): Promise<void> | undefined {
     const { bytes } = body
     exchange.body = body
     if (head.type === 'json' && isLong(bytes)) return this.#receivedLong(exchange, route, bytes)

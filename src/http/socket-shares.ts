@@ -27,6 +27,8 @@ export class SocketShares {
   open = 0
   /** Connections refused or closed because of their address's share, since the start. */
   refused = 0
+  /** WebSockets whose turn runs. */
+  readonly busy = new WeakSet<Socket>()
   replaced = 0
 
   constructor(ports: SocketSharePorts) {
@@ -58,7 +60,7 @@ export class SocketShares {
   #makeRoom(own: Set<Socket>, address: string): boolean {
     this.#tell(address, own.size)
     for (const socket of own) {
-      if (!isIdle(socket)) continue
+      if (this.busy.has(socket) || !isIdle(socket)) continue
       own.delete(socket)
       this.replaced += 1
       socket.destroy()

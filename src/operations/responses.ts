@@ -21,8 +21,9 @@ const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 
 /** An operation whose answer is a Response, which can be retrieved while its stream is kept. */
 export interface ResponsesOperation extends Operation {
   readonly echo: RequestEcho
-  /** What its request adds to its conversation. */
+  /** What its request adds to its conversation, and what of it is kept. */
   readonly added: readonly unknown[]
+  readonly row: ResponsesRequest['row']
 }
 
 /** Responses (wire.md D-2.4): natively where the endpoint speaks them, else as the equivalent chat. */
@@ -42,6 +43,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
     },
     echo,
     added: request.added,
+    row: request.row,
     plan: (input) => {
       const planned = planResponses(request, input, adapters)
       offer = planned.offer

@@ -60,14 +60,14 @@ export class KeptResponses {
   async begin({ input }: Generation): Promise<void> {
     const { generationId, principal, operation, arrivedAtMs } = input
     if (!isResponsesOperation(operation)) throw new Error('Only Responses are kept.')
-    const { echo, added } = operation
+    const { echo, row } = operation
     try {
       await this.#ports.store.add(
         {
           id: generationId,
           accountId: principal.accountId,
-          previousId: echo.previousId === null ? null : generationIdOf(echo.previousId),
-          input: this.#encrypt('input', generationId, Buffer.from(JSON.stringify(added))),
+          previousId: row.previousId === null ? null : generationIdOf(row.previousId),
+          input: this.#encrypt('input', generationId, Buffer.from(JSON.stringify(row.items))),
           answer: this.#encrypt('answer', generationId, writeAnswer(newResponse(identityOf(input), echo))),
           createdAtMs: arrivedAtMs,
         },

@@ -3,16 +3,15 @@ import { appIdentity } from '../access/app-identity.ts'
 import type { Principal } from '../access/principal.ts'
 import { breakConnection } from '../http/break-connection.ts'
 import { HIJACKED, type Call, type Reply } from '../http/edge.ts'
-import type { SseStreams } from '../http/sse.ts'
 import type { ClientStream } from '../relay/client-end.ts'
 import type { Generation } from '../relay/generation.ts'
 import type { GenerationResult } from '../relay/generation-input.ts'
 import type { CallClaim, Operation } from '../relay/operation.ts'
 import type { Relay } from '../relay/relay.ts'
-import type { KeptResponses } from './kept-responses.ts'
 import { newResponse } from '../kinds/responses/kept-response.ts'
 import { isResponsesOperation } from '../operations/responses.ts'
 import { identityOf } from './kept-responses.ts'
+import { RememberingKeeper, type TurnPorts } from './response-turns.ts'
 import { conversationOf } from './session.ts'
 import { logResult } from './result-log.ts'
 
@@ -22,10 +21,8 @@ const DROPPED_CHARS_MAX = 64
 /** A value that is safe in a header. */
 const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
 
-export interface AnswerPorts {
+export interface AnswerPorts extends TurnPorts {
   readonly relay: Relay
-  readonly sse: SseStreams
-  readonly responses: KeptResponses
 }
 
 /** Runs one paid call: admits it, starts its generation, and sends the answer. */
@@ -34,13 +31,16 @@ export async function answerPaid(
   call: Call<Principal>,
   operation: Operation,
   claim: CallClaim | null,
+  /** Of the conversation that a turn of a socket continues. */
+  history: readonly unknown[] = [],
 ): Promise<Reply | typeof HIJACKED> {
-  const { principal, response } = call
+  const { principal, response, turn } = call
   if (principal === null) throw new Error('A paid route has a principal.')
   const { appUrl, appTitle } = appIdentity(call.request.headers)
   const keeper = ports.responses.keeperOf(operation)
+  const remembering = turn === null ? null : new RememberingKeeper(keeper)
   const generation = await ports.relay.admit({
-    keeper,
+    keeper: remembering ?? keeper,
     principal,
     operation,
     requestId: call.requestId,
@@ -59,6 +59,8 @@ export async function answerPaid(
     if (stream === null && !response.writableFinished) generation.detached(null)
   })
   if (keeper !== null) await keep(ports, generation)
+  if (turn !== null && isResponsesOperation(operation))
+    remembering?.rememberOf(ports, call, turn, generation, [...history, ...operation.added])
   // A client that left before anything was sent pays nothing (guarantees.md rule 2).
   if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
   else generation.start(() => (stream = openStream(ports, call, generation)))

@@ -4,13 +4,16 @@ import { protocolOfPath } from '../client-protocol.ts'
 import type { HIJACKED, Call, Reply, Route } from '../http/edge.ts'
 import { isLong } from '../http/json-body.ts'
 import { parseMultipart } from '../http/multipart.ts'
+import type { TurnMemory } from '../http/turn-memory.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import type { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import type { ResponsesDoor } from '../kinds/responses/request.ts'
 import { previousIdOf } from '../kinds/responses/keeping.ts'
 import { sessionOf, type PaidKind } from '../operations/paid-kind.ts'
+import { isResponsesOperation } from '../operations/responses.ts'
 import type { Operation } from '../relay/operation.ts'
 import { answerPaid, type AnswerPorts } from './paid-answer.ts'
+import { isWarmUp, turnHistory, warmUp } from './response-turns.ts'
 
 const EMPTY = Buffer.alloc(0)
 
@@ -30,16 +33,31 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
       body: kind.body,
       ...(kind.protocol === undefined ? {} : { protocol: kind.protocol }),
       priority: 'paid',
+      ...(kind.continues === true ? { turns: true as const } : {}),
       handle: (call) => paid(ports, kind, call),
     })),
   )
 }
 
 async function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
+  if (call.turn !== null) return paidTurn(ports, kind, call, call.turn)
   const previousId = kind.continues === true ? previousIdOf(call.json) : null
   if (previousId === null) return paidOnce(ports, kind, call, [])
   if (call.principal === null) throw new Error('A paid route has a principal.')
   return paidOnce(ports, kind, call, await ports.responses.history(call.principal.accountId, previousId))
+}
+
+/** A message of a socket; an `Idempotency-Key` of its handshake would be that of every turn, so none is looked at. */
+async function paidTurn(
+  ports: PaidRoutePorts,
+  kind: PaidKind,
+  call: Call<Principal>,
+  turn: TurnMemory,
+): Promise<Reply | typeof HIJACKED> {
+  const { history, isKept } = await turnHistory(ports, call, turn)
+  const operation = operationOf(ports, kind, call, { history, isKept, socket: true })
+  if (isWarmUp(call) && isResponsesOperation(operation)) return warmUp(ports, call, turn, operation, history)
+  return answerPaid(ports, call, operation, null, history)
 }
 
 function paidOnce(
@@ -48,7 +66,7 @@ function paidOnce(
   call: Call<Principal>,
   history: readonly unknown[],
 ): Promise<Reply | typeof HIJACKED> {
-  const operation = operationOf(ports, kind, call, { history, socket: false })
+  const operation = operationOf(ports, kind, call, { history, isKept: true, socket: false })
   const answer = (): Promise<Reply | typeof HIJACKED> =>
     ports.idempotency.once(call, (claim) => answerPaid(ports, call, operation, claim))
   return isLong(call.rawBody ?? EMPTY) ? nextTurn().then(answer) : answer()
@@ -64,7 +82,11 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
       ({ plane, path, protocol = protocolOfPath(path) }) =>
         plane === 'key' && (protocol === 'openai' || protocol === 'responses'),
     )
-    .map((route) => ({ ...route, path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'), plane: 'playground' }))
+    .map(({ turns: _turns, ...route }) => ({
+      ...route,
+      path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'),
+      plane: 'playground',
+    }))
 }
 
 function operationOf(

@@ -1,6 +1,6 @@
 import { booleanField, field, invalidInput, isObject, stringField, type RawObject } from '../fields/json-fields.ts'
 import { inputElements, parseItems } from './input-items.ts'
-import type { InputItem, Keeping, ResponsesDoor } from './request.ts'
+import type { InputItem, Keeping, ResponsesDoor, ResponsesRequest } from './request.ts'
 
 const PREVIOUS = 'previous_response_id'
 /** Other things that OpenAI keeps for a client. */
@@ -26,14 +26,19 @@ export function keepingOf(body: RawObject, door: ResponsesDoor | null): Keeping 
   return { store: door !== null && (store ?? background), background, previousId }
 }
 
-/** What a request adds to its conversation, and all items of that. */
+/** What a request adds to its conversation, all items of that, and what is kept of both. */
 export function conversationOf(
   body: RawObject,
   door: ResponsesDoor | null,
-): { readonly added: readonly unknown[]; readonly items: readonly InputItem[] } {
+  { previousId }: Keeping,
+): Pick<ResponsesRequest, 'added' | 'row'> & { readonly items: readonly InputItem[] } {
   const history = door?.history ?? []
   const added = addedItems(body, history.length > 0)
-  return { added, items: [...parseItems(history, PREVIOUS), ...parseItems(added, 'input')] }
+  return {
+    added,
+    items: [...parseItems(history, PREVIOUS), ...parseItems(added, 'input')],
+    row: door?.isKept === true ? { items: added, previousId } : { items: [...history, ...added], previousId: null },
+  }
 }
 
 /** The elements of `input`; a conversation may be continued without any. */

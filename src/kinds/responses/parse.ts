@@ -60,27 +60,23 @@ const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 export function parseResponses(json: unknown, door: ResponsesDoor | null = null): ResponsesRequest {
   if (!isObject(json))
     throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
-  const { added, items } = conversationOf(json, door)
   const keeping = keepingOf(json, door)
+  const { added, items, row } = conversationOf(json, door, keeping)
   const model = stringField(json, 'model')
   const instructions = stringField(json, 'instructions') ?? null
   const text = textOf(json)
   const stream = door?.socket === true || (booleanField(json, 'stream') ?? false)
-  const maxTokens =
-    numberField(
-      json,
-      'max_output_tokens',
-      (value) => Number.isSafeInteger(value) && (value >= 1 || value === -1),
-      MAX_TOKENS,
-    ) ?? null
+  const maxTokens = numberField(json, 'max_output_tokens', isMaxTokens, MAX_TOKENS) ?? null
   const parameters = parametersOf(json, text.verbosity)
   const tools = parseInputTools(json)
   const toolChoice = parseInputToolChoice(json)
   const provider = parseProviderPreferences(json)
   const flat = flatTools(tools, items, toolChoice)
   const messages = inputMessages(instructions, items, flat.names)
+  const include = includeOf(json, keeping.store || door?.socket === true)
   const echo = echoOf(json, {
     keeping,
+    include,
     instructions,
     maxTokens,
     parameters,
@@ -93,7 +89,7 @@ export function parseResponses(json: unknown, door: ResponsesDoor | null = null)
     items,
     tools,
     toolChoice,
-    include: includeOf(json, keeping),
+    include,
     maxToolCalls: echo.maxToolCalls,
     passed: passedFields(json),
   }
@@ -124,7 +120,12 @@ export function parseResponses(json: unknown, door: ResponsesDoor | null = null)
     ignored: ignoredFields(json),
     demanded: demandedTool(toolChoice, tools),
     added,
+    row,
   }
+}
+
+function isMaxTokens(value: number): boolean {
+  return Number.isSafeInteger(value) && (value >= 1 || value === -1)
 }
 
 function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<Record<string, unknown>> {
@@ -164,6 +165,7 @@ export function flatFormat(format: ChatRequest['responseFormat']): RawObject {
 
 interface EchoParts {
   readonly keeping: Keeping
+  readonly include: readonly string[]
   readonly instructions: string | null
   readonly maxTokens: number | null
   readonly parameters: Readonly<Record<string, unknown>>
@@ -174,7 +176,7 @@ interface EchoParts {
 
 function echoOf(
   body: RawObject,
-  { keeping, instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
+  { keeping, include, instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
 ): RequestEcho {
   const reasoning = isObject(parameters['reasoning']) ? parameters['reasoning'] : {}
   const metadata = objectField(body, 'metadata')
@@ -196,7 +198,7 @@ function echoOf(
     frequencyPenalty: numberIn(parameters['frequency_penalty'], 0),
     presencePenalty: numberIn(parameters['presence_penalty'], 0),
     user: textIn(parameters['user']),
-    keepsDetails: includeOf(body, keeping).includes(ENCRYPTED),
+    keepsDetails: include.includes(ENCRYPTED),
   }
 }
 
@@ -218,13 +220,13 @@ function numberIn(value: unknown, absent: number): number {
   return typeof value === 'number' ? value : absent
 }
 
-/** A conversation that is kept goes on with its reasoning, which no provider keeps for us. */
-function includeOf(body: RawObject, { store }: Keeping): readonly string[] {
+/** A conversation that we keep goes on with its reasoning, which no provider keeps for us. */
+function includeOf(body: RawObject, isKept: boolean): readonly string[] {
   const include = field(body, 'include')
   const given = Array.isArray(include)
     ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
     : []
-  return store && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
+  return isKept && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
 }
 
 /** A service tier has a price that the catalogue does not have. */

@@ -16,6 +16,8 @@ export interface Keeping {
 export interface ResponsesDoor {
   /** Items of the conversation that it continues; empty = it begins one. */
   readonly history: readonly unknown[]
+  /** It is that of a kept answer, and need not be kept again. */
+  readonly isKept: boolean
   /** It came as a message of a WebSocket: its answer is always events, and never in the background. */
   readonly socket: boolean
 }
@@ -35,8 +37,10 @@ export interface ResponsesRequest {
   readonly ignored: readonly string[]
   /** A tool that must be called and that chat cannot say; null = there is none. */
   readonly demanded: DemandedTool | null
-  /** The elements of its own `input`, as they came: what is kept of it. */
+  /** The elements of its own `input`, as they came. */
   readonly added: readonly unknown[]
+  /** What is kept of it. */
+  readonly row: { readonly items: readonly unknown[]; readonly previousId: string | null }
 }
 
 export interface DemandedTool {
