@@ -56,6 +56,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/nodes/sharing.test.ts',
   'test/nodes/standing-loop.test.ts',
   'test/providers/ai-sdk.test.ts',
+  'test/shipped/chart.test.ts',
   'test/shipped/files.test.ts',
   'test/shipped/image.test.ts',
   'test/shipped/monitoring.test.ts',

@@ -46,7 +46,7 @@ test('each setting that a shipped file names is one', () => {
       ?.map((name) => name.slice(1, -1)),
   )
   assert.ok(known.has('TOLLGATE_KEK') && known.has('DATABASE_URL'))
-  const files = ['Dockerfile', 'compose.yaml', ...globSync('deploy/**/*.{yaml,service,md}', { cwd: ROOT })]
+  const files = ['Dockerfile', 'compose.yaml', ...globSync('deploy/**/*.{yaml,tpl,service,md}', { cwd: ROOT })]
   const named = files.flatMap((file) =>
     [...text(file).matchAll(/\b(?:TOLLGATE_[A-Z_]+|DATABASE_URL|VALKEY_URL|TRUSTED_PROXIES)\b/g)].map(([name]) => [
       file,
@@ -75,4 +75,19 @@ test('compose: each node is shut in and has the time to end its answers; nothing
     for (const { ports = [] } of Object.values<{ ports?: string[] }>(services))
       for (const port of ports) assert.match(port, /^127\.0\.0\.1:/)
   }
+})
+
+test('CHANGELOG.md has an entry for the version', () => {
+  const { version } = JSON.parse(text('package.json'))
+  assert.ok(text('CHANGELOG.md').includes(`\n## ${version} `))
+})
+
+test('the release is checked by .ci/run, and publishes what npm run package makes', () => {
+  const { jobs } = parse(text('.github/workflows/release.yaml'))
+  const runs = (name: string): string => jobs[name].steps.map(({ run }: { run?: string }) => run ?? '').join('\n')
+  assert.match(runs('check'), /bash \.ci\/run/)
+  assert.equal(jobs.publish.needs, 'check')
+  const scripts = Object.keys(JSON.parse(text('package.json')).scripts)
+  for (const [, script = ''] of runs('publish').matchAll(/npm run (?:--silent )?(\S+)/g))
+    assert.ok(scripts.includes(script), script)
 })
