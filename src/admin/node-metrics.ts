@@ -1,3 +1,4 @@
+import type { LedgerLoad } from '../ledger/ledger.ts'
 import { gauge, type Metric, type Sample } from '../lib/prometheus.ts'
 
 /** The state that a node's metrics are read from. */
@@ -18,7 +19,7 @@ export interface NodeState {
     readonly lagging: number
     readonly reading: { readonly utilisation: number; readonly delayMs: number; readonly memory: number } | null
   }
-  readonly ledger: () => { readonly waiting: number; readonly down: boolean; readonly journaled: number }
+  readonly ledger: () => LedgerLoad
   readonly priceVersion: () => number
   readonly unhealthyEndpoints: () => number
 }
@@ -140,6 +141,11 @@ function loadMetrics(state: NodeState): readonly Metric[] {
 function storeMetrics(state: NodeState): readonly Metric[] {
   return [
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),
+    gauge(
+      'tollgate_ledger_drawn',
+      'Running requests whose holds are taken out of an allowance of this node.',
+      () => state.ledger().drawn,
+    ),
     gauge('tollgate_store_down', '1 while the store does not answer.', () => Number(state.ledger().down), 'max'),
     gauge(
       'tollgate_journal_open',

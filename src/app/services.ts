@@ -169,6 +169,7 @@ function ledgerOf({ core, clock, nodes, singleProcess, notice }: Base, journal: 
     gather: nextTurn,
     commitSpacingMs: COMMIT_SPACING_MS,
     notice,
+    ...(singleProcess ? {} : { nodes: () => nodes.live }),
     ...(journal === null ? {} : { journal: new EndJournal(journal) }),
   })
 }

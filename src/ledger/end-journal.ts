@@ -1,6 +1,6 @@
 import type { Journal, JournalRecord, JournalTicket } from '../store/sqlite/journal-file.ts'
 import type { GenerationRecord } from './generation-record.ts'
-import type { LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
+import type { Draw, HoldRequest, LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
 
 /** The end of a hold without a job: the only work that a client waits for and that must not be lost. */
 export type HoldEnd = SettleRequest | VoidRequest
@@ -58,6 +58,7 @@ interface Payload {
   readonly claim?: { readonly id: string; readonly answer: string | null }
   /** The answer that is kept, encrypted, in base64, told like that of a claim. */
   readonly kept?: string
+  readonly draw?: DrawPayload
   readonly atMs: number
   readonly day?: string | undefined
 }
@@ -65,8 +66,13 @@ interface Payload {
 /** A record has room for it beside the answer of a claim. A larger one is charged and not kept. */
 const KEPT_BYTES_MAX = 393_216
 
+interface DrawPayload {
+  readonly allowance: string
+  readonly hold: Omit<HoldRequest, 'amountMicro'> & { readonly amountMicro: string }
+}
+
 function payloadOf(operation: HoldEnd): Buffer {
-  const { op, generationId, insuredMicro, record, atMs, day } = operation
+  const { op, generationId, insuredMicro, record, draw, atMs, day } = operation
   const costs =
     op === 'settle'
       ? { costMicro: String(operation.costMicro), providerCostMicro: String(operation.providerCostMicro) }
@@ -89,18 +95,33 @@ function payloadOf(operation: HoldEnd): Buffer {
     record,
     ...claim,
     ...(answer === null || answer.length > KEPT_BYTES_MAX ? {} : { kept: answer.toString('base64') }),
+    ...(draw === undefined ? {} : { draw: drawPayload(draw) }),
     atMs,
     day,
   }
   return Buffer.from(JSON.stringify(payload))
 }
 
+function drawPayload({ allowance, hold }: Draw): DrawPayload {
+  return { allowance, hold: { ...hold, amountMicro: String(hold.amountMicro) } }
+}
+
+/** Its node draws from this allowance no more. */
+function drawOfPayload({ allowance, hold }: DrawPayload): Draw {
+  return { allowance, hold: { ...hold, amountMicro: BigInt(hold.amountMicro) }, nodes: null }
+}
+
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
   // Written by `payloadOf`; the record's checksum shows that it is whole.
-  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, kept, atMs, day } = JSON.parse(
-    payload.toString('utf8'),
-  ) as Payload
-  const common = { generationId, insuredMicro: BigInt(insuredMicro), atMs, ...(day === undefined ? {} : { day }) }
+  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, kept, draw, atMs, day } =
+    JSON.parse(payload.toString('utf8')) as Payload
+  const common = {
+    generationId,
+    insuredMicro: BigInt(insuredMicro),
+    atMs,
+    ...(day === undefined ? {} : { day }),
+    ...(draw === undefined ? {} : { draw: drawOfPayload(draw) }),
+  }
   if (op === 'void') return { operation: { op, ...common, record }, ticket }
   if (record === null) throw new Error(`The journal has a settle of ${generationId} without its log row.`)
   const ended =

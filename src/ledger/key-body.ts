@@ -1,7 +1,7 @@
 import { rubles } from '../money.ts'
 import { NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
 import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
-import { limitPeriod } from './ledger-core.ts'
+import { limitPeriod } from './hold-rules.ts'
 import type { PeriodStarts } from './ledger-store.ts'
 
 /** The rest of a key's limit in its period; null without a limit. */

@@ -2,11 +2,24 @@ import { assert } from '../lib/assert.ts'
 import type { Micro } from '../money.ts'
 import { entryHash } from '../store/ledger/hash-chain.ts'
 import type { JobMove, NewJob } from '../store/jobs/job.ts'
+import { AllowanceChanges } from './allowance-changes.ts'
 import { countInFreeHour, isFreeHourUsedUp } from './free-hour.ts'
+import {
+  bookedDay,
+  closedAfterExpiry,
+  grown,
+  least,
+  limitPeriod,
+  newHold,
+  refusal,
+  voidOfCharged,
+} from './hold-rules.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import {
   spendKeyText,
   type AccountRow,
+  type AllowanceOutcome,
+  type AllowanceRequest,
   type EntryRow,
   type ExpireOutcome,
   type ExpireRequest,
@@ -19,7 +32,6 @@ import {
   type LedgerOperation,
   type LedgerOutcome,
   type LedgerRows,
-  type LimitReset,
   type LogRow,
   type PeriodStarts,
   type SettledClaim,
@@ -34,18 +46,6 @@ import {
 
 type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 'replayed' }>
 
-const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
-
-/** The period that a key's limit counts in; null without a limit. */
-export function limitPeriod(
-  key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>,
-  periods: PeriodStarts,
-): SpendKey | null {
-  if (key.limitMicro === null) return null
-  const period = key.limitReset === null ? 'total' : RESET_PERIODS[key.limitReset]
-  return { keyId: key.id, period, start: period === 'total' ? '' : periods[period] }
-}
-
 /**
  * The ledger's rules as a pure class: hold → settle | void | expire → late settle over loaded rows, operations in
  * arrival order. It changes the working copies and tells which of them to write.
@@ -56,6 +56,9 @@ export class LedgerBatch {
   readonly #keys = new Set<KeyRow>()
   readonly #newHolds = new Set<HoldRow>()
   readonly #endedHolds = new Set<HoldRow>()
+  readonly #allowances = new AllowanceChanges()
+  /** Of a hold that this batch draws: what it was drawn from. */
+  readonly #sources = new Map<HoldRow, HoldRow>()
   readonly #spends = new Map<string, SpendChange>()
   readonly #entries: EntryRow[] = []
   readonly #log: LogRow[] = []
@@ -77,6 +80,7 @@ export class LedgerBatch {
       keys: this.#keys,
       newHolds: this.#newHolds,
       endedHolds: this.#endedHolds,
+      allowances: this.#allowances.changed(this.#newHolds),
       spends: [...this.#spends.values()],
       entries: this.#entries,
       log: this.#log,
@@ -97,6 +101,8 @@ export class LedgerBatch {
         return this.#void(operation)
       case 'expire':
         return this.#expire(operation)
+      case 'allowance':
+        return this.#allow(operation)
     }
   }
 
@@ -143,7 +149,11 @@ export class LedgerBatch {
   }
 
   #settle(request: SettleRequest): SettleOutcome {
-    const hold = this.#rows.holds.get(request.generationId)
+    return this.#refilled(request, this.#settleHold(request))
+  }
+
+  #settleHold(request: SettleRequest): SettleOutcome {
+    const hold = this.#rows.holds.get(request.generationId) ?? this.#drawn(request)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
     if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'not_open', state: 'voided' }
     if (hold.state === 'settled' || hold.state === 'settled_late') {
@@ -213,7 +223,11 @@ export class LedgerBatch {
   }
 
   #void(request: VoidRequest): VoidOutcome {
-    const hold = this.#rows.holds.get(request.generationId)
+    return this.#refilled(request, this.#voidHold(request))
+  }
+
+  #voidHold(request: VoidRequest): VoidOutcome {
+    const hold = this.#rows.holds.get(request.generationId) ?? this.#drawn(request)
     if (hold === undefined) return { status: 'not_open', state: 'missing' }
     if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }
     if (hold.state === 'settled' || hold.state === 'settled_late') return voidOfCharged(hold, request)
@@ -235,7 +249,7 @@ export class LedgerBatch {
     } else {
       // The money is back already and `expired` is the final state: a charge of 0 marks that no settle may follow.
       hold.chargedMicro = 0n
-      this.#endedHolds.add(hold)
+      if (!this.#newHolds.has(hold)) this.#endedHolds.add(hold)
     }
     this.#insure(account, hold, request)
     if (request.record !== null) {
@@ -286,6 +300,91 @@ export class LedgerBatch {
     this.#move(account, key, hold.amountMicro, -hold.amountMicro)
     this.#end(hold, 'expired', request.atMs, null, null)
     return { status: 'expired' }
+  }
+
+  /** Opens an allowance, makes it larger, or gives it back but for what is drawn. */
+  #allow(request: AllowanceRequest): AllowanceOutcome {
+    const known = this.#rows.holds.get(request.generationId)
+    const account = this.#rows.accounts.get(request.accountId)
+    const key = this.#rows.keys.get(request.keyId)
+    const isOver = known !== undefined && known.state !== 'open'
+    if (isOver || account === undefined || key === undefined) return { status: 'closed', amountMicro: 0n }
+    const beforeMicro = known?.amountMicro ?? 0n
+    const isClosed = request.wantedMicro === 0n || refusal(account, key, request.atMs) !== null
+    const amountMicro =
+      request.wantedMicro === 0n
+        ? least(request.keepMicro, beforeMicro)
+        : isClosed
+          ? beforeMicro
+          : grown(request, beforeMicro, this.#free(account, key, request.periods))
+    this.#move(account, key, beforeMicro - amountMicro, amountMicro - beforeMicro)
+    if (known !== undefined) this.#allowances.resize(known, amountMicro, request.atMs)
+    else if (amountMicro > 0n) {
+      const allowance = newHold({ ...request, op: 'hold', amountMicro })
+      this.#rows.holds.set(allowance.id, allowance)
+      this.#newHolds.add(allowance)
+    }
+    return { status: isClosed ? 'closed' : 'allowed', amountMicro }
+  }
+
+  /** What neither the account nor the key's limit has given to anything yet. */
+  #free(account: AccountRow, key: KeyRow, periods: PeriodStarts): Micro {
+    const period = limitPeriod(key, periods)
+    if (period === null || key.limitMicro === null) return account.availableMicro
+    const roomMicro = key.limitMicro - this.#spent(period) - key.heldMicro
+    return roomMicro < account.availableMicro ? roomMicro : account.availableMicro
+  }
+
+  /**
+   * The hold that an end brings with it: taken out of the allowance. Where that is over, as after a pause longer than
+   * its lease, the money has gone back: the hold has expired too, and a late settle takes what is left.
+   */
+  #drawn({ draw, atMs }: SettleRequest | VoidRequest): HoldRow | undefined {
+    if (draw === undefined) return undefined
+    const placed = newHold(draw.hold)
+    const allowance = this.#rows.holds.get(draw.allowance)
+    const isCovered =
+      allowance !== undefined && allowance.state === 'open' && allowance.amountMicro >= placed.amountMicro
+    const hold: HoldRow = isCovered
+      ? placed
+      : { ...placed, state: 'expired', leaseUntilMs: placed.placedAtMs, endedAtMs: atMs }
+    if (isCovered) {
+      this.#allowances.touch(allowance)
+      allowance.amountMicro -= hold.amountMicro
+      this.#sources.set(hold, allowance)
+    }
+    this.#rows.holds.set(hold.id, hold)
+    this.#newHolds.add(hold)
+    return hold
+  }
+
+  /**
+   * Puts back into the allowance what the hold has taken, as far as it is free: a node at work changes no row of its
+   * allowance. Where little is left, or the key is closed, nothing is put back, and the database decides again.
+   */
+  #refilled<T extends SettleOutcome | VoidOutcome>(
+    { draw, generationId, atMs }: SettleRequest | VoidRequest,
+    end: T,
+  ): T {
+    if (draw === undefined) return end
+    const allowance = this.#rows.holds.get(draw.allowance)
+    const hold = this.#rows.holds.get(generationId)
+    const source = hold === undefined ? undefined : this.#sources.get(hold)
+    if (hold !== undefined) this.#sources.delete(hold)
+    if (allowance === undefined || allowance.state !== 'open') return { ...end, allowance: null }
+    const { account, key } = this.#owners(allowance)
+    const freeMicro = this.#free(account, key, allowance.periods)
+    // Less than nothing is free where the key's limit was lowered.
+    const isClosed = freeMicro < 0n || refusal(account, key, atMs) !== null
+    if (hold !== undefined && source !== undefined && draw.nodes !== null && !isClosed) {
+      const wholeMicro = allowance.amountMicro + hold.amountMicro
+      // No node is without another: so what is put back is free.
+      if (freeMicro + allowance.amountMicro >= BigInt(draw.nodes) * wholeMicro) {
+        this.#move(account, key, -hold.amountMicro, hold.amountMicro)
+        allowance.amountMicro = wholeMicro
+      }
+    }
+    return { ...end, allowance: isClosed ? null : allowance }
   }
 
   /** Compare and set: false when another process was faster, so that job and money stay consistent. */
@@ -398,61 +497,4 @@ export class LedgerBatch {
     this.#accounts.add(account)
     this.#log.push({ record, seq: account.logRows, ...money, day: hold.periods.day, bookedDay: hold.bookedDay, atMs })
   }
-}
-
-function refusal(
-  account: AccountRow | undefined,
-  key: KeyRow | undefined,
-  atMs: number,
-): Extract<HoldOutcome, { status: 'refused' }>['reason'] | null {
-  if (account === undefined || key === undefined || key.deleted || key.accountId !== account.id)
-    return 'invalid_api_key'
-  if (key.expiresAtMs !== null && key.expiresAtMs <= atMs) return 'key_expired'
-  if (account.status === 'deactivated') return 'account_deactivated'
-  if (account.status === 'locked') return 'api_locked'
-  return key.disabled ? 'key_deactivated' : null
-}
-
-/** An expired hold whose request ended free: like a voided one, except for its state's name. */
-function closedAfterExpiry(hold: HoldRow): boolean {
-  return hold.state === 'expired' && hold.chargedMicro !== null
-}
-
-/** A guarded void whose answer was lost may have been charged: a repeat gets the same outcome. */
-function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: VoidRequest): VoidOutcome {
-  return guarded === undefined
-    ? { status: 'not_open', state: 'settled' }
-    : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
-}
-
-/** The day of a charge: the day it is made, and never in a closed month, whose statement the customer has seen. */
-function bookedDay(hold: HoldRow, account: AccountRow, day = ''): string {
-  const { day: placed } = hold.periods
-  const booked = [day, account.openDay].reduce((latest, each) => (each > latest ? each : latest), placed)
-  return booked === placed ? '' : booked
-}
-
-function newHold(request: HoldRequest): HoldRow {
-  return {
-    id: request.generationId,
-    accountId: request.accountId,
-    keyId: request.keyId,
-    amountMicro: request.amountMicro,
-    state: 'open',
-    priceVersion: request.priceVersion,
-    subject: request.subject,
-    periods: request.periods,
-    node: request.node,
-    leaseUntilMs: request.leaseUntilMs,
-    placedAtMs: request.atMs,
-    endedAtMs: null,
-    chargedMicro: null,
-    shortfallMicro: null,
-    bookedDay: '',
-    intact: true,
-  }
-}
-
-function least(first: Micro, ...rest: readonly Micro[]): Micro {
-  return rest.reduce((smallest, value) => (value < smallest ? value : smallest), first)
 }

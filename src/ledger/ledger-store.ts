@@ -40,6 +40,54 @@ export interface HoldRequest {
   readonly job?: NewJob
 }
 
+/** A hold that a node decided against one of its allowances: written with its end. */
+export interface Draw {
+  /** Id of the allowance. */
+  readonly allowance: string
+  readonly hold: HoldRequest
+  /** Live nodes, for the share that the allowance may have; null = what is drawn is not put back. */
+  readonly nodes: number | null
+}
+
+/** The allowance as the batch leaves it that ended a hold drawn from it; null = nothing more may be drawn. */
+export interface AfterDraw {
+  readonly allowance?: Readonly<HoldRow> | null
+}
+
+/**
+ * Money of one key that a node holds for requests to come, so that it can decide their holds without a commit. In the
+ * books it is an open hold. The operation opens it, gives it another size, or ends it.
+ */
+export interface AllowanceRequest {
+  readonly op: 'allowance'
+  /** Its own id, that of a hold. */
+  readonly generationId: string
+  readonly accountId: string
+  readonly keyId: string
+  /** What the node would like to have; 0 = it gives it back. */
+  readonly wantedMicro: Micro
+  /** A new one of less is of no use to it. */
+  readonly leastMicro: Micro
+  /** What running requests have drawn, and is not given back. */
+  readonly keepMicro: Micro
+  readonly nodes: number
+  readonly priceVersion: number
+  readonly subject: HoldSubject
+  readonly periods: PeriodStarts
+  readonly atMs: number
+  readonly leaseUntilMs: number
+  readonly node: string
+}
+
+/** Its size now; 0 = there is none. `closed`: nothing more may be drawn from it. */
+export interface AllowanceOutcome {
+  readonly status: 'allowed' | 'closed'
+  readonly amountMicro: Micro
+}
+
+/** The ids of holds that are allowances begin with it. */
+export const ALLOWANCE_PREFIX = 'allowance-'
+
 export type HoldOutcome =
   | { readonly status: 'held' }
   | { readonly status: 'insufficient_balance'; readonly availableMicro: Micro }
@@ -88,12 +136,15 @@ export interface SettleRequest {
   readonly job?: JobMove
   readonly claim?: SettledClaim
   readonly kept?: SettledAnswer
+  /** The hold, where the store does not have it yet. */
+  readonly draw?: Draw
   readonly atMs: number
   /** Local day of `atMs`; absent in ends that an older program left in the journal. */
   readonly day?: string
 }
 
-export type SettleOutcome =
+export type SettleOutcome = AfterDraw & SettleEnd
+type SettleEnd =
   /** `replayed`: this generation was settled before; nothing changed. */
   | {
       readonly status: 'settled' | 'settled_late' | 'replayed'
@@ -121,6 +172,8 @@ export interface VoidRequest {
   readonly job?: JobMove
   /** Present where the free rules can be abused; absent = free in any case. */
   readonly guarded?: GuardedCharge
+  /** As for a settle. */
+  readonly draw?: Draw
   readonly atMs: number
   /** As for a settle. */
   readonly day?: string
@@ -136,7 +189,8 @@ export interface GuardedCharge {
   readonly claim?: SettledClaim
 }
 
-export type VoidOutcome =
+export type VoidOutcome = AfterDraw & VoidEnd
+type VoidEnd =
   | { readonly status: 'voided' | 'replayed' | 'journaled' }
   /** Not free after all. */
   | { readonly status: 'charged'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
@@ -151,8 +205,8 @@ export interface ExpireRequest {
 
 export type ExpireOutcome = { readonly status: 'expired' | 'kept' }
 
-export type LedgerOperation = HoldRequest | SettleRequest | VoidRequest | ExpireRequest
-export type LedgerOutcome = HoldOutcome | SettleOutcome | VoidOutcome | ExpireOutcome
+export type LedgerOperation = HoldRequest | SettleRequest | VoidRequest | ExpireRequest | AllowanceRequest
+export type LedgerOutcome = HoldOutcome | SettleOutcome | VoidOutcome | ExpireOutcome | AllowanceOutcome
 
 export interface AccountRow {
   readonly id: string
@@ -196,7 +250,8 @@ export interface HoldRow {
   readonly id: string
   readonly accountId: string
   readonly keyId: string
-  readonly amountMicro: Micro
+  /** Only that of an allowance changes. */
+  amountMicro: Micro
   state: HoldState
   readonly priceVersion: number
   readonly subject: HoldSubject
@@ -273,6 +328,8 @@ export interface LedgerChanges {
   readonly keys: ReadonlySet<KeyRow>
   readonly newHolds: ReadonlySet<HoldRow>
   readonly endedHolds: ReadonlySet<HoldRow>
+  /** Of another size than before, or given back. */
+  readonly allowances: readonly HoldRow[]
   readonly spends: readonly SpendChange[]
   readonly entries: readonly EntryRow[]
   readonly log: readonly LogRow[]
@@ -286,6 +343,19 @@ export interface LedgerChanges {
 /** The job whose version decides whether the operation may move it. */
 export function movedJobOf(operation: LedgerOperation): JobMove | null {
   return operation.op === 'settle' || operation.op === 'void' ? (operation.job ?? null) : null
+}
+
+/** The hold that an end brings with it. */
+export function drawOf(operation: LedgerOperation): Draw | null {
+  return operation.op === 'settle' || operation.op === 'void' ? (operation.draw ?? null) : null
+}
+
+/** Whose money the operation moves, as far as it says so itself. */
+export function ownerOf(
+  operation: LedgerOperation,
+): { readonly accountId: string; readonly keyId: string; readonly periods: PeriodStarts } | null {
+  if (operation.op === 'hold' || operation.op === 'allowance') return operation
+  return drawOf(operation)?.hold ?? null
 }
 
 /** The claim that the operation ends. */

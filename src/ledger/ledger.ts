@@ -1,8 +1,13 @@
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
+import { ALLOWANCE_LOOK_MS, Allowances } from './allowances.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { EndJournal } from './end-journal.ts'
 import { LOST_FIELDS, type GenerationRecord } from './generation-record.ts'
 import type {
+  AfterDraw,
+  AllowanceOutcome,
+  AllowanceRequest,
   HoldOutcome,
   HoldRequest,
   HoldRow,
@@ -13,6 +18,7 @@ import type {
   VoidOutcome,
   VoidRequest,
 } from './ledger-store.ts'
+import type { Micro } from '../money.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { periodStarts } from './period.ts'
 
@@ -27,6 +33,17 @@ const UNWRITABLE_RETRY_SECONDS = 5
 const FLUSH_MS = 25
 /** With this many running requests commits keep their full distance; with fewer, a part of it; with one, none. */
 const FULL_SPACING_REQUESTS = 16
+
+/** How much waits for the store, and whether it answers. */
+export interface LedgerLoad {
+  /** Holds and ends. */
+  readonly waiting: number
+  /** Running holds that the store will hear of with their ends. */
+  readonly drawn: number
+  readonly down: boolean
+  /** Ends that only the journal has. */
+  readonly journaled: number
+}
 
 export interface LedgerPorts {
   readonly store: LedgerStore
@@ -46,6 +63,8 @@ export interface LedgerPorts {
   readonly commitSpacingMs?: number
   /** For outages of the store; absent = an answer whose settle is not confirmed in time is refused. */
   readonly journal?: EndJournal
+  /** Live nodes that share the store: holds are decided against allowances. Absent = the store decides each of them. */
+  readonly nodes?: () => number
   /** A sentence for the operator. */
   readonly notice?: (message: string) => void
 }
@@ -60,6 +79,8 @@ export class Ledger {
   readonly #holds: BatchWriter
   #flushing = false
   readonly #running = new Set<string>()
+  /** null = the store decides every hold, or is decided for in memory. */
+  readonly #allowances: Allowances | null
   #periods: { readonly atMs: number; readonly timezone: string; readonly starts: PeriodStarts } | null = null
   #stops: (() => void)[] = []
   #stopProbe: (() => void) | null = null
@@ -68,12 +89,14 @@ export class Ledger {
   constructor(ports: LedgerPorts) {
     this.#ports = ports
     const { store, clock, gather, commitSpacingMs = 0, journal = null, notice = (): void => undefined } = ports
+    const { node, nodes } = ports
+    this.#allowances = nodes === undefined ? null : new Allowances({ clock, node, nodes })
     this.#ends = new BatchWriter({
       store,
       clock,
       gather,
       // A few requests gain nothing by waiting for each other.
-      spacingMs: () => commitSpacingMs * Math.min(1, this.#running.size / FULL_SPACING_REQUESTS),
+      spacingMs: () => commitSpacingMs * Math.min(1, this.#runningCount / FULL_SPACING_REQUESTS),
       journal,
       notice,
       turned: (cause) => this.#turned(cause),
@@ -83,10 +106,18 @@ export class Ledger {
       : this.#ends
   }
 
-  /** How much waits for the store, and whether it answers. */
-  get load(): { readonly waiting: number; readonly down: boolean; readonly journaled: number } {
+  get load(): LedgerLoad {
     const own = this.#holds === this.#ends ? 0 : this.#holds.waiting
-    return { waiting: this.#ends.waiting + own, down: this.#ends.down, journaled: this.#ports.journal?.open ?? 0 }
+    return {
+      waiting: this.#ends.waiting + own,
+      drawn: this.#allowances?.draws ?? 0,
+      down: this.#ends.down,
+      journaled: this.#ports.journal?.open ?? 0,
+    }
+  }
+
+  get #runningCount(): number {
+    return this.#running.size + (this.#allowances?.draws ?? 0)
   }
 
   /**
@@ -112,6 +143,7 @@ export class Ledger {
     const recovered = this.#ports.singleProcess ? await this.#recover() : 0
     this.#repeat(RENEW_MS, () => this.renew())
     this.#repeat(SWEEP_MS, () => this.sweep())
+    if (this.#allowances !== null) this.#repeat(ALLOWANCE_LOOK_MS, () => this.tidy())
     return recovered
   }
 
@@ -121,13 +153,20 @@ export class Ledger {
     this.#stops = []
     this.#stopped = true
     this.#stopProbe?.()
+    const returned = Promise.all((this.#allowances?.recall(null) ?? []).map((request) => this.#ask(request)))
     await this.#holds.close()
+    await returned
     await this.#ends.close()
   }
 
   /** Moves the worst case of a request from available to held; the lease is renewed until its settle or void. */
-  async hold(request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'>): Promise<HoldOutcome> {
-    const { job, mayExceed } = request
+  async hold(
+    request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'> & {
+      /** Its end brings what others look for in the store: the hold is there when this resolves. */
+      readonly isShared?: boolean
+    },
+  ): Promise<HoldOutcome> {
+    const { job, mayExceed, isShared = false } = request
     const atMs = this.#ports.clock.now()
     const operation: HoldRequest = {
       op: 'hold',
@@ -147,9 +186,62 @@ export class Ledger {
     }
     // It outlives this process, so it is durable when this resolves.
     if (job !== undefined) return this.#placeDurably(operation)
-    const outcome = await this.#place(operation)
+    const isDecidable = this.#allowances !== null && !isShared && mayExceed === undefined
+    if (isDecidable && this.#draw(operation)) return { status: 'held' }
+    const placing = this.#place(operation)
+    // It follows the hold in the queue, and so shares its commit.
+    const wish = isDecidable ? this.#allowances.wish(operation) : null
+    const wished = wish === null ? null : this.#ask(wish)
+    let outcome = await placing
+    if (outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded') {
+      await wished
+      outcome = await this.#orRecalled(operation, outcome)
+    }
     if (outcome.status === 'held') this.#running.add(request.generationId)
     return outcome
+  }
+
+  /** A store that does not answer could not take the end either. */
+  #draw(operation: HoldRequest): boolean {
+    return !this.#ends.down && !this.#ends.blocked && (this.#allowances?.draw(operation) ?? false)
+  }
+
+  /** What this node has for the account's next requests goes to the one that lacks it. */
+  async #orRecalled(operation: HoldRequest, outcome: HoldOutcome): Promise<HoldOutcome> {
+    const recalled = this.#allowances?.recall(operation.accountId) ?? []
+    if (recalled.length === 0) return outcome
+    const asked = recalled.map((request) => this.#ask(request))
+    const [again] = await Promise.all([this.#place(operation), ...asked])
+    return again
+  }
+
+  async #ask(request: AllowanceRequest): Promise<void> {
+    const askedMs = this.#ports.clock.monotonic()
+    // The core answers each operation with an outcome of its own type.
+    const outcome = await this.#ends.submit(request).then(
+      (answer) => answer as AllowanceOutcome,
+      () => null,
+    )
+    this.#allowances?.answered(request, outcome, askedMs)
+  }
+
+  /** Sends the end of a hold, with the hold where it is only in memory. */
+  async #submitEnd<T extends SettleRequest | VoidRequest>(operation: T): Promise<SettleOutcome | VoidOutcome> {
+    const open = this.#allowances?.take(operation.generationId) ?? null
+    // The core answers each operation with an outcome of its own type.
+    if (open === null || this.#allowances === null)
+      return (await this.#ends.submit(operation)) as SettleOutcome | VoidOutcome
+    assert(!isShared(operation), `Others look for the hold of ${operation.generationId}, and it is in memory.`)
+    const askedMs = this.#ports.clock.monotonic()
+    let said: SettleOutcome | VoidOutcome | null = null
+    try {
+      const draw = this.#allowances.carried(open)
+      said = (await this.#ends.submit({ ...operation, draw })) as SettleOutcome | VoidOutcome
+      const { allowance: _allowance, ...outcome } = said
+      return outcome
+    } finally {
+      this.#allowances.ended(open, askedMs, afterDraw(said))
+    }
   }
 
   /** Durable when it resolves, in the store or in the journal. */
@@ -171,7 +263,7 @@ export class Ledger {
       ...(kept === undefined ? {} : { kept }),
     }
     // The core answers each operation with an outcome of its own type.
-    return (await this.#ends.submit(operation)) as SettleOutcome
+    return (await this.#submitEnd(operation)) as SettleOutcome
   }
 
   /** Gives a hold back, durably; a guarded void may charge a part of it. */
@@ -190,7 +282,7 @@ export class Ledger {
       ...(guarded === undefined ? {} : { guarded }),
     }
     // The core answers each operation with an outcome of its own type.
-    return (await this.#ends.submit(operation)) as VoidOutcome
+    return (await this.#submitEnd(operation)) as VoidOutcome
   }
 
   /** The current periods of spending limits, cached for one second of the clock. */
@@ -277,16 +369,21 @@ export class Ledger {
 
   /** Moves the leases of the holds that run here; done every 20 s. */
   async renew(): Promise<void> {
-    if (this.#running.size > 0)
-      await this.#ports.store.renewLeases([...this.#running], this.#ports.clock.now() + LEASE_MS)
+    const ids = [...this.#running, ...(this.#allowances?.ids ?? [])]
+    if (ids.length > 0) await this.#ports.store.renewLeases(ids, this.#ports.clock.now() + LEASE_MS)
+  }
+
+  /** Gives back the allowances that nobody draws from; done every 2.5 s. */
+  async tidy(): Promise<void> {
+    await Promise.all((this.#allowances?.idle() ?? []).map((request) => this.#ask(request)))
   }
 
   /** Gives back the money of holds that no process renews any more; runs every 15 s. */
   async sweep(): Promise<void> {
     const atMs = this.#ports.clock.now()
     const holds = await this.#ports.store.openHolds(atMs)
-    // A clock that jumped ahead must not expire a hold that still runs here: its lease is merely due.
-    const lost = holds.filter(({ id }) => !this.#running.has(id))
+    // A clock that jumped ahead must not expire what still runs here: its lease is only late to be renewed.
+    const lost = holds.filter(({ id }) => !this.#running.has(id) && this.#allowances?.owns(id) !== true)
     await Promise.all(lost.map(({ id }) => this.#ends.submit({ op: 'expire', generationId: id, atMs })))
   }
 
@@ -308,7 +405,22 @@ export class Ledger {
   }
 }
 
-/** The log row of a request whose process died. */
+/** Whether an end goes with an Idempotency-Key or a kept answer, which others find by the hold. */
+function isShared(operation: SettleRequest | VoidRequest): boolean {
+  if (operation.op === 'void') return operation.guarded?.claim !== undefined
+  return operation.claim !== undefined || operation.kept !== undefined
+}
+
+/** In the journal, or refused: the store has said nothing of the allowance. */
+function afterDraw(said: SettleOutcome | VoidOutcome | null): {
+  readonly left: AfterDraw['allowance']
+  readonly chargedMicro: Micro
+} {
+  const chargedMicro = said !== null && 'chargedMicro' in said ? said.chargedMicro : 0n
+  return { left: said?.allowance, chargedMicro }
+}
+
+/** The log row of a request whose process died before it could tell more. */
 function recordOfLost(hold: HoldRow): GenerationRecord {
   return {
     ...LOST_FIELDS,

@@ -67,6 +67,11 @@ export class Nodes {
     return this.#beat.leads
   }
 
+  /** Processes that share the store, this one included. */
+  get live(): number {
+    return this.#beat.nodes
+  }
+
   get copyStream(): CopyStream | null {
     return this.#valkey === null
       ? null

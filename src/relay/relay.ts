@@ -52,7 +52,11 @@ export interface RelayPorts extends GenerationPorts {
 }
 
 /** The input of a hold. */
-type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'> & { readonly affinity?: Affinity | null }
+type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'> & {
+  readonly affinity?: Affinity | null
+  /** Others look for its hold: whoever repeats its Idempotency-Key, or asks for its kept answer. */
+  readonly isShared?: boolean
+}
 
 interface Admission extends BagItem {
   readonly generation: Promise<Generation>
@@ -115,7 +119,7 @@ export class Relay {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const affinity = affinityOf(call)
       const { principal, operation, requestId } = call
-      const held = { principal, operation, requestId, affinity }
+      const held = { principal, operation, requestId, affinity, isShared: call.claim !== null || call.keeper !== null }
       if (limits !== null) limited = await this.#limited(held)
       const plan = await this.#hold(held, generationId, null, limited?.plan)
       const outlives = call.keeper?.background === true
@@ -245,6 +249,7 @@ export class Relay {
         },
         ...(call.operation.mayExceed === undefined ? {} : { mayExceed: call.operation.mayExceed }),
         ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
+        ...(call.isShared === undefined ? {} : { isShared: call.isShared }),
       })
       if (outcome.status === 'held') return plan
       if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal, this.#ports.clock.now())

@@ -4,6 +4,7 @@ import { OperatorError } from '../errors.ts'
 import { bookStatements } from './audit/book-migration.ts'
 import { consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
+import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
 import { logStatements } from './log/migration.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
@@ -256,6 +257,13 @@ const MIGRATIONS: readonly Migration[] = [
         'CREATE INDEX kept_response_age ON kept_response (created_at)',
       ]
     },
+  },
+  {
+    version: 17,
+    name: 'allowances of nodes',
+    least: 8,
+    // The one process of an embedded store has none.
+    statements: (dialect) => (dialect === 'sqlite' ? [] : [ALLOWANCE_INDEX]),
   },
 ]
 

@@ -103,10 +103,14 @@ test('F2: the database hangs (SIGSTOP): refused within a second, answers end aft
     await clients(world, record, async () => {
       await answersSeen(record, 8)
       const resume = await world.postgres.stall()
+      const stalledMs = performance.now()
       try {
         for (let turn = 0; turn < TURNS; turn += 1) {
           const startedMs = performance.now()
           const refused = await ask(world, 'words=1')
+          // A key at work is sold what was set aside for it, until the node knows.
+          const isSold = refused.status === 200 && startedMs - stalledMs < patient(REFUSED_MS)
+          if (isSold) continue
           assert.equal(refused.status, 503, refused.text)
           assert.ok(
             performance.now() - startedMs < patient(REFUSED_MS + SLACK_MS),

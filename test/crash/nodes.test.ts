@@ -97,9 +97,10 @@ function crashTests(shared: NodeBench): void {
       await leasesEnd(database)
       await until(
         20_000,
-        'the holds of dead nodes are given back',
-        async () => (await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0,
+        'the holds and allowances of dead nodes are given back',
+        async () => (await leasesOver(database)) === 0,
       )
+      assert.equal((await one.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved, 0)
       await checkMoney(one, account, record)
     })
 
@@ -143,6 +144,15 @@ async function leasesEnd(database: string): Promise<void> {
   await client.connect()
   await client.query("UPDATE hold SET lease_until = 1 WHERE state = 'open'")
   await client.end()
+}
+
+/** Open holds that no node renews. */
+async function leasesOver(database: string): Promise<number> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  const { rowCount } = await client.query("SELECT id FROM hold WHERE state = 'open' AND lease_until = 1")
+  await client.end()
+  return rowCount ?? 0
 }
 
 /** Sends requests to the nodes that were ready at the last check. */

@@ -78,8 +78,15 @@ export async function inShared(world: World | null, body: (world: World) => Prom
   await body(world)
 }
 
+/** A gauge of the world's server. */
+async function gauge({ tollgate }: World, name: string): Promise<number> {
+  const { text } = await tollgate.request('GET', '/metrics')
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
 /** Waits until so many requests of the world have holds that were placed after that time (Unix ms): they run. */
-export async function held({ databaseUrl }: World, count: number, sinceMs = 0): Promise<void> {
+export async function held(world: World, count: number, sinceMs = 0): Promise<void> {
+  const { databaseUrl } = world
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await until(
@@ -88,10 +95,11 @@ export async function held({ databaseUrl }: World, count: number, sinceMs = 0): 
     async () =>
       (
         await client.query<{ count: number }>(
-          "SELECT count(*)::int AS count FROM hold WHERE state = 'open' AND placed_at >= $1",
+          "SELECT count(*)::int AS count FROM hold WHERE state = 'open' AND placed_at >= $1 AND id NOT LIKE 'allowance-%'",
           [sinceMs],
         )
-      ).rows[0]?.count === count,
+      ).rows[0]?.count ===
+      count - (await gauge(world, 'tollgate_ledger_drawn')),
   )
   await client.end()
 }
@@ -124,11 +132,14 @@ export async function untilServed(world: World): Promise<number> {
 }
 
 /** Every hold is closed within 20 s of the end of an outage (I13). */
-export async function settled({ tollgate, account }: World, limitMs = 20_000): Promise<void> {
+export async function settled(world: World, limitMs = 20_000): Promise<void> {
+  const { tollgate, account } = world
   await until(
     limitMs,
     'no hold is left',
-    async () => (await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)).body?.reserved === 0,
+    async () =>
+      (await tollgate.admin('GET', `/admin/v1/accounts/${account.id}`)).body?.reserved === 0 &&
+      (await gauge(world, 'tollgate_ledger_drawn')) + (await gauge(world, 'tollgate_journal_open')) === 0,
   )
 }
 
@@ -136,6 +147,11 @@ export async function settled({ tollgate, account }: World, limitMs = 20_000): P
 export async function untilExpired(world: World): Promise<void> {
   await statement(world.databaseUrl, "UPDATE hold SET lease_until = 1 WHERE state = 'open'")
   await settled(world, 30_000)
+  const client = new pg.Client({ connectionString: world.databaseUrl })
+  await client.connect()
+  const left = "SELECT id FROM hold WHERE state = 'open' AND lease_until = 1"
+  await until(30_000, 'no allowance is left of who died', async () => (await client.query(left)).rowCount === 0)
+  await client.end()
 }
 
 /** Clients that ask without a pause while `during` runs. */

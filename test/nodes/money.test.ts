@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
 import { auditClean } from '../harness/audit.ts'
-import { form } from '../harness/form.ts'
-import { ask, NodeBench } from '../harness/node-bench.ts'
+import { form, isChaos, isLong } from '../harness/form.ts'
+import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 /** guarantees.md F11 and R4: the long form is 200 rounds of 50 requests. */
 const ROUNDS = form({ short: 3, long: 15, chaos: 200 })
 const RACERS = form({ short: 16, long: 16, chaos: 50 })
+/** What others leave of an account while a node stands still. */
+const LEFT_MICRO = 100
+/** Clients of a key at work, and how many of its holds its balance covers. */
+const CLIENTS = 6
+const SPENDS = form({ short: 40, long: 200, chaos: 2_000 })
 
 const bench = await NodeBench.start({ valkey: false })
 if (bench === null) test.skip('money over nodes: no PostgreSQL on this machine')
@@ -17,8 +23,10 @@ function moneyTests(shared: NodeBench): void {
   describe('money over nodes', () => {
     let one: Tollgate
     let two: Tollgate
+    let database: string
     before(async () => {
-      ;[one, two] = await pair(shared)
+      database = await shared.newDatabase()
+      ;[one, two] = await pair(shared, database)
     })
     after(() => shared.stop())
 
@@ -50,11 +58,74 @@ function moneyTests(shared: NodeBench): void {
       }
       await auditClean(one)
     })
+
+    test('R4: a key at work on two nodes spends what there is and no more, each within what it has set aside', async () => {
+      const price = await holdOf(one)
+      const balance = Math.round(SPENDS * price * 1e6) / 1e6
+      const { id, key } = await one.createAccount({ balance, key: { limit: balance, limit_reset: 'monthly' } })
+      const costs: number[] = []
+      await Promise.all(
+        Array.from({ length: CLIENTS }, async (_, index) => {
+          for (let refused = 0; refused < 2;) {
+            const answer = await ask((index + costs.length) % 2 === 0 ? one : two, key, 'words=9')
+            if (answer.status === 200) costs.push(Number(answer.body.usage.cost))
+            else refused += 1
+            assert.ok(answer.status === 200 || answer.status === 402 || answer.status === 429, answer.text)
+          }
+        }),
+      )
+      assert.ok(costs.length >= SPENDS, `${costs.length} answers for a balance of ${SPENDS} holds`)
+      const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+      const spentMicro = costs.reduce((sum, cost) => sum + Math.round(cost * 1e6), 0)
+      assert.equal(Math.round(body.balance * 1e6), Math.round(balance * 1e6) - spentMicro)
+      assert.ok(body.available >= 0 && body.reserved === 0, JSON.stringify(body))
+      await auditClean(two)
+    })
+
+    if (isLong || isChaos)
+      test('SIGSTOP beyond its lease: a node that comes back charges its answer with what is left, and sells no more', async () => {
+        const { id, key } = await one.createAccount({ balance: 100 })
+        for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(one, key, 'words=9')).status, 200)
+        const answered = ask(one, key, 'words=9 gap_ms=300', { stream: true })
+        await until(20_000, 'its hold is in memory', async () => (await drawn(one)) > 0)
+        process.kill(one.pid, 'SIGSTOP')
+        try {
+          await query(database, "UPDATE hold SET lease_until = 1 WHERE state = 'open'")
+          await until(
+            30_000,
+            'the other node has given its allowance back',
+            async () => (await query(database, "SELECT id FROM hold WHERE state = 'open'")).length === 0,
+          )
+          const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+          const amount = (LEFT_MICRO - Math.round(body.available * 1e6)) / 1e6
+          const taken = { kind: 'adjustment', amount, reason: 'test', reference: `left-${id}` }
+          assert.equal((await two.admin('POST', `/admin/v1/accounts/${id}/ledger`, taken)).status, 201)
+        } finally {
+          process.kill(one.pid, 'SIGCONT')
+        }
+        assert.equal((await answered).status, 200)
+        const late = `SELECT charged, shortfall > 0 AS short FROM hold WHERE account_id = '${id}' AND state = 'settled_late'`
+        assert.deepEqual(await query(database, late), [{ charged: String(LEFT_MICRO), short: true }])
+        assert.equal((await ask(one, key, 'words=9')).status, 402)
+        await auditClean(two)
+      })
   })
 }
 
-async function pair(shared: NodeBench): Promise<readonly [Tollgate, Tollgate]> {
-  const database = await shared.newDatabase()
+async function query(database: string, text: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  const { rows } = await client.query(text)
+  await client.end()
+  return rows
+}
+
+async function drawn(node: Tollgate): Promise<number> {
+  const { text } = await node.request('GET', '/metrics')
+  return Number(/^tollgate_ledger_drawn (\d+)$/m.exec(text)?.[1] ?? 0)
+}
+
+async function pair(shared: NodeBench, database: string): Promise<readonly [Tollgate, Tollgate]> {
   const options = { catalog: 'rate_limit: { requests: 100000, window: 60 }' }
   return Promise.all([shared.node(database, options), shared.node(database, options)])
 }

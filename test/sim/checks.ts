@@ -23,6 +23,8 @@ const FAULT_NEAR_MS = 3_500
 const FAULT_SOON_MS = 1_000
 const OUTLAST_MS = 1_900
 const LEASE_MS = 60_000
+/** The longest that a node stands still. */
+const STANDSTILL_MS = 140_000
 const CANCEL_MS = 1_000
 const DRAIN_MS = 120_010
 /** The loss by an account in an hour after which its free answers are charged (guarantees.md rule 20). */
@@ -242,7 +244,8 @@ function checkCharge(say: (text: string) => void, hold: HoldRow, due: Due): void
  */
 function checkCancel(world: World, say: (text: string) => void, facts: RequestFacts): void {
   const last = facts.attempts.at(-1)
-  if (facts.goneMs === null || last === undefined || world.deaths.has(facts.node)) return
+  if (facts.goneMs === null || last === undefined || world.deaths.has(facts.node) || world.stopped.has(facts.node))
+    return
   const overMs = last.outcome === 'running' ? Infinity : last.outcomeMs
   const limitMs = facts.request.stream && last.endpoint.provider.cancelStopsBilling ? CANCEL_MS : DRAIN_MS
   if (overMs > facts.goneMs + limitMs)
@@ -297,7 +300,10 @@ function checkHold(world: World, hold: HoldRow): void {
     return
   if (faulty && (facts === undefined || world.skewMs > 0)) return
   // A late settle may come at any time after its lease.
-  const withinMs = hold.state === 'settled_late' ? hold.leaseUntilMs : LEASE_MS + 20_000
+  const withinMs =
+    hold.state === 'settled_late'
+      ? hold.leaseUntilMs
+      : LEASE_MS + 20_000 + (world.stopped.has(hold.node) ? STANDSTILL_MS : 0)
   if (diedMs !== undefined || faultNear(world, hold.node, endedMs, withinMs)) return
   world.violation(`I14 hold ${hold.id} expired while its request ran on a healthy node`)
 }

@@ -8,6 +8,8 @@ import { sharedDatabase, SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
 const ACCOUNTS = 2
+/** An allowance is a small part of what there is. */
+const ALLOWED_TIMES = [4, 12, 100] as const
 const RESETS: readonly (LimitReset | null)[] = [null, 'daily', 'weekly', 'monthly']
 
 export interface Customer {
@@ -36,13 +38,17 @@ export async function createCustomers(world: World): Promise<void> {
     world.pay({
       accountId,
       kind: 'topup',
-      amountMicro: BigInt(100 + random.below(world.aboutLeases || random.chance(0.5) ? 4_000 : 60_000)),
+      amountMicro: BigInt(
+        100 +
+          random.below(world.aboutLeases || random.chance(0.5) ? 4_000 : 60_000) *
+            (world.allowances ? random.pick(ALLOWED_TIMES) : 1),
+      ),
     })
     for (const [number, limitReset] of [null, random.pick(RESETS)].entries()) {
       const keyId = `key_${index}${number}`
       const digest = createHash('sha256').update(keyId).digest()
-      const limitMicro =
-        number === 0 && !world.aboutLimits ? null : BigInt(random.below(world.aboutLimits ? 2_500 : 9_000))
+      const limitMost = (world.aboutLimits ? 2_500 : 9_000) * (world.allowances ? random.pick(ALLOWED_TIMES) : 1)
+      const limitMicro = number === 0 && !world.aboutLimits ? null : BigInt(random.below(limitMost))
       await keys.create({
         id: keyId,
         accountId,

@@ -77,8 +77,8 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a hold leaks when its answer is lost',
     file: LEDGER,
-    find: '    const outcome = await this.#place(operation)\n',
-    replace: '    this.#running.add(request.generationId)\n    const outcome = await this.#place(operation)\n',
+    find: '    const placing = this.#place(operation)\n',
+    replace: '    this.#running.add(request.generationId)\n    const placing = this.#place(operation)\n',
   },
   {
     name: 'an abort is not billed',

@@ -60,6 +60,11 @@ export class Link {
     this.#outUntilMs = 0
   }
 
+  /** Something of its node went wrong: what it asked for may come late. */
+  note(): void {
+    this.#noteFault()
+  }
+
   /** A disk that is full or broken at the moment. */
   fault(): 'before' | 'after' | null {
     const rates = this.#rates()

@@ -1,9 +1,22 @@
+import { ALLOWANCE_MUTANTS } from './allowance-mutants.ts'
 import { GUARANTEE_MUTANTS } from './guarantee-mutants.ts'
-import { VALUES, STATEMENTS, JOURNAL, CORE, LEDGER, WRITER, GENERATION, EMBEDDED, type Mutant } from './mutant.ts'
+import {
+  VALUES,
+  STATEMENTS,
+  JOURNAL,
+  CORE,
+  RULES,
+  LEDGER,
+  WRITER,
+  GENERATION,
+  EMBEDDED,
+  type Mutant,
+} from './mutant.ts'
 
 /** The list of guarantees.md 3.3, and other bugs; `find` occurs exactly once in its file. */
 export const MUTANTS: readonly Mutant[] = [
   ...GUARANTEE_MUTANTS,
+  ...ALLOWANCE_MUTANTS,
   {
     name: 'the end is shown before the settle is durable',
     file: GENERATION,
@@ -167,7 +180,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the sweeper takes what runs on this node',
     file: LEDGER,
-    find: 'holds.filter(({ id }) => !this.#running.has(id))',
+    find: 'holds.filter(({ id }) => !this.#running.has(id) && this.#allowances?.owns(id) !== true)',
     replace: 'holds',
   },
   {
@@ -184,7 +197,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a revoked key opens on',
-    file: CORE,
+    file: RULES,
     find: "return key.disabled ? 'key_deactivated' : null",
     replace: 'return null',
   },
@@ -228,7 +241,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'who comes back to an answer that is being settled waits for ever',
     file: GENERATION,
-    find: "    this.#become({ at: 'done' })\n    // A client that came back while a cancelled answer was being settled has nothing to wait for.\n    this.#client.break()\n",
+    find: "    this.#become({ at: 'done' })\n    // A client that returned while a cancelled answer was being settled has nothing to wait for.\n    this.#client.break()\n",
     replace: "    this.#become({ at: 'done' })\n",
   },
   {
@@ -378,7 +391,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a closed month moves: a late charge stands on the day it was placed',
-    file: CORE,
+    file: RULES,
     find: "return booked === placed ? '' : booked",
     replace: "return booked === '' ? placed : ''",
   },

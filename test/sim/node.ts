@@ -87,6 +87,8 @@ export interface NodePorts {
   /** Its access to the tables of the store outside the ledger. */
   readonly database: Database
   readonly singleProcess: boolean
+  /** Live nodes, where holds are decided against allowances. */
+  readonly nodes: (() => number) | null
   /** null = an end that the store does not accept in time is refused. */
   readonly journal: SimJournal | null
   readonly catalog: SimCatalog
@@ -144,6 +146,7 @@ export class SimNode {
         gather: () => scheduler.wait(TURN_MS, owner),
         commitSpacingMs: COMMIT_SPACING_MS,
         notice: ports.trace,
+        ...(ports.nodes === null ? {} : { nodes: ports.nodes }),
         ...(journal === null ? {} : { journal: new EndJournal(journal) }),
       },
       (end) => ports.note(end, ports.name),

@@ -5,10 +5,12 @@ import type { Random } from './random.ts'
 export interface Owner {
   readonly name: string
   dead: boolean
+  /** It stands still until then, virtual ms, as a process that was stopped; what is due waits. */
+  stoppedUntilMs?: number
 }
 
 interface Event {
-  readonly atMs: number
+  atMs: number
   /** Orders events of one instant: drawn from the seed, so that every order occurs. */
   readonly tie: number
   readonly owner: Owner
@@ -64,6 +66,12 @@ export class Scheduler {
     for (let next = this.#events[0]; next !== undefined && next.atMs <= untilMs; next = this.#events[0]) {
       this.#pop()
       if (next.cancelled || next.owner.dead) continue
+      const { stoppedUntilMs = 0 } = next.owner
+      if (stoppedUntilMs > next.atMs) {
+        next.atMs = stoppedUntilMs
+        this.#push(next)
+        continue
+      }
       this.#steps += 1
       if (this.#steps > stepsMax) throw new Error(`More than ${stepsMax} events: something goes round in circles.`)
       this.#nowMs = next.atMs

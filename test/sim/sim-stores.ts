@@ -7,8 +7,9 @@ import type {
   LedgerRows,
   LedgerStore,
 } from '../../src/ledger/ledger-store.ts'
-import { spendKeyText } from '../../src/ledger/ledger-store.ts'
-import { limitPeriod } from '../../src/ledger/ledger-core.ts'
+import { drawOf, ownerOf, spendKeyText } from '../../src/ledger/ledger-store.ts'
+import { limitPeriod } from '../../src/ledger/hold-rules.ts'
+import { FRESH_MS } from '../../src/ledger/allowances.ts'
 import type { Micro } from '../../src/money.ts'
 import {
   type ReadOptions,
@@ -30,6 +31,7 @@ import {
 } from '../../src/store/ledger/ledger-rows.ts'
 import {
   accountValues,
+  allowanceValues,
   bookedLater,
   holdEndValues,
   holdValues,
@@ -43,6 +45,7 @@ import {
   logValues,
   SELECT_SPEND,
   UPDATE_ACCOUNT,
+  UPDATE_ALLOWANCE,
   UPDATE_HOLD,
   UPDATE_KEY,
 } from '../../src/store/ledger/ledger-values.ts'
@@ -125,12 +128,33 @@ export class SharedLedger implements LedgerStore {
 
   #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {
     const rows = this.#load(operations)
+    this.#checkDraws(operations, rows)
     const changes = decide(rows)
     this.#write(changes)
     for (const hold of changes.endedHolds) {
       if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs())
         this.#world.violation(`I14 hold ${hold.id} expired before its lease was over`)
       if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+    }
+  }
+
+  /**
+   * An allowance covers all that its node has drawn from it; and one that is over was drawn from no longer than what
+   * the store had said of it counts.
+   */
+  #checkDraws(operations: readonly LedgerOperation[], { holds }: LedgerRows): void {
+    const sums = new Map<string, bigint>()
+    for (const operation of operations) {
+      const draw = drawOf(operation)
+      if (draw === null || holds.has(draw.hold.generationId)) continue
+      const allowance = holds.get(draw.allowance)
+      const sumMicro = (sums.get(draw.allowance) ?? 0n) + draw.hold.amountMicro
+      sums.set(draw.allowance, sumMicro)
+      if (allowance === undefined) this.#world.violation(`${draw.hold.generationId} was drawn from what never was`)
+      else if (allowance.state === 'open' && allowance.amountMicro < sumMicro)
+        this.#world.violation(`${allowance.id} has ${allowance.amountMicro}, and ${sumMicro} are drawn from it`)
+      else if (allowance.state !== 'open' && draw.hold.atMs - (allowance.endedAtMs ?? 0) > FRESH_MS)
+        this.#world.violation(`${draw.hold.generationId} was drawn from ${allowance.id} long after its end`)
     }
   }
 
@@ -155,8 +179,9 @@ export class SharedLedger implements LedgerStore {
     const spends = new Map<string, Micro>()
     for (const operation of operations) {
       const { generationId } = operation
-      if (!holds.has(generationId)) this.#read(HOLD_SELECT, generationId, (row) => readHoldRow(row, SIM_SEAL), holds)
-      const owner = holds.get(generationId) ?? (operation.op === 'hold' ? operation : null)
+      const ids = [generationId, drawOf(operation)?.allowance ?? generationId]
+      for (const id of ids) if (!holds.has(id)) this.#read(HOLD_SELECT, id, (row) => readHoldRow(row, SIM_SEAL), holds)
+      const owner = holds.get(generationId) ?? ownerOf(operation)
       if (owner === null) continue
       if (!accounts.has(owner.accountId))
         this.#read(ACCOUNT_SELECT, owner.accountId, (row) => readAccountRow(row, SIM_SEAL), accounts)
@@ -180,6 +205,7 @@ export class SharedLedger implements LedgerStore {
     for (const row of changes.accounts) disk.run(UPDATE_ACCOUNT, [...accountValues(row, SIM_SEAL), row.id])
     for (const row of changes.keys) disk.run(UPDATE_KEY, [row.heldMicro, row.id])
     for (const row of changes.newHolds) disk.run(INSERT_HOLD, holdValues(row, SIM_SEAL))
+    for (const row of changes.allowances) disk.run(UPDATE_ALLOWANCE, [...allowanceValues(row, SIM_SEAL), row.id])
     for (const row of changes.endedHolds) disk.run(UPDATE_HOLD, [...holdEndValues(row, SIM_SEAL), row.id])
     for (const row of changes.spends)
       disk.run(ADD_SPEND, [row.keyId, row.period, row.start, row.spentMicro, row.excessMicro])

@@ -1,3 +1,4 @@
+import { FRESH_MS } from '../../src/ledger/allowances.ts'
 import { periodStarts } from '../../src/ledger/period.ts'
 import type { IdSource } from '../../src/lib/ids.ts'
 import type { TokenCounter } from '../../src/plan/token-count.ts'
@@ -43,6 +44,10 @@ export class World {
   readonly aboutLimits: boolean
   /** Its nodes have a journal for outages of the store. */
   readonly journaled: boolean
+  /** Its nodes decide holds against allowances. */
+  readonly allowances: boolean
+  /** Nodes that stood still for a while. */
+  readonly stopped = new Set<string>()
   /** Some of its accounts have used up the free amount of an hour. */
   readonly guards: boolean
   readonly guarded = new Set<string>()
@@ -77,21 +82,23 @@ export class World {
   constructor(parts: {
     readonly random: Random
     readonly guards: boolean
+    readonly allowances: boolean
     readonly disk: Disk
     readonly tokens: TokenCounter
     readonly traced: boolean
   }) {
     this.random = parts.random
     this.guards = parts.guards
+    this.allowances = parts.allowances
     this.disk = parts.disk
     this.tokens = parts.tokens
     this.#traced = parts.traced
     this.scheduler = new Scheduler(parts.random.fork())
     this.#ids = seededIds(parts.random.fork())
-    this.embedded = parts.random.chance(0.4)
+    this.embedded = parts.random.chance(0.4) && !parts.allowances
     this.aboutLeases = !this.embedded && parts.random.chance(0.3)
     this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
-    this.journaled = !this.embedded && parts.random.chance(0.5)
+    this.journaled = !this.embedded && (parts.allowances || parts.random.chance(0.5))
     this.catalog = new SimCatalog(parts.random.fork())
     // Shortly before a midnight, the end of a Sunday or of a month, in some zone, or at any time.
     this.beginMs = parts.random.chance(0.4)
@@ -125,7 +132,7 @@ export class World {
 
   /** A node that answers. */
   liveNode(): SimNode | null {
-    const live = this.nodes.filter(({ owner }) => !owner.dead)
+    const live = this.nodes.filter((node) => !node.owner.dead && !this.isStanding(node))
     return live.length === 0 ? null : this.random.pick(live)
   }
 
@@ -176,6 +183,7 @@ export class World {
           new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
         database: embedded ?? sharedDatabase(this.disk),
         singleProcess: this.embedded,
+        nodes: this.allowances ? () => this.nodes.filter((one) => !one.owner.dead).length : null,
         journal,
         catalog: this.catalog,
         tokens: this.tokens,
@@ -210,6 +218,20 @@ export class World {
     for (const { client, facts } of this.#clients) if (facts.node === node.name) client.cutOff()
     if (restartMs === null) this.#lose(node)
     else this.scheduler.after(restartMs, this.owner, () => this.start())
+  }
+
+  /** SIGSTOP, and SIGCONT after `lastsMs`: nothing happens in it, and the time goes on. */
+  stand(node: SimNode, lastsMs: number): void {
+    if (node.owner.dead || node.closed) return
+    this.trace(`${node.name} stands still for ${Math.round(lastsMs)} ms`)
+    this.stopped.add(node.name)
+    node.owner.stoppedUntilMs = this.nowMs + lastsMs
+    node.link.note()
+    this.scheduler.after(lastsMs, this.owner, () => node.link.note())
+  }
+
+  isStanding(node: SimNode): boolean {
+    return (node.owner.stoppedUntilMs ?? 0) > this.nowMs
   }
 
   /** SIGTERM: running answers may end within `limitMs`, then a new process takes over. */
@@ -261,11 +283,11 @@ export class World {
     }
   }
 
-  ask(): void {
-    const open = this.nodes.filter(({ owner, closed }) => !owner.dead && !closed)
+  ask(whose: Customer | null = null): void {
+    const open = this.nodes.filter((node) => !node.owner.dead && !node.closed && !this.isStanding(node))
     if (open.length === 0) return
     const node = this.random.pick(open)
-    const { accountId, keyId } = this.random.pick(this.customers)
+    const { accountId, keyId } = whose ?? this.random.pick(this.customers)
     const request = this.random.pick(REQUESTS)
     const facts: RequestFacts = {
       number: this.requests.length,
@@ -293,7 +315,8 @@ export class World {
     )
     const admitted = (admittedFacts: RequestFacts): void => {
       const closedMs = this.closedKeys.get(admittedFacts.keyId)
-      if (closedMs !== undefined && closedMs < admittedFacts.askedMs)
+      const boundMs = this.allowances ? FRESH_MS : 0
+      if (closedMs !== undefined && closedMs + boundMs < admittedFacts.askedMs)
         this.violation(`r${admittedFacts.number}: admitted with a key that was closed at ${closedMs}`)
       this.trace(
         `r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`,
@@ -362,10 +385,11 @@ export class World {
     change: (keys: KeyStore, node: SimNode, keyId: string) => Promise<unknown>,
     what: string,
     open: boolean | null = null,
+    whose: Customer | null = null,
   ): Promise<void> {
     const node = this.liveNode()
     if (node === null || node.link.out) return
-    const { keyId } = this.random.pick(this.customers)
+    const { keyId } = whose ?? this.random.pick(this.customers)
     this.trace(`${keyId}: ${what}`)
     try {
       await change(new KeyStore(node.database, SIM_SEAL), node, keyId)

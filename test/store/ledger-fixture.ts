@@ -67,7 +67,7 @@ export class Bench<C extends Clock = TestClock> {
     store: Store,
     clock: C,
     node = 'node-1',
-    more: Pick<LedgerPorts, 'journal' | 'notice' | 'commitSpacingMs'> = {},
+    more: Pick<LedgerPorts, 'journal' | 'notice' | 'commitSpacingMs' | 'nodes'> = {},
   ) {
     this.store = store
     this.clock = clock

@@ -22,6 +22,7 @@ import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { outageContract } from './outage.ts'
+import { allowancesContract } from './allowances-contract.ts'
 import { twoNodeContract } from './two-nodes.ts'
 
 const DROP_FOREIGN_KEYS = `DO $$ DECLARE c RECORD; BEGIN
@@ -132,6 +133,7 @@ function postgresTests(postgres: Postgres): void {
       budgetMs: 400_000,
     })
     twoNodeContract(newDatabase, open)
+    describe('allowances', () => allowancesContract(newDatabase, open))
     const openBelow = async (): Promise<OpenedBelow> => {
       const url = await newDatabase()
       const store = await open(url)

@@ -1,6 +1,7 @@
 import type { Micro } from '../../money.ts'
 import type { RateLimit } from '../../catalog/catalog.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
+import { setAside } from '../ledger/allowance-sum.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
 import { big, integer, json, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
@@ -16,7 +17,9 @@ export interface AccountRecord {
   readonly defaultModel: string | null
   readonly rateLimit: RateLimit | null
   readonly allowedModels: readonly string[] | null
+  /** With what nodes have set aside for requests to come. */
   readonly availableMicro: Micro
+  /** For running requests, as far as the store knows of them. */
   readonly heldMicro: Micro
   readonly createdAtMs: number
 }
@@ -25,8 +28,10 @@ export type AccountPatch = Partial<
   Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
 >
 
-const SELECT =
-  'SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at FROM account'
+function selectOf(dialect: Database['dialect']): string {
+  const column = setAside(dialect, 'account')
+  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at, ${column} FROM account`
+}
 
 /** The rules of an account that its requests are checked against. */
 export function readAccountRules(
@@ -47,8 +52,8 @@ export function readAccount(row: Row): AccountRecord {
     ...readAccountRules(row),
     name: text(row, 'name'),
     email: textOrNull(row, 'email'),
-    availableMicro: big(row, 'available'),
-    heldMicro: big(row, 'held'),
+    availableMicro: big(row, 'available') + big(row, 'set_aside'),
+    heldMicro: big(row, 'held') - big(row, 'set_aside'),
     createdAtMs: integer(row, 'created_at'),
   }
 }
@@ -65,9 +70,11 @@ export function likePrefix(query: string): string {
 export class AccountStore {
   readonly #database: Database
   readonly #seal: BookSeal
+  readonly #select: string
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#select = selectOf(database.dialect)
     this.#seal = seal
   }
 
@@ -96,7 +103,8 @@ export class AccountStore {
   }
 
   async get(id: string): Promise<AccountRecord | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
+    const select = this.#select
+    const [row] = await this.#database.all(`${select} WHERE id = ?`, [id])
     return row === undefined ? null : readAccount(row)
   }
 
@@ -117,7 +125,8 @@ export class AccountStore {
     const prefix = query === null ? [] : [likePrefix(query), likePrefix(query), likePrefix(query)]
     const values: SqlValue[] = status === null ? prefix : [...prefix, status]
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
+    const select = this.#select
+    const rows = await this.#database.all(`${select}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
       ...values,
       BigInt(filter.limit),
       BigInt(filter.offset),

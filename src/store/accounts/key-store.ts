@@ -1,6 +1,6 @@
 import { lockedIds } from '../locked-ids.ts'
 import type { Micro } from '../../money.ts'
-import { limitPeriod } from '../../ledger/ledger-core.ts'
+import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { jsonText, readAccountRules, type AccountRecord } from './account-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
@@ -19,6 +19,7 @@ import {
   type Sql,
   type SqlValue,
 } from '../database.ts'
+import { setAside } from '../ledger/allowance-sum.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
 
@@ -38,7 +39,7 @@ export interface KeyRecord {
   readonly lastUsedAtMs: number | null
 }
 
-/** Money a key has spent, per period, and has on hold now. */
+/** Money a key has spent, per period, and has on hold for running requests, as far as the store knows of them. */
 export interface KeySpend {
   readonly totalMicro: Micro
   readonly dayMicro: Micro
@@ -99,9 +100,11 @@ function readKey(row: Row): KeyRecord {
 export class KeyStore {
   readonly #database: Database
   readonly #seal: BookSeal
+  readonly #columns: string
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
+    this.#columns = `${COLUMNS}, ${setAside(database.dialect, 'api_key')}`
     this.#seal = seal
   }
 
@@ -146,13 +149,15 @@ export class KeyStore {
   }
 
   async get(id: string, periods: PeriodStarts): Promise<KeyWithSpend | null> {
-    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
+    const columns = this.#columns
+    const [row] = await this.#database.all(`SELECT ${columns} FROM api_key WHERE id = ? AND deleted = 0`, [id])
     return row === undefined ? null : this.#withSpend(row, periods)
   }
 
   async list(accountId: string, periods: PeriodStarts): Promise<readonly KeyWithSpend[]> {
+    const columns = this.#columns
     const rows = await this.#database.all(
-      `SELECT ${COLUMNS} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`,
+      `SELECT ${columns} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`,
       [accountId],
     )
     return Promise.all(rows.map((row) => this.#withSpend(row, periods)))
@@ -286,7 +291,7 @@ export class KeyStore {
         dayMicro: spent.get('day') ?? 0n,
         weekMicro: spent.get('week') ?? 0n,
         monthMicro: spent.get('month') ?? 0n,
-        heldMicro: big(row, 'held'),
+        heldMicro: big(row, 'held') - big(row, 'set_aside'),
       },
     }
   }

@@ -1,13 +1,14 @@
-import { limitPeriod } from '../../ledger/ledger-core.ts'
-import type {
-  AccountRow,
-  HoldRow,
-  HoldState,
-  HoldSubject,
-  KeyRow,
-  LedgerOperation,
-  LimitReset,
-  SpendKey,
+import { limitPeriod } from '../../ledger/hold-rules.ts'
+import {
+  ownerOf,
+  type AccountRow,
+  type HoldRow,
+  type HoldState,
+  type HoldSubject,
+  type KeyRow,
+  type LedgerOperation,
+  type LimitReset,
+  type SpendKey,
 } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { NO_LIVE_JOB } from '../jobs/job-store.ts'
@@ -98,7 +99,7 @@ export function spendingPeriodOf(
   hold: HoldRow | undefined,
   keys: ReadonlyMap<string, KeyRow>,
 ): SpendKey | null {
-  const owner = hold ?? (operation.op === 'hold' ? operation : null)
+  const owner = hold ?? ownerOf(operation)
   const key = owner === null ? undefined : keys.get(owner.keyId)
   return owner === null || key === undefined ? null : limitPeriod(key, owner.periods)
 }

@@ -27,6 +27,7 @@ const HOLD_SEALED = sealedPlaces('hold', HOLD_COLUMNS)
 export const INSERT_HOLD = insertText('hold', HOLD_COLUMNS)
 export const UPDATE_HOLD =
   'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ?, booked = ?, seal = ? WHERE id = ?'
+export const UPDATE_ALLOWANCE = 'UPDATE hold SET amount = ?, state = ?, ended_at = ?, seal = ? WHERE id = ?'
 export const UPDATE_ACCOUNT =
   'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
@@ -87,6 +88,11 @@ export function holdEndValues(hold: HoldRow, seal: BookSeal): readonly (string |
     hold.bookedDay,
     holdSeal(hold, columnsOfHold(hold), seal),
   ]
+}
+
+/** What an allowance's change of size or end changes, in the order of its update. */
+export function allowanceValues(row: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
+  return [row.amountMicro, row.state, bigintOrNull(row.endedAtMs), holdSeal(row, columnsOfHold(row), seal)]
 }
 
 function columnsOfHold(hold: HoldRow): readonly (string | bigint | null)[] {

@@ -1,7 +1,10 @@
 import { LOG_COLUMN_TYPES } from '../log/generation-row.ts'
+import type { GenerationRecord } from '../../ledger/generation-record.ts'
 import {
   claimOf,
+  drawOf,
   movedJobOf,
+  ownerOf,
   spendKeyText,
   type AccountRow,
   type HoldRow,
@@ -31,6 +34,7 @@ import type { PostgresDatabase } from './database.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
   accountValues,
+  allowanceValues,
   appDays,
   appDayValues,
   bookedLater,
@@ -50,6 +54,8 @@ const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.he
 const UPDATE_KEYS = `UPDATE api_key SET held = v.held FROM ${table('v', 'id text, held int8')} WHERE api_key.id = v.id`
 const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall, booked = v.booked, seal = v.seal
   FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8, booked text, seal text')} WHERE hold.id = v.id`
+const UPDATE_ALLOWANCES = `UPDATE hold SET amount = v.amount, state = v.state, ended_at = v.ended_at, seal = v.seal
+  FROM ${table('v', 'id text, amount int8, state text, ended_at int8, seal text')} WHERE hold.id = v.id`
 const INSERT_HOLDS = insert(
   'hold',
   'id text, account_id text, key_id text, amount int8, state text, price_version int8, subject text, day text, week text, month text, node text, lease_until int8, placed_at int8, ended_at int8, charged int8, shortfall int8, booked text, seal text',
@@ -142,21 +148,18 @@ function columnsOf(rows: readonly (readonly Cell[])[]): readonly SqlValue[] {
 }
 
 async function load(sql: Sql, operations: readonly LedgerOperation[], seal: BookSeal): Promise<LedgerRows> {
-  const ids = [...new Set(operations.map(({ generationId }) => generationId))]
+  const ids = new Set(operations.map(({ generationId }) => generationId))
   const accountIds = new Set<string>()
   const keyIds = new Set<string>()
   const ending: string[] = []
   for (const operation of operations) {
-    if (operation.op === 'hold') {
-      accountIds.add(operation.accountId)
-      keyIds.add(operation.keyId)
-      continue
-    }
-    const record = operation.op === 'expire' ? null : operation.record
-    if (record === null) ending.push(operation.generationId)
+    const draw = drawOf(operation)
+    if (draw !== null) ids.add(draw.allowance)
+    const owner = ownerOf(operation) ?? recordOf(operation)
+    if (owner === null) ending.push(operation.generationId)
     else {
-      accountIds.add(record.accountId)
-      keyIds.add(record.keyId)
+      accountIds.add(owner.accountId)
+      keyIds.add(owner.keyId)
     }
   }
   // Owners of a hold never change, so they are read without a lock before the accounts are locked in order. A record
@@ -167,7 +170,7 @@ async function load(sql: Sql, operations: readonly LedgerOperation[], seal: Book
   }
   const accounts = await locked(sql, ACCOUNT_SELECT, [...accountIds], (row) => readAccountRow(row, seal))
   const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
-  const holds = await locked(sql, HOLD_SELECT, ids, (row) => readHoldRow(row, seal))
+  const holds = await locked(sql, HOLD_SELECT, [...ids], (row) => readHoldRow(row, seal))
   await lockLateOwners(sql, { holds, accounts, keys }, seal)
   return {
     accounts,
@@ -177,6 +180,10 @@ async function load(sql: Sql, operations: readonly LedgerOperation[], seal: Book
     jobs: await loadJobs(sql, operations),
     claims: await loadClaims(sql, operations),
   }
+}
+
+function recordOf(operation: LedgerOperation): GenerationRecord | null {
+  return operation.op === 'settle' || operation.op === 'void' ? operation.record : null
 }
 
 /** Locked after the holds, as everywhere. */
@@ -294,6 +301,7 @@ function partsOf(changes: LedgerChanges, seal: BookSeal): WritePart[] {
     { statement: UPDATE_ACCOUNTS, rows: [...changes.accounts].map((row) => [row.id, ...accountValues(row, seal)]) },
     { statement: UPDATE_KEYS, rows: [...changes.keys].map((row) => [row.id, row.heldMicro]) },
     { statement: INSERT_HOLDS, rows: [...changes.newHolds].map((hold) => holdValues(hold, seal)) },
+    { statement: UPDATE_ALLOWANCES, rows: changes.allowances.map((row) => [row.id, ...allowanceValues(row, seal)]) },
     { statement: UPDATE_HOLDS, rows: [...changes.endedHolds].map((row) => [row.id, ...holdEndValues(row, seal)]) },
     {
       statement: ADD_SPENDS,

@@ -57,6 +57,7 @@ const NOTHING: LedgerChanges = {
   keys: new Set(),
   newHolds: new Set(),
   endedHolds: new Set(),
+  allowances: [],
   spends: [],
   entries: [],
   log: [],
@@ -288,6 +289,7 @@ export class SqliteLedger implements LedgerStore {
 
   /** Writes the earlier unwritten changes and these. */
   #write(changes: LedgerChanges): void {
+    assert(changes.allowances.length === 0, 'The one process of the embedded store leases nothing.')
     const unwritten = this.#unwritten
     for (const account of union(unwritten.accounts, changes.accounts))
       this.#run(UPDATE_ACCOUNT, ...accountValues(account, this.#seal), account.id)

@@ -1,0 +1,294 @@
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Micro } from '../money.ts'
+import {
+  ALLOWANCE_PREFIX,
+  type AfterDraw,
+  type AllowanceOutcome,
+  type AllowanceRequest,
+  type Draw,
+  type HoldRequest,
+} from './ledger-store.ts'
+
+/**
+ * How long what the database has said of an allowance counts. Each end of a hold that was drawn from it asks anew, so
+ * that a key at work is looked at all the time; a node that stood still asks before it sells.
+ */
+export const FRESH_MS = 2_500
+/** An allowance is made for what was spent in this time, and given back when nothing was drawn for as long. */
+const WINDOW_MS = 5_000
+/** Between two looks at what is idle. */
+export const ALLOWANCE_LOOK_MS = 2_500
+/** A smaller one, in holds, saves too few commits. */
+const HOLDS_LEAST = 4n
+const LEASE_MS = 60_000
+
+export interface AllowancePorts {
+  readonly clock: Clock
+  /** This process, named on its allowances. */
+  readonly node: string
+  /** Live nodes, this one included. */
+  readonly nodes: () => number
+}
+
+interface Allowance {
+  readonly id: string
+  readonly accountId: string
+  /** The first hold that it was made for. */
+  readonly first: HoldRequest
+  /** As the database last said. */
+  amountMicro: Micro
+  /** Sum and number of the running holds that are drawn from it. */
+  drawnMicro: Micro
+  draws: number
+  /** clock.monotonic() before the database was asked what it last said. */
+  confirmedMs: number
+  drawnAtMs: number
+  /** Its size is being asked for. */
+  asking: boolean
+  /** Nothing more is drawn from it; it is given back with its last draw. */
+  over: boolean
+}
+
+/** What a key has asked for lately. */
+interface Demand {
+  allowance: Allowance | null
+  askedAtMs: number
+  /** The database last had too little for one. */
+  deniedAtMs: number
+  /** Charged since `sinceMs`, and in the window before. */
+  sinceMs: number
+  spentMicro: Micro
+  beforeMicro: Micro
+  /** Most that was drawn at once in these windows. */
+  peakMicro: Micro
+}
+
+/** A draw and where it came from, until its end. */
+export interface OpenDraw {
+  readonly hold: HoldRequest
+  readonly allowance: Allowance
+}
+
+/**
+ * The allowances of this node: money of a key that the database has set aside for it, so that a hold is decided in
+ * memory and is written with its end (docs/decisions). It decides; the ledger asks the store.
+ *
+ * What holds always: the allowance in the database covers all that is drawn from it here. The database takes out of it
+ * what an end brings, no more, and is told to make it smaller only down to what was drawn.
+ */
+export class Allowances {
+  readonly #ports: AllowancePorts
+  readonly #demands = new Map<string, Demand>()
+  readonly #open = new Map<string, Allowance>()
+  readonly #draws = new Map<string, OpenDraw>()
+  #made = 0
+
+  constructor(ports: AllowancePorts) {
+    this.#ports = ports
+  }
+
+  /** Ids of the holds in the database that this node answers for. */
+  get ids(): readonly string[] {
+    return [...this.#open.keys()]
+  }
+
+  owns(id: string): boolean {
+    return this.#open.has(id)
+  }
+
+  /** Running holds. */
+  get draws(): number {
+    return this.#draws.size
+  }
+
+  /** Whether the hold was decided here; else the database is asked. */
+  draw(hold: HoldRequest): boolean {
+    const allowance = this.#demands.get(hold.keyId)?.allowance ?? null
+    if (allowance === null || allowance.over || hold.amountMicro === 0n) return false
+    if (this.#draws.has(hold.generationId)) return true
+    const nowMs = this.#ports.clock.monotonic()
+    if (nowMs - allowance.confirmedMs > FRESH_MS || !samePeriods(allowance.first, hold)) return false
+    if (allowance.accountId !== hold.accountId) return false
+    if (allowance.drawnMicro + hold.amountMicro > allowance.amountMicro) return false
+    allowance.drawnMicro += hold.amountMicro
+    allowance.draws += 1
+    allowance.drawnAtMs = nowMs
+    const demand = this.#demand(hold.keyId, nowMs)
+    if (allowance.drawnMicro > demand.peakMicro) demand.peakMicro = allowance.drawnMicro
+    this.#draws.set(hold.generationId, { hold, allowance })
+    return true
+  }
+
+  /** What to ask the database for besides this hold, which it decides; null = nothing. */
+  wish(hold: HoldRequest): AllowanceRequest | null {
+    if (hold.amountMicro === 0n) return null
+    const nowMs = this.#ports.clock.monotonic()
+    const isFirst = !this.#demands.has(hold.keyId)
+    const demand = this.#demand(hold.keyId, nowMs)
+    const askedBefore = nowMs - demand.askedAtMs
+    demand.askedAtMs = nowMs
+    const { allowance } = demand
+    if (allowance !== null && !allowance.over && !samePeriods(allowance.first, hold)) this.#end(allowance)
+    const current = demand.allowance
+    const drawnMicro = (current?.drawnMicro ?? 0n) + hold.amountMicro
+    if (drawnMicro > demand.peakMicro) demand.peakMicro = drawnMicro
+    // One request alone gains nothing.
+    if (isFirst || askedBefore > WINDOW_MS || nowMs - demand.deniedAtMs < WINDOW_MS) return null
+    if (current !== null) return current.asking ? null : this.#size(current, this.#wanted(demand, hold))
+    this.#made += 1
+    const made: Allowance = {
+      id: `${ALLOWANCE_PREFIX}${this.#ports.node}-${hold.atMs}-${this.#made}`,
+      accountId: hold.accountId,
+      first: hold,
+      amountMicro: 0n,
+      drawnMicro: 0n,
+      draws: 0,
+      confirmedMs: Number.NEGATIVE_INFINITY,
+      drawnAtMs: nowMs,
+      asking: false,
+      over: false,
+    }
+    demand.allowance = made
+    this.#open.set(made.id, made)
+    return this.#size(made, this.#wanted(demand, hold))
+  }
+
+  /** The hold that an end is to bring with it, once. */
+  take(generationId: string): OpenDraw | null {
+    const draw = this.#draws.get(generationId)
+    if (draw === undefined) return null
+    this.#draws.delete(generationId)
+    return draw
+  }
+
+  /** As an end carries it. */
+  carried({ hold, allowance }: OpenDraw): Draw {
+    return { allowance: allowance.id, hold, nodes: allowance.over ? null : this.#ports.nodes() }
+  }
+
+  /**
+   * A draw has ended, or its end is in the journal. `left` is its allowance as the database has it: null where nothing
+   * more may be drawn, undefined where the database has not said anything and may have done anything.
+   */
+  ended(
+    { hold, allowance }: OpenDraw,
+    askedMs: number,
+    { left, chargedMicro }: { readonly left: AfterDraw['allowance']; readonly chargedMicro: Micro },
+  ): void {
+    allowance.drawnMicro -= hold.amountMicro
+    allowance.draws -= 1
+    assert(allowance.drawnMicro >= 0n && allowance.draws >= 0, 'No draw ends twice.')
+    this.#demand(hold.keyId, this.#ports.clock.monotonic()).spentMicro += chargedMicro
+    if (left === undefined || left === null || left.state !== 'open') this.#end(allowance)
+    else this.#confirm(allowance, left.amountMicro, askedMs)
+  }
+
+  /** What the database has made of a wish that was sent at `askedMs`; null = it did not say. */
+  answered({ generationId, keyId }: AllowanceRequest, outcome: AllowanceOutcome | null, askedMs: number): void {
+    const allowance = this.#open.get(generationId)
+    if (allowance === undefined) return
+    allowance.asking = false
+    if (outcome !== null) this.#confirm(allowance, outcome.amountMicro, askedMs)
+    if (outcome === null || outcome.status === 'closed' || outcome.amountMicro === 0n) this.#end(allowance)
+    if (outcome?.amountMicro !== 0n || allowance.draws > 0) return
+    this.#open.delete(generationId)
+    const demand = this.#demands.get(keyId)
+    if (demand !== undefined && outcome.status === 'allowed') demand.deniedAtMs = this.#ports.clock.monotonic()
+  }
+
+  /** Those that are to be given back now: idle for a while, or over. */
+  idle(): readonly AllowanceRequest[] {
+    const nowMs = this.#ports.clock.monotonic()
+    for (const [keyId, { askedAtMs, allowance }] of this.#demands)
+      if (allowance === null && nowMs - askedAtMs > WINDOW_MS) this.#demands.delete(keyId)
+    return this.#givenBack((allowance) => allowance.over || nowMs - allowance.drawnAtMs > WINDOW_MS)
+  }
+
+  /** All that nobody has drawn: of an account whose money is short, or of all at the end of the process. */
+  recall(accountId: string | null): readonly AllowanceRequest[] {
+    return this.#givenBack((allowance) => accountId === null || allowance.accountId === accountId)
+  }
+
+  #givenBack(chosen: (allowance: Allowance) => boolean): readonly AllowanceRequest[] {
+    const requests: AllowanceRequest[] = []
+    for (const allowance of this.#open.values()) {
+      if (!chosen(allowance) || allowance.asking) continue
+      this.#end(allowance)
+      if (allowance.amountMicro > allowance.drawnMicro || allowance.draws === 0)
+        requests.push(this.#size(allowance, 0n))
+    }
+    return requests
+  }
+
+  #size(allowance: Allowance, wantedMicro: Micro): AllowanceRequest {
+    const { first, id, drawnMicro } = allowance
+    const { clock, node, nodes } = this.#ports
+    const atMs = clock.now()
+    allowance.asking = true
+    return {
+      op: 'allowance',
+      generationId: id,
+      accountId: first.accountId,
+      keyId: first.keyId,
+      wantedMicro,
+      leastMicro: HOLDS_LEAST * first.amountMicro,
+      keepMicro: drawnMicro,
+      nodes: nodes(),
+      priceVersion: first.priceVersion,
+      subject: { ...first.subject, model: '', requestId: '' },
+      periods: first.periods,
+      atMs,
+      leaseUntilMs: atMs + LEASE_MS,
+      node,
+    }
+  }
+
+  #confirm(allowance: Allowance, amountMicro: Micro, askedMs: number): void {
+    allowance.amountMicro = amountMicro
+    if (askedMs > allowance.confirmedMs) allowance.confirmedMs = askedMs
+  }
+
+  /** Nothing is drawn from it any more. */
+  #end(allowance: Allowance): void {
+    allowance.over = true
+    const demand = this.#demands.get(allowance.first.keyId)
+    if (demand?.allowance === allowance) demand.allowance = null
+  }
+
+  #wanted(demand: Demand, { amountMicro }: HoldRequest): Micro {
+    const spentMicro = demand.spentMicro + demand.beforeMicro
+    return [spentMicro, HOLDS_LEAST * amountMicro, 2n * demand.peakMicro].reduce((most, each) =>
+      each > most ? each : most,
+    )
+  }
+
+  #demand(keyId: string, nowMs: number): Demand {
+    const known = this.#demands.get(keyId)
+    if (known === undefined) {
+      const made: Demand = {
+        allowance: null,
+        askedAtMs: nowMs,
+        deniedAtMs: Number.NEGATIVE_INFINITY,
+        sinceMs: nowMs,
+        spentMicro: 0n,
+        beforeMicro: 0n,
+        peakMicro: 0n,
+      }
+      this.#demands.set(keyId, made)
+      return made
+    }
+    if (nowMs - known.sinceMs > WINDOW_MS) {
+      known.beforeMicro = nowMs - known.sinceMs > 2 * WINDOW_MS ? 0n : known.spentMicro
+      known.spentMicro = 0n
+      known.peakMicro = known.allowance?.drawnMicro ?? 0n
+      known.sinceMs = nowMs
+    }
+    return known
+  }
+}
+
+/** A key's limit counts the charges of a period: what one period was given is not drawn in the next. */
+function samePeriods({ periods: one }: HoldRequest, { periods: other }: HoldRequest): boolean {
+  return one.day === other.day && one.week === other.week && one.month === other.month
+}

@@ -1,0 +1,97 @@
+import type { Micro } from '../money.ts'
+import type {
+  AccountRow,
+  AllowanceRequest,
+  HoldOutcome,
+  HoldRequest,
+  HoldRow,
+  KeyRow,
+  LimitReset,
+  PeriodStarts,
+  SpendKey,
+  SpendPeriod,
+  VoidOutcome,
+  VoidRequest,
+} from './ledger-store.ts'
+
+const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
+
+/** The period that a key's limit counts in; null without a limit. */
+export function limitPeriod(
+  key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>,
+  periods: PeriodStarts,
+): SpendKey | null {
+  if (key.limitMicro === null) return null
+  const period = key.limitReset === null ? 'total' : RESET_PERIODS[key.limitReset]
+  return { keyId: key.id, period, start: period === 'total' ? '' : periods[period] }
+}
+
+/**
+ * The size of an allowance that its node would like to be larger. It draws meanwhile, so it never gets smaller here;
+ * a new one has at most one part in `2 × nodes` of what is free.
+ */
+export function grown(
+  { wantedMicro, leastMicro, nodes }: AllowanceRequest,
+  beforeMicro: Micro,
+  freeMicro: Micro,
+): Micro {
+  const grantedMicro = least(wantedMicro, (freeMicro + beforeMicro) / BigInt(2 * nodes))
+  return grantedMicro >= leastMicro && grantedMicro > beforeMicro ? grantedMicro : beforeMicro
+}
+
+export function refusal(
+  account: AccountRow | undefined,
+  key: KeyRow | undefined,
+  atMs: number,
+): Extract<HoldOutcome, { status: 'refused' }>['reason'] | null {
+  if (account === undefined || key === undefined || key.deleted || key.accountId !== account.id)
+    return 'invalid_api_key'
+  if (key.expiresAtMs !== null && key.expiresAtMs <= atMs) return 'key_expired'
+  if (account.status === 'deactivated') return 'account_deactivated'
+  if (account.status === 'locked') return 'api_locked'
+  return key.disabled ? 'key_deactivated' : null
+}
+
+/** An expired hold whose request ended free: like a voided one, except for its state's name. */
+export function closedAfterExpiry(hold: HoldRow): boolean {
+  return hold.state === 'expired' && hold.chargedMicro !== null
+}
+
+/** A guarded void whose answer was lost may have been charged: a repeat gets the same outcome. */
+export function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guarded }: VoidRequest): VoidOutcome {
+  return guarded === undefined
+    ? { status: 'not_open', state: 'settled' }
+    : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
+}
+
+/** The day of a charge: the day it is made, and never in a closed month, whose statement the customer has seen. */
+export function bookedDay(hold: HoldRow, account: AccountRow, day = ''): string {
+  const { day: placed } = hold.periods
+  const booked = [day, account.openDay].reduce((latest, each) => (each > latest ? each : latest), placed)
+  return booked === placed ? '' : booked
+}
+
+export function newHold(request: HoldRequest): HoldRow {
+  return {
+    id: request.generationId,
+    accountId: request.accountId,
+    keyId: request.keyId,
+    amountMicro: request.amountMicro,
+    state: 'open',
+    priceVersion: request.priceVersion,
+    subject: request.subject,
+    periods: request.periods,
+    node: request.node,
+    leaseUntilMs: request.leaseUntilMs,
+    placedAtMs: request.atMs,
+    endedAtMs: null,
+    chargedMicro: null,
+    shortfallMicro: null,
+    bookedDay: '',
+    intact: true,
+  }
+}
+
+export function least(first: Micro, ...rest: readonly Micro[]): Micro {
+  return rest.reduce((smallest, value) => (value < smallest ? value : smallest), first)
+}

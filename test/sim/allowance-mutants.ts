@@ -1,0 +1,71 @@
+import { ALLOWANCES, CORE, JOURNAL, LEDGER, type Mutant } from './mutant.ts'
+
+/** Bugs of money that nodes have set aside for requests to come. */
+export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'an allowance that is over goes on to cover',
+    file: CORE,
+    find: "allowance !== undefined && allowance.state === 'open' && allowance.amountMicro >= placed.amountMicro",
+    replace: 'allowance !== undefined && allowance.amountMicro >= placed.amountMicro',
+  },
+  {
+    name: 'an allowance is filled up however little is left',
+    file: CORE,
+    find: 'if (freeMicro + allowance.amountMicro >= BigInt(draw.nodes) * wholeMicro) {',
+    replace: 'if (freeMicro + allowance.amountMicro > 0n) {',
+  },
+  {
+    name: "a key's allowance does not count in its limit",
+    file: CORE,
+    find: 'return roomMicro < account.availableMicro ? roomMicro : account.availableMicro',
+    replace: 'return roomMicro > 0n ? account.availableMicro : roomMicro',
+  },
+  {
+    name: 'the allowance of a closed key stays open',
+    file: CORE,
+    find: 'const isClosed = freeMicro < 0n || refusal(account, key, atMs) !== null',
+    replace: 'const isClosed = freeMicro < 0n',
+  },
+  {
+    name: 'a hold is drawn from an allowance and paid out of it twice',
+    file: CORE,
+    find: '      allowance.amountMicro -= hold.amountMicro\n',
+    replace: '',
+  },
+  {
+    name: 'a node that stood still goes on drawing',
+    file: ALLOWANCES,
+    find: 'nowMs - allowance.confirmedMs > FRESH_MS || ',
+    replace: '',
+  },
+  {
+    name: 'more is drawn than there is',
+    file: ALLOWANCES,
+    find: 'if (allowance.drawnMicro + hold.amountMicro > allowance.amountMicro) return false',
+    replace: 'if (hold.amountMicro > allowance.amountMicro) return false',
+  },
+  {
+    name: 'what is drawn is given back',
+    file: ALLOWANCES,
+    find: 'keepMicro: drawnMicro,',
+    replace: 'keepMicro: 0n * drawnMicro,',
+  },
+  {
+    name: 'leases of allowances are not renewed',
+    file: LEDGER,
+    find: '...(this.#allowances?.ids ?? [])',
+    replace: '...(this.#allowances?.ids.slice(0, 0) ?? [])',
+  },
+  {
+    name: 'an idle allowance is kept',
+    file: ALLOWANCES,
+    find: 'allowance.over || nowMs - allowance.drawnAtMs > WINDOW_MS',
+    replace: 'allowance.over',
+  },
+  {
+    name: 'the journal loses a hold that was only in memory',
+    file: JOURNAL,
+    find: '...(draw === undefined ? {} : { draw: drawPayload(draw) }),',
+    replace: '',
+  },
+]
