@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** `npm run docs`: the Grafana dashboards in `deploy/grafana`, made of the tables below. */
+/** `npm run docs`: writes the Grafana dashboards in `deploy/grafana` from the tables below. */
 type Unit = 'reqps' | 's' | 'percentunit' | 'short' | 'bytes' | 'currencyRUB'
 
 interface Panel {
   readonly title: string
   readonly unit: Unit
-  /** Queries with the names of their lines, in Grafana's form. */
+  /** Queries, each with the name of its line, in Grafana's form. */
   readonly lines: readonly (readonly [expr: string, legend: string])[]
 }
 
@@ -20,7 +20,7 @@ interface Dashboard {
 const RATE = '[$__rate_interval]'
 const NODES = '{job=~"$job", instance=~"$instance"}'
 
-/** A share of a histogram, by one of its labels. */
+/** A quantile of a histogram, by one of its labels. */
 function quantile(share: number, metric: string, label: string): string {
   return `histogram_quantile(${share}, sum by (le, ${label}) (rate(${metric}_bucket${NODES}${RATE})))`
 }
@@ -254,7 +254,7 @@ function documentOf({ uid, title, panels }: Dashboard): Readonly<Record<string, 
   }
 }
 
-/** Each dashboard by the name of its file. */
+/** Each dashboard by its file name. */
 export function dashboardFiles(): ReadonlyMap<string, string> {
   return new Map(
     [OPERATOR, MONEY, PROVIDERS].map((dashboard) => [

@@ -6,11 +6,11 @@ type ErrorRow = {
   readonly when: string
 } & (
   | {
-      /** As the console names it. */
+      /** Its name in the console. */
       readonly label: Label
     }
   | {
-      /** Its name on the wire is another than its name. */
+      /** Its type on the wire, which differs from its name. */
       readonly errorType: string
     }
 )

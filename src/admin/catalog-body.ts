@@ -20,11 +20,11 @@ import {
 import { NAME, SettingsPatch, type CatalogDocument, type ModelEntry, type ProviderEntry } from './catalog-contract.ts'
 
 /**
- * The parts of a catalogue as its reader takes them (`src/catalog/document-reader.ts`): which fields there are, and the
- * form of each. What a value means, and what fields say of each other, is judged by the reader alone.
+ * The parts of a catalogue as its reader accepts them (`src/catalog/document-reader.ts`): the fields and their forms.
+ * Only the reader judges the meaning of values and rules between fields.
  */
 
-/** One that is not empty. */
+/** A text that is not empty. */
 const FILLED = narrowed<string>({ ...NAME, minLength: 1 })
 const NAMES = list(NAME)
 /** Exact as a text too. */
@@ -92,7 +92,7 @@ const MODEL = body({
   }),
 })
 
-/** In a body the id may be left out: the path has it. */
+/** In a body the id may be absent: the path has it. */
 export const ModelBody = narrowed<Omit<ModelEntry, 'id'> & { readonly id?: string }>({
   ...MODEL,
   required: ['type', 'endpoints'],

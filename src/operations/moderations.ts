@@ -11,7 +11,7 @@ import type { Operation } from '../relay/operation.ts'
 import { unitOperation } from './unit.ts'
 import type { UnitKind } from './unit-kind.ts'
 
-/** Whatever it holds. */
+/** The same for every request. */
 const USAGE: Usage = { request: 1 }
 const REPORT = { ...countedReport(0, 0), usage: USAGE }
 

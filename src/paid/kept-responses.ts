@@ -14,11 +14,11 @@ import type { GenerationInput, GenerationResult } from '../relay/generation-inpu
 import type { AnswerKeeper, Operation } from '../relay/operation.ts'
 import { CHAIN_MAX, responsePurpose, type KeptTurn, type ResponseStore } from '../store/responses/response-store.ts'
 
-/** A longer answer is charged and not kept. */
+/** A longer answer is charged but not kept. */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
-/** As large as a request may be. */
+/** The largest size of a request. */
 const CONVERSATION_BYTES_MAX = 10 * 1_048_576
-/** What is read for it: the answers also repeat their requests' tools. */
+/** The most that is read for a conversation: the answers also repeat their requests' tools. */
 const CHAIN_BYTES_MAX = 64 * 1_048_576
 const DAY_MS = 24 * 3_600_000
 const MEGABYTE = 1_048_576
@@ -34,7 +34,7 @@ export interface KeptResponsePorts {
   readonly settings: () => Settings['keptResponses']
 }
 
-/** Answers that are kept for their account, encrypted, for as long as the operator says (clients.md 3). */
+/** Answers kept for their account, encrypted, for as long as the operator sets (clients.md 3). */
 export class KeptResponses {
   readonly #ports: KeptResponsePorts
 
@@ -42,7 +42,7 @@ export class KeptResponses {
     this.#ports = ports
   }
 
-  /** null = the answer is only sent. Throws an ApiError where nothing is kept here. */
+  /** null = the answer is only sent. Throws an ApiError if nothing is kept here. */
   keeperOf(operation: Operation): AnswerKeeper | null {
     if (!isResponsesOperation(operation) || !operation.echo.store) return null
     const { background } = operation.echo
@@ -56,7 +56,7 @@ export class KeptResponses {
     }
   }
 
-  /** Its request has been admitted. Nothing is asked of a provider before the row is there. */
+  /** Its request has been admitted. No provider is asked before the row exists. */
   async begin({ input }: Generation): Promise<void> {
     const { generationId, principal, operation, arrivedAtMs } = input
     if (!isResponsesOperation(operation)) throw new Error('Only Responses are kept.')
@@ -78,7 +78,7 @@ export class KeptResponses {
     }
   }
 
-  /** What no charge has ended: one in the background is kept as it failed, another is forgotten. */
+  /** An answer that no charge has ended: in the background it is kept as failed, else it is forgotten. */
   async end({ input, cancelled }: Generation, { error, record }: GenerationResult): Promise<void> {
     if (error === null && record.status !== 'cancelled') return
     const { generationId, operation, keeper } = input
@@ -87,7 +87,7 @@ export class KeptResponses {
       lastEvent: null,
       ended: { error: cancelled ? null : error },
     })
-    // A store that does not answer leaves a row without an open hold, which reads as failed.
+    // If the store does not answer, a row without an open hold is left, which counts as failed.
     await (
       keeper.background
         ? this.#ports.store.end(generationId, this.#encrypt('answer', generationId, writeAnswer(body)))
@@ -109,7 +109,7 @@ export class KeptResponses {
     return this.#ports.store.remove(accountId, generationId, this.#sinceMs)
   }
 
-  /** The items that a kept answer answers, the first one first; null = the account keeps no such answer. */
+  /** The input items of a kept answer, the first one first; null = the account keeps no such answer. */
   async inputOf(accountId: string, generationId: string): Promise<readonly Body[] | null> {
     const turns = await this.#ports.store.turns(accountId, generationId, this.#sinceMs)
     const last = turns.at(-1)
@@ -123,7 +123,7 @@ export class KeptResponses {
     return items
   }
 
-  /** The conversation that a Response ends, for the request that continues it. Throws an ApiError. */
+  /** The conversation up to a Response, for the request that continues it. Throws an ApiError. */
   async history(accountId: string, previousId: string): Promise<readonly unknown[]> {
     this.#refuseOff('previous_response_id')
     const asked = generationIdOf(previousId)
@@ -134,7 +134,7 @@ export class KeptResponses {
     return conversation(parts.flatMap(({ input, output }) => [input, output]))
   }
 
-  /** What was made before is past its time. */
+  /** Older answers are past their time. */
   get #sinceMs(): number {
     return this.#ports.clock.now() - this.#ports.settings().days * DAY_MS
   }
@@ -183,7 +183,7 @@ export function identityOf({ generationId, arrivedAtMs, plan }: GenerationInput)
   }
 }
 
-/** Of a Response, in the form in which clients know it or not. */
+/** The generation of a Response, by the id that clients know or by its own. */
 export function generationIdOf(id: string): string {
   return id.replace(/^resp-/, 'gen-')
 }
@@ -220,7 +220,7 @@ const LOST = {
 function checkTurns(turns: readonly KeptTurn[], asked: string, previousId: string): void {
   checkSize(turns)
   const [first] = turns
-  // One that an earlier turn continues may be gone.
+  // An earlier turn may have been removed.
   const isWhole = first?.previousId === null && turns.at(-1)?.id === asked
   if (!isWhole || turns.some(({ ended }) => !ended)) throw previousNotFound(previousId)
 }
@@ -238,14 +238,16 @@ function checkSize(turns: readonly KeptTurn[]): void {
     )
 }
 
-/** The Response without its output in a line of JSON, then the output, so that a conversation need not read the rest. */
+/**
+ * The Response without its output on one line of JSON, then the output, so that a conversation need not read the rest.
+ */
 function writeAnswer({ output, ...head }: Body): Buffer {
   return Buffer.from(`${JSON.stringify(head)}\n${JSON.stringify(output)}`)
 }
 
 function readAnswer(written: Buffer): Body {
   const end = written.indexOf(LINE_END)
-  // Written by `writeAnswer`, and encrypted since.
+  // Written by `writeAnswer`, and encrypted afterwards.
   const head = JSON.parse(written.subarray(0, end).toString('utf8')) as Body
   return { ...head, output: itemsIn(written.subarray(end + 1)) }
 }
@@ -259,7 +261,7 @@ function itemsOf({ input }: Body): readonly unknown[] {
   return Array.isArray(input) ? input : []
 }
 
-/** An item as OpenAI lists it: with an id, and its content in parts. */
+/** An item in OpenAI's list form: with an id, and its content in parts. */
 function listed(item: Body, id: string): Body {
   const { role, content } = item
   const own = typeof item['id'] === 'string' && item['id'] !== '' ? {} : { id }

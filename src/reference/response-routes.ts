@@ -2,7 +2,7 @@ import { ResponseDeleted, ResponseItems, ResponseItemsQuery, ResponseQuery } fro
 import { ResponsesAnswer } from '../kinds/responses/schema.ts'
 import type { WireRoute } from '../wire-route.ts'
 
-/** What can be asked of a Response. */
+/** The routes of a stored Response. */
 export const RESPONSE_ROUTES: Readonly<Record<string, WireRoute>> = {
   'GET /v1/responses/:id': {
     summary: 'A Response that is kept, runs in the background, or whose stream runs or ended a short while ago.',

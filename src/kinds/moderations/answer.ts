@@ -1,14 +1,14 @@
 import { rubles, type Micro } from '../../money.ts'
 import type { ChunkIdentity } from '../chat/answer.ts'
 
-/** What a model says of one input: its categories are its own and pass as they are. */
+/** A model's result for one input, with the model's own categories unchanged. */
 export interface ModerationResult {
   readonly flagged: boolean
   /** null = the model does not judge the category. */
   readonly categories: Readonly<Record<string, boolean | null>>
   /** 0 to 1. */
   readonly category_scores: Readonly<Record<string, number | null>>
-  /** Kinds of input that each score is about; absent = the model does not say. */
+  /** The kinds of input behind each score; absent = unknown. */
   readonly category_applied_input_types?: Readonly<Record<string, readonly string[]>>
 }
 
@@ -18,7 +18,7 @@ export interface ModerationAnswer {
   readonly upstreamId: string | null
 }
 
-/** The body of OpenAI's form, with what was charged. */
+/** The body in OpenAI's form, with the charge. */
 export function moderationBody(
   { results }: ModerationAnswer,
   { id, model, provider }: ChunkIdentity,

@@ -5,7 +5,7 @@ import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import type { ModerationInput, ModerationPart, ModerationRequest } from './request.ts'
 
 const INPUTS_MAX = 2_048
-/** OpenAI's clients name no model where they mean this one. */
+/** OpenAI's clients leave the model out when they mean this one. */
 const MODEL_DEFAULT = 'omni-moderation-latest'
 const ADDRESS = /^(?:https?:\/\/.|data:.)/i
 const SHAPES = 'must be a string, an array of strings, or an array of parts of type text and image_url'

@@ -4,7 +4,7 @@ export type ModerationPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
 
-/** Texts are judged one by one, parts together: a text gets a result of its own, a list of parts one. */
+/** Each text gets its own result; a list of parts gets one. */
 export type ModerationInput =
   | { readonly type: 'texts'; readonly texts: readonly string[] }
   | { readonly type: 'parts'; readonly parts: readonly ModerationPart[] }
@@ -20,7 +20,7 @@ export function textsOf({ input }: ModerationRequest): readonly string[] {
   return input.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
 }
 
-/** How many results the request has. */
+/** The number of results of the request. */
 export function resultCount({ input }: ModerationRequest): number {
   return input.type === 'texts' ? input.texts.length : 1
 }

@@ -3,17 +3,19 @@ import { inputElements, parseItems } from './input-items.ts'
 import type { InputItem, Keeping, ResponsesDoor, ResponsesRequest } from './request.ts'
 
 const PREVIOUS = 'previous_response_id'
-/** Other things that OpenAI keeps for a client. */
+/** Other objects that OpenAI stores for a client. */
 const NOT_KEPT = ['conversation', 'prompt']
 const NOT_KEPT_REFUSAL =
   'not supported: send the whole conversation in input, or continue an answer by previous_response_id'
 
-/** The Response that a body continues, which is read before the rest; null = none. */
+/** The id of the Response that a body continues, which is read before the rest; null = none. */
 export function previousIdOf(body: unknown): string | null {
   return isObject(body) ? (stringField(body, PREVIOUS) ?? null) : null
 }
 
-/** What its answer is kept for. An answer in the background is kept to be asked for; another only where it is said. */
+/**
+ * Why its answer is kept. A background answer is kept so that it can be fetched; another only if the request says so.
+ */
 export function keepingOf(body: RawObject, door: ResponsesDoor | null): Keeping {
   for (const name of NOT_KEPT) if (field(body, name) !== undefined) throw invalidInput(name, NOT_KEPT_REFUSAL)
   const store = booleanField(body, 'store')
@@ -26,7 +28,7 @@ export function keepingOf(body: RawObject, door: ResponsesDoor | null): Keeping 
   return { store: door !== null && (store ?? background), background, previousId }
 }
 
-/** What a request adds to its conversation, all items of that, and what is kept of both. */
+/** The items that a request adds to its conversation, all items of the conversation, and the stored part of both. */
 export function conversationOf(
   body: RawObject,
   door: ResponsesDoor | null,
@@ -41,7 +43,7 @@ export function conversationOf(
   }
 }
 
-/** The elements of `input`; a conversation may be continued without any. */
+/** The elements of `input`; a conversation may be continued without new ones. */
 function addedItems(body: RawObject, continues: boolean): readonly unknown[] {
   const input = field(body, 'input')
   if (continues && (input === undefined || input === '')) return []

@@ -8,7 +8,7 @@ import type { Transport } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { openaiCredentials } from './credentials.ts'
 
-/** `/moderations` of OpenAI, and of services that have it. */
+/** `/moderations` of OpenAI, and of compatible services. */
 export function openaiModerations(
   transport: Transport,
   now: () => number,
@@ -66,7 +66,7 @@ function resultOf(raw: RawJson | null): ModerationResult | null {
   }
 }
 
-/** A copy of an object all of whose values are of one kind, else null. */
+/** A copy of an object whose values are all of one type, else null. */
 function entriesOf<Value>(raw: unknown, is: (value: unknown) => value is Value): Record<string, Value> | null {
   const object = objectOf(raw)
   if (object === null) return null

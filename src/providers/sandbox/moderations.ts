@@ -18,10 +18,10 @@ const CATEGORIES = [
   'violence',
   'violence/graphic',
 ]
-/** A text is judged by its beginning. */
+/** Only the beginning of a text is judged. */
 const JUDGED_CHARS_MAX = 2_000
 
-/** Flags each text for the categories whose names it holds, so that a test can know it beforehand. */
+/** Flags each text for the categories that it names, so that a test knows the result beforehand. */
 export function sandboxModeration(request: ModerationRequest, script: SandboxScript): ModerationAnswer {
   const texts = textsOf(request)
   const judged = request.input.type === 'texts' ? texts : [texts.join('\n')]

@@ -5,22 +5,22 @@ const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/gs
 const CUT_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/
 const ESCAPE_CHARS = 6
 const NO_BASE64 = /[^\w+/-]/g
-/** Characters of neither alphabet, and no white space. */
+/** Characters of neither alphabet, except white space. */
 const FOREIGN = /[^\w+/=\s-]/
 const PADDING_MAX = 2
-/** Escapes of it. */
+/** The letters of its escapes. */
 const WHITE_SPACE = 'nrtf'
 const TURN_BYTES = 262_144
 
-/** Decodes the inside of a base64 JSON string as it comes. */
+/** Decodes the content of a base64 JSON string as it arrives. */
 export class Base64Text {
   #escape = ''
-  /** Characters that do not make whole bytes yet. */
+  /** Characters that do not complete a byte yet. */
   #letters = ''
   #padding = 0
   #isForeign = false
 
-  /** What has come so far is no base64. */
+  /** The text so far is not base64. */
   get isBroken(): boolean {
     return this.#isForeign || this.#padding > PADDING_MAX || this.#letters.length === 1
   }
@@ -61,8 +61,8 @@ function unescaped(_escape: string, code: string | undefined, sign = ''): string
 }
 
 /**
- * The bytes of the inside of a base64 JSON string; null where it is no base64, or empty. A long one takes turns with
- * others.
+ * The bytes of a base64 JSON string's content; null if it is not base64, or empty. A long text takes turns with other
+ * requests.
  */
 export async function decodedInTurns(inside: Buffer): Promise<Buffer | null> {
   const text = new Base64Text()

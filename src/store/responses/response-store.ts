@@ -1,10 +1,10 @@
 import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 
-/** Turns of one conversation. */
+/** The most turns of one conversation. */
 export const CHAIN_MAX = 1_000
-/** Answers of one account: at more, its oldest go. */
+/** The most answers of one account: beyond them the oldest are removed. */
 const ACCOUNT_ROWS_MAX = 10_000n
-/** What an account keeps when room has to be made, so that not every answer has to make some. */
+/** The part of an account's answers that stays when room is made, so that not every new answer has to make some. */
 const ROOM_LEFT_PERCENT = 90n
 const PAGE = 100n
 const DAY_MS = 24 * 3_600_000
@@ -19,14 +19,14 @@ const TURNS = `WITH RECURSIVE turn (id, previous_id, state, bytes, place) AS (
 export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes + ? WHERE id = ? AND state = 'running'`
 
 export interface NewKeptResponse {
-  /** Its generation. */
+  /** The id of its generation. */
   readonly id: string
   readonly accountId: string
   /** The generation of the Response that it continues; null = it begins a conversation. */
   readonly previousId: string | null
   /** The items that its request added, encrypted. */
   readonly input: Buffer
-  /** What can be said of it so far, encrypted. */
+  /** Everything known of the answer so far, encrypted. */
   readonly answer: Buffer
   readonly createdAtMs: number
 }
@@ -49,14 +49,14 @@ export interface KeptTurn {
   readonly bytes: number
 }
 
-/** What an answer, or the items that it answers, is encrypted for. */
+/** The purpose for which an answer, or its input items, are encrypted. */
 export function responsePurpose(part: 'input' | 'answer', id: string): string {
   return `response ${part}:${id}`
 }
 
 /**
- * Answers that are kept for their account (clients.md 3). The row is made before a provider is asked; its answer comes
- * in the commit that charges it, so that none is charged and lost, or kept and free.
+ * Answers kept for their account (clients.md 3). The row is made before a provider is asked; its answer is written in
+ * the commit that charges it, so that no answer is charged and lost, or kept and free.
  */
 export class ResponseStore {
   readonly #database: Database
@@ -65,7 +65,9 @@ export class ResponseStore {
     this.#database = database
   }
 
-  /** Makes room by removing the oldest of the account where they are too many, or more than `bytesMax` together. */
+  /**
+   * Makes room by removing the account's oldest answers if there are too many, or if together they exceed `bytesMax`.
+   */
   async add(row: NewKeptResponse, bytesMax: number): Promise<void> {
     await this.#database.transaction(async (sql) => {
       const size = BigInt(row.input.length + row.answer.length)
@@ -77,7 +79,7 @@ export class ResponseStore {
     })
   }
 
-  /** null = it is not there, or older than `sinceMs`, or another account's. */
+  /** null = it does not exist, is older than `sinceMs`, or is another account's. */
   async find(accountId: string, id: string, sinceMs: number): Promise<KeptResponse | null> {
     const [row] = await this.#database.all(
       `SELECT r.id AS id, r.state AS state, r.input AS input, r.answer AS answer, h.state AS hold_state
@@ -87,7 +89,7 @@ export class ResponseStore {
     return row === undefined ? null : { ...contentsOf(row), state: stateOf(row) }
   }
 
-  /** The conversation that ends with `id`, its first turn first; at most one turn more than may be continued. */
+  /** The conversation that ends with `id`, its first turn first; at most one turn more than a conversation may have. */
   async turns(accountId: string, id: string, sinceMs: number): Promise<readonly KeptTurn[]> {
     const rows = await this.#conversation(
       `${TURNS} SELECT id, previous_id, state, bytes FROM turn ORDER BY place DESC`,
@@ -102,7 +104,7 @@ export class ResponseStore {
     }))
   }
 
-  /** The same with what its turns say. */
+  /** The same with the contents of its turns. */
   async contents(accountId: string, id: string, sinceMs: number): Promise<readonly Omit<KeptResponse, 'state'>[]> {
     const rows = await this.#conversation(
       `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn JOIN kept_response r ON r.id = turn.id ORDER BY turn.place DESC`,
@@ -112,12 +114,12 @@ export class ResponseStore {
     return rows.map(contentsOf)
   }
 
-  /** Ends one that is not charged. */
+  /** Ends an answer that is not charged. */
   async end(id: string, answer: Buffer): Promise<void> {
     await this.#database.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
   }
 
-  /** Forgets one whose request failed. */
+  /** Removes an answer whose request failed. */
   async drop(id: string): Promise<void> {
     await this.#database.run(`DELETE FROM kept_response WHERE id = ? AND state = 'running'`, [id])
   }
@@ -133,7 +135,7 @@ export class ResponseStore {
     )
   }
 
-  /** Removes those made by `untilMs`; one that runs stays for a day at least. */
+  /** Removes those made by `untilMs`; a running one stays for at least a day. */
   async removeOlder(untilMs: number, nowMs: number): Promise<void> {
     for (let removed = PAGE; removed === PAGE;)
       removed = BigInt(
@@ -153,7 +155,7 @@ export class ResponseStore {
     return this.#database.all(statement, [id, accountId, since, accountId, since], { withoutAmounts: true })
   }
 
-  /** Encrypts everything that is kept again. */
+  /** Encrypts all kept contents again. */
   async rewrap(encrypt: (purpose: string, encrypted: Buffer) => Buffer): Promise<void> {
     for (let after = '', more = true; more;) {
       const ids = await this.#database.transaction(async (sql) => {
@@ -166,7 +168,7 @@ export class ResponseStore {
             encrypt(responsePurpose('input', id), input),
             id,
           ])
-          // Its charge may have brought another answer since.
+          // Its charge may have written another answer meanwhile.
           await sql.run('UPDATE kept_response SET answer = ? WHERE id = ? AND answer = ?', [
             encrypt(responsePurpose('answer', id), answer),
             id,
