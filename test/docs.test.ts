@@ -112,6 +112,35 @@ test('every source path that a page names exists', () => {
   assert.deepEqual(gone, [])
 })
 
+test('every `npm run` that a page shows is a script, and CONTRIBUTING.md shows every script', () => {
+  // Our own manifest.
+  const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> }
+  const shown = (page: string): readonly string[] =>
+    [...read(page).matchAll(/\bnpm (?:run )?([a-z]+(?::[a-z-]+)*)/g)].map(([, name = '']) => name)
+  const unknown = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/\bnpm run ([a-z]+(?::[a-z-]+)*)/g)].flatMap(([, name = '']) =>
+      name in scripts ? [] : [`${page}: ${name}`],
+    ),
+  )
+  assert.deepEqual(unknown, [])
+  assert.deepEqual(
+    Object.keys(scripts).filter((name) => !shown('CONTRIBUTING.md').includes(name)),
+    [],
+  )
+})
+
+test('docs/reference/guarantees.md and the audit give the invariants the same words', () => {
+  const audit = [...read('src/store/audit/audit-store.ts').matchAll(/id: '(I\d+)',\s+name: (['"])(.*?)\2,/g)]
+  const page = [...read('docs/reference/guarantees.md').matchAll(/^\| (I\d+) \| (.*) \|$/gm)]
+  const named = (rows: readonly (readonly (string | undefined)[])[]): readonly string[] =>
+    rows.map(([id = '', name = '']) => `${id} ${name}`).toSorted()
+  assert.ok(page.length >= 22)
+  assert.deepEqual(
+    named(audit.map(([, id, , name]) => [id, name] as const)),
+    named(page.map(([, id, name]) => [id, name] as const)),
+  )
+})
+
 test('every folder of src stands in docs/architecture.md', () => {
   const page = read('docs/architecture.md')
   const folders = new Set(globSync('src/*/**/*.ts', { cwd: ROOT }).map((path) => path.split('/')[1] ?? ''))
