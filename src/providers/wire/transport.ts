@@ -13,6 +13,8 @@ const CONNECTIONS_MAX = 2_048
 const TICK_MS = 250
 /** Bytes of one answer in a turn of the loop: with events of 30 bytes they cost about 10 ms. */
 const TURN_BYTES = 32_768
+/** A longer piece of a stream, as of sound, is told alone: to copy it costs more than to write it by itself. */
+const JOINED_BYTES_MAX = 2_048
 /** Of a whole answer, which is only collected: 64 kB at a time cost a pause of its socket for each read. */
 const WHOLE_TURN_BYTES = 1_048_576
 
@@ -226,7 +228,11 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // undici reports an end without a length as an empty piece.
     if (!this.#isAwaited || chunk.length === 0) return
-    if (!this.#isBlocked && !this.#request.streaming) return this.#tell(chunk)
+    if (!this.#isBlocked && (!this.#request.streaming || chunk.length >= JOINED_BYTES_MAX)) {
+      this.#tellHeld()
+      if (!this.#isAwaited) return
+      if (!this.#isBlocked) return this.#tell(chunk)
+    }
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     if (this.#isBlocked) return
@@ -300,14 +306,15 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     while (this.#isAwaited && !this.#isBlocked && this.#held.length > 0) this.#tell(this.#nextHeld())
   }
 
-  /** About as much as one turn takes. */
+  /** A long piece, or short ones as far as one turn takes them. */
   #nextHeld(): Buffer {
+    const isShort = (at: number): boolean => (this.#held[at]?.length ?? 0) < JOINED_BYTES_MAX
     let count = 0
     let bytes = 0
-    while (count < this.#held.length && bytes < TURN_BYTES) {
+    do {
       bytes += this.#held[count]?.length ?? 0
       count += 1
-    }
+    } while (count < this.#held.length && bytes < TURN_BYTES && isShort(count - 1) && isShort(count))
     const taken = count === this.#held.length ? this.#held : this.#held.slice(0, count)
     this.#held = count === this.#held.length ? [] : this.#held.slice(count)
     this.#heldBytes -= bytes
