@@ -14,6 +14,8 @@ export interface Client {
   setUp(home: ClientHome, target: Target): void
   /** One turn; `turn` 0 begins a conversation. */
   ask(home: ClientHome, target: Target, text: string, turn: number): Promise<Ran>
+  /** Its turns are messages of WebSockets. */
+  readonly overSocket?: true
   /** Its messages to its user about an unknown model, and about a prompt that no context holds. */
   readonly tells: { readonly unknown: RegExp; readonly tooLong: RegExp }
   /** The call of its tool that writes `EDITED`, chosen from the tools that it offers. */
@@ -91,8 +93,9 @@ const WRITE_FILE = `def write_file(path: str, content: str) -> str:
     return "written"
 `
 
-const codex: Client = {
-  name: 'Codex',
+/** Its turns are requests, or messages of a WebSocket. */
+const codexOver = (name: string, sockets: boolean): Client => ({
+  name,
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/responses', 'acme/chat', 'acme/messages'],
   setUp: (home, { url, model }) => {
@@ -105,6 +108,7 @@ name = "Tollgate"
 base_url = "${url}/v1"
 env_key = "TOLLGATE_API_KEY"
 wire_api = "responses"
+supports_websockets = ${sockets}
 [analytics]
 enabled = false
 `,
@@ -128,6 +132,12 @@ enabled = false
       ? { tool: 'exec_command', arguments: { cmd: `printf '%s' '${EDITED.text}' > ${file}` } }
       : { tool: 'shell', arguments: { command: ['bash', '-lc', `printf '%s' '${EDITED.text}' > ${file}`] } }
   },
+})
+
+const codex = codexOver('Codex', false)
+const codexSocket: Client = {
+  ...codexOver('Codex over a WebSocket', true),
+  overSocket: true,
 }
 
 const claude: Client = {
@@ -226,7 +236,7 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
 ]
 
-const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, geminiCli, opencode, qwen, llm]
+const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, codexSocket, geminiCli, opencode, qwen, llm]
 
 /** Clients whose name contains the runner's argument; without one all. */
 export function commandLineClients(): readonly Client[] {

@@ -80,6 +80,8 @@ async function conversation(client: Client, name: string): Promise<void> {
     assert.ok(existsSync(join(home.work, EDITED.file)), 'the tool was not run')
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
     assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(model.answers - answersBefore))
+    const opened = tollgate.logs().some((line) => line.includes(id) && line.includes('"status":101'))
+    assert.equal(opened, client.overSocket === true, 'it opens a WebSocket just where it is told to')
     await auditClean(tollgate)
   } finally {
     home.remove()

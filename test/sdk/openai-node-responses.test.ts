@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, InternalServerError, NotFoundError } from 'openai'
+import { ResponsesWS } from 'openai/resources/responses/ws'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { until } from '../harness/patience.ts'
 
 let tollgate: InProcessServer
 let client: OpenAI
@@ -149,4 +151,67 @@ test('errors have their class, before the first byte and on the aliases', async 
   )
   await assert.rejects(client.responses.retrieve('resp-1-none'), NotFoundError)
   await assert.rejects(ask(''), APIError)
+})
+
+test('kept answers: continued, read, listed, removed', async () => {
+  const first = await client.responses.create({ model: 'sandbox/chat', input: 'Hello', store: true })
+  const second = await client.responses.create({
+    model: 'sandbox/chat',
+    input: 'Again',
+    previous_response_id: first.id,
+    store: true,
+  })
+  assert.equal((await client.responses.retrieve(second.id)).output_text, 'Hello from the sandbox. You said: Again')
+  const items = []
+  for await (const item of client.responses.inputItems.list(second.id, { order: 'asc', limit: 2 })) items.push(item)
+  assert.deepEqual(
+    items.map((item) => item.type === 'message' && item.role),
+    ['user', 'assistant', 'user'],
+  )
+  await client.responses.delete(first.id)
+  await assert.rejects(client.responses.retrieve(first.id), NotFoundError)
+  const lost = client.responses.create({ model: 'sandbox/chat', input: 'x', previous_response_id: second.id })
+  await assert.rejects(
+    lost,
+    (thrown: unknown) =>
+      thrown instanceof BadRequestError &&
+      thrown.code === 'previous_response_not_found' &&
+      thrown.param === 'previous_response_id',
+  )
+})
+
+test('in the background: polled to its end, and cancelled', async () => {
+  let response = await client.responses.create({ model: 'sandbox/chat', input: 'Hello', background: true })
+  assert.equal(response.status, 'queued')
+  await until(5_000, 'it is answered', async () => {
+    response = await client.responses.retrieve(response.id)
+    return response.status === 'completed'
+  })
+  assert.equal(response.output_text, SAID)
+  const slow = await client.responses.create({
+    model: 'sandbox/chat',
+    input: 'sandbox: delay_ms=300',
+    background: true,
+  })
+  assert.equal((await client.responses.cancel(slow.id)).status, 'cancelled')
+})
+
+test('the WebSocket of the SDK: two turns, and an error', async () => {
+  const socket = new ResponsesWS(client)
+  const seen: string[] = []
+  const turn = (body: Record<string, unknown>): Promise<string> => {
+    const ended = new Promise<string>((resolve) => {
+      socket.once('response.completed', ({ response }) => resolve(response.id))
+      socket.once('error', ({ message }) => resolve(message))
+    })
+    // The body is of the SDK's own type but for what the test gets wrong on purpose.
+    socket.send({ type: 'response.create', model: 'sandbox/chat', ...body } as Parameters<typeof socket.send>[0])
+    return ended
+  }
+  socket.on('response.output_text.delta', ({ delta }) => seen.push(delta))
+  const id = await turn({ input: 'Hello' })
+  assert.equal(seen.join(''), SAID)
+  assert.match(await turn({ input: 'Again', previous_response_id: id }), /^resp-/)
+  assert.match(await turn({ input: 'x', previous_response_id: 'resp-none' }), /not found/)
+  socket.close()
 })

@@ -117,6 +117,23 @@ resumed = [event.sequence_number for event in client.responses.retrieve(response
 check("responses resumed", resumed == [event.sequence_number for event in events[5:]])
 check("responses.cancel", client.responses.cancel(response_id).status == "completed")
 
+kept = client.responses.create(model="sandbox/chat", input="Hello", store=True)
+again = client.responses.create(model="sandbox/chat", input="Again", previous_response_id=kept.id, store=True)
+check("responses kept", client.responses.retrieve(again.id).output_text == "Hello from the sandbox. You said: Again")
+listed = [item.role for item in client.responses.input_items.list(again.id, order="asc", limit=2)]
+check("responses.input_items.list", listed == ["user", "assistant", "user"])
+client.responses.delete(kept.id)
+try:
+    client.responses.create(model="sandbox/chat", input="x", previous_response_id=again.id)
+    check("responses after a removed turn", False)
+except openai.BadRequestError as error:
+    check("responses after a removed turn", error.code == "previous_response_not_found")
+job = client.responses.create(model="sandbox/chat", input="Hello", background=True)
+check("responses in the background", job.status == "queued")
+while job.status in ("queued", "in_progress"):
+    job = client.responses.retrieve(job.id)
+check("responses polled", job.output_text == "Hello from the sandbox. You said: Hello")
+
 SOUND = b"RIFF" + (32036).to_bytes(4, "little") + b"WAVEfmt " + bytes([16, 0, 0, 0, 1, 0, 1, 0]) + (16000).to_bytes(4, "little") + (32000).to_bytes(4, "little") + bytes([2, 0, 16, 0]) + b"data" + (32000).to_bytes(4, "little") + bytes(32000)
 SAID = "Hello from the sandbox. You sent 1 seconds of wav."
 
