@@ -5,17 +5,12 @@ import { orderEndpoints, type OrderRequest } from './endpoint-order.ts'
 import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET, refusal } from '../../test/harness/plan-fixture.ts'
 import { sentParameters } from './sent-parameters.ts'
 import { expectedChatCost } from './worst-price.ts'
+import { MODEL_TYPES, type ModelType } from '../model-types.ts'
 
-const NOTHING = {
-  chat: [],
-  embeddings: [],
-  image: [],
-  tts: [],
-  transcription: [],
-  rerank: [],
-  moderation: [],
-  video: [],
-}
+// It has all types.
+const NOTHING = Object.fromEntries(MODEL_TYPES.map((type) => [type, []])) as unknown as Readonly<
+  Record<ModelType, readonly string[]>
+>
 
 const cheap = endpoint('cheap', { sell: prices('1', '4') })
 const middle = endpoint('middle', { sell: prices('2', '8') })

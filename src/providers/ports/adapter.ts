@@ -1,4 +1,5 @@
 import type { Endpoint, ModelType } from '../../catalog/catalog.ts'
+import { MODEL_TYPES } from '../../model-types.ts'
 import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
 import type { EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
 import type { ImageResult } from '../../kinds/images/answer.ts'
@@ -39,16 +40,10 @@ export interface AdapterPorts {
 type ParameterNames = Readonly<Record<ModelType, readonly string[]>>
 
 /** No parameters of any type, for an adapter to start from. */
-export const NO_PARAMETERS: ParameterNames = {
-  chat: [],
-  embeddings: [],
-  image: [],
-  tts: [],
-  transcription: [],
-  rerank: [],
-  moderation: [],
-  video: [],
-}
+export const NO_PARAMETERS = Object.fromEntries(
+  MODEL_TYPES.map((type) => [type, []]),
+  // It has all types.
+) as unknown as ParameterNames
 
 /** A wire protocol: its calls, one for each kind. It knows neither money nor the store nor client formats. */
 export interface Adapter {
