@@ -175,7 +175,7 @@ const PROBLEMS: readonly (readonly [string, string, string])[] = [
   [
     'an unknown type',
     `${HEAD}${CHAT.replace('chat', 'chats')}${ENDPOINT}`,
-    "f.yaml:7: models[0].type: must be one of chat, embeddings, image, tts, transcription, rerank, video, got 'chats'",
+    "f.yaml:7: models[0].type: must be one of chat, embeddings, image, tts, transcription, rerank, moderation, video, got 'chats'",
   ],
   [
     'chat without a context length',
