@@ -30,7 +30,7 @@ export class TurnClient {
   static open(
     url: string,
     headers: Readonly<Record<string, string>>,
-    options: { readonly autoPong?: boolean } = {},
+    options: { readonly autoPong?: boolean; readonly ca?: Buffer } = {},
   ): Promise<TurnClient> {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, { headers, ...options })
     const client = new TurnClient(socket)

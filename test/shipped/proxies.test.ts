@@ -11,6 +11,7 @@ import { freePort } from '../harness/free-port.ts'
 import { found } from '../harness/patience.ts'
 import { hasProgram, startProgram } from '../harness/program.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { TurnClient } from '../harness/turn-client.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FIRST_EVENT_MS = 10_000
@@ -70,7 +71,7 @@ const PROXIES: Readonly<Record<string, (ports: Ports) => readonly [string, ...st
 }
 
 /** The provider sends its first event at once, and the rest when the client has it. */
-const provider = { release: (): void => undefined }
+const provider: { release: (() => void) | null } = { release: null }
 const upstream = createServer((received, answer) => {
   received.resume()
   const event = (delta: object, finish: string | null): void => {
@@ -124,7 +125,7 @@ after(async () => {
 
 for (const [name, prepared] of Object.entries(PROXIES))
   test(
-    `${name} as shipped: TLS, events as they come, the client's own address`,
+    `${name} as shipped: TLS, events as they come, WebSockets, the client's own address`,
     { skip: hasProgram(name) ? false : `no ${name} on this machine` },
     async () => {
       const ports = { plain: await freePort(), tls: await freePort(), node: Number(new URL(tollgate.url).port) }
@@ -133,6 +134,7 @@ for (const [name, prepared] of Object.entries(PROXIES))
       try {
         await streams(ports.tls)
         await keepsAddress(ports.tls)
+        await takesTurns(ports.tls)
         const plain = await fetch(`http://127.0.0.1:${ports.plain}/v1/models`, {
           redirect: 'manual',
           headers: { host: 'localhost' },
@@ -155,7 +157,8 @@ async function streams(port: number): Promise<void> {
     answer.text().includes('first') ? true : null,
   )
   assert.ok(!answer.text().includes('last'))
-  provider.release()
+  provider.release?.()
+  provider.release = null
   const { status } = await answer
   assert.equal(status, 200)
   assert.match(answer.text(), / last[^]*"cost":[^]*\[DONE\]/)
@@ -173,6 +176,22 @@ async function keepsAddress(port: number): Promise<void> {
     const answer = secure(port, '/v1/user/balance', options)
     assert.equal((await answer).status, status, answer.text())
   }
+}
+
+/** Two turns of one WebSocket, each charged. */
+async function takesTurns(port: number): Promise<void> {
+  const { id, key } = await tollgate.createAccount()
+  const client = await TurnClient.open(`https://localhost:${port}`, bearer(key), { ca: readFileSync(file('cert.pem')) })
+  for (const input of ['one', 'two']) {
+    const turn = client.turn({ model: 'test/slow', input })
+    await found(FIRST_EVENT_MS, 'the provider has been asked', () => provider.release)
+    provider.release?.()
+    provider.release = null
+    assert.equal((await turn).at(-1).type, 'response.completed')
+  }
+  client.socket.close()
+  await client.closed
+  assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${id}`)).body.balance, 99.9999)
 }
 
 const bearer = (key: string): Record<string, string> => ({
