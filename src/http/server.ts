@@ -22,7 +22,7 @@ import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { Router } from './router.ts'
 import { ROOMY, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
-import { handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
+import { handshakeRefusal, handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
 
 const TIMEOUTS: EdgeTimeouts = Object.freeze({
   headers: 15_000,
@@ -195,7 +195,7 @@ class HttpEdge<P> implements Edge {
       this.#turns.open(request, head, hold, () => exchange.log.finish(101))
     }
     this.#guarded(exchange, () => {
-      const refusal = this.#draining ? overloaded(0, 'shutdown') : headRefusal(request)
+      const refusal = this.#draining ? overloaded(0, 'shutdown') : (headRefusal(request) ?? handshakeRefusal(request))
       if (refusal !== null) this.#fail(exchange, refusal, true)
       else this.#enter(exchange, route)
     })

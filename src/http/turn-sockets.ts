@@ -2,6 +2,7 @@ import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
+import { ApiError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { BodyHold } from './body-budget.ts'
 import type { SocketShares } from './socket-shares.ts'
@@ -40,8 +41,6 @@ export class TurnSockets {
 
   constructor(ports: TurnSocketsPorts) {
     this.#ports = ports
-    // A handshake that is none: answered by the library, and not our fault.
-    this.#server.on('wsClientError', (_error, socket) => socket.destroy())
   }
 
   /** Its request was let through. */
@@ -79,6 +78,15 @@ export class TurnSockets {
   terminate(): void {
     for (const open of this.#open) open.terminate()
   }
+}
+
+/** Why a request for a WebSocket is none; null = it is one. */
+export function handshakeRefusal({ headers }: IncomingMessage): ApiError | null {
+  if (headers['sec-websocket-version'] !== '13')
+    return new ApiError('invalid_input', 'Sec-WebSocket-Version: must be 13')
+  return /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')
+    ? null
+    : new ApiError('invalid_input', 'Sec-WebSocket-Key: must be 16 bytes in base64')
 }
 
 /** For the refusal of a handshake, after which the connection ends. */

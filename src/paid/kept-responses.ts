@@ -99,7 +99,9 @@ export class KeptResponses {
   async find(accountId: string, generationId: string): Promise<Body | null> {
     const found = await this.#ports.store.find(accountId, generationId, this.#sinceMs)
     if (found === null) return null
-    const body = readAnswer(this.#decrypt('answer', found.id, found.answer))
+    const plain = this.#decrypt('answer', found.id, found.answer)
+    if (plain === null) return null
+    const body = readAnswer(plain)
     if (found.state === 'ended') return body
     return found.state === 'running' ? { ...body, status: 'in_progress' } : { ...body, ...LOST }
   }
@@ -116,7 +118,9 @@ export class KeptResponses {
     if (last === undefined) return null
     checkSize(turns)
     const items: Body[] = []
-    for (const { id, input, output } of await this.#read(accountId, generationId)) {
+    const parts = await this.#read(accountId, generationId)
+    if (parts.length !== turns.length) return null
+    for (const { id, input, output } of parts) {
       for (const [index, item] of itemsIn(input).entries()) items.push(listed(item, `msg-${id.slice(4)}-in${index}`))
       if (id !== last.id) for (const item of itemsIn(output)) items.push(item)
     }
@@ -157,8 +161,9 @@ export class KeptResponses {
   ): Promise<readonly { readonly id: string; readonly input: Buffer; readonly output: Buffer }[]> {
     const read = []
     for (const { id, input, answer } of await this.#ports.store.contents(accountId, generationId, this.#sinceMs)) {
-      const plain = this.#decrypt('answer', id, answer)
-      read.push({ id, input: this.#decrypt('input', id, input), output: plain.subarray(plain.indexOf(LINE_END) + 1) })
+      const [asked, plain] = [this.#decrypt('input', id, input), this.#decrypt('answer', id, answer)]
+      if (asked !== null && plain !== null)
+        read.push({ id, input: asked, output: plain.subarray(plain.indexOf(LINE_END) + 1) })
       await nextTurn()
     }
     return read
@@ -168,8 +173,13 @@ export class KeptResponses {
     return this.#ports.keyWrap.encrypt(plain, responsePurpose(part, id))
   }
 
-  #decrypt(part: 'input' | 'answer', id: string, encrypted: Buffer): Buffer {
-    return this.#ports.keyWrap.decrypt(encrypted, responsePurpose(part, id))
+  /** null where the key that encrypted it is no longer there. */
+  #decrypt(part: 'input' | 'answer', id: string, encrypted: Buffer): Buffer | null {
+    try {
+      return this.#ports.keyWrap.decrypt(encrypted, responsePurpose(part, id))
+    } catch {
+      return null
+    }
   }
 }
 

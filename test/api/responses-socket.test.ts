@@ -134,6 +134,10 @@ test('a handshake needs a key, whatever else it has; its refusal is an HTTP answ
       TurnClient.open(tollgate.url, headers),
       (thrown: unknown) => thrown instanceof RefusedHandshake && thrown.status === 401,
     )
+  const half = { upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' }
+  const refused = await rawHandshake(half)
+  assert.match(refused, /^HTTP\/1\.1 400 [^]*Sec-WebSocket-Key: must be 16 bytes in base64/)
+  assert.match(await rawHandshake({ ...half, 'sec-websocket-version': '7' }), /^HTTP\/1\.1 400 /)
   // Without an upgrade, and at other paths, nothing has changed.
   assert.equal((await tollgate.request('GET', '/v1/responses', { key })).status, 405)
 })
@@ -165,6 +169,17 @@ test('a second turn waits for the first; more than may wait end the socket', asy
   for (let turn = 0; turn < 8; turn += 1) client.send({ input: 'sandbox: words=40 gap_ms=20' })
   assert.equal(await client.closed, 1_008)
 })
+
+/** The whole answer to a handshake that no client of the library would send. */
+async function rawHandshake(headers: Readonly<Record<string, string>>): Promise<string> {
+  const { hostname, port } = new URL(tollgate.url)
+  const socket = connect(Number(port), hostname)
+  const lines = Object.entries({ host: 'x', authorization: `Bearer ${key}`, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  socket.write(`GET /v1/responses HTTP/1.1\r\n${lines.join('')}\r\n`)
+  return (await socket.toArray()).map(String).join('')
+}
 
 /** Frames that a client of the library would not send. */
 async function raw(frames: readonly Buffer[]): Promise<{ readonly text: string; readonly code: number | null }> {
