@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
@@ -19,6 +19,7 @@ import { readConfig, withEnvFile, withSecretFiles, type Config } from './config.
 import { OperatorError } from './errors.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/key-wrap.ts'
 import { systemClock } from './lib/clock.ts'
+import { makeFolder } from './lib/folder.ts'
 import { randomIds } from './lib/ids.ts'
 import { gauge } from './lib/prometheus.ts'
 import { MICRO_PER_RUB } from './money.ts'
@@ -197,7 +198,7 @@ async function keptWrappingKey(config: Config): Promise<readonly Buffer[]> {
     if (keys === null) throw new OperatorError(`${path}: is not base64 of 32 bytes`)
     return keys
   }
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(config.dataDir)
   const key = newWrappingKey()
   await writeFile(path, `${key.toString('base64')}\n`, { mode: 0o600 })
   return [key]

@@ -1,8 +1,9 @@
 import { constants, existsSync } from 'node:fs'
-import { copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../errors.ts'
+import { makeFolder } from '../lib/folder.ts'
 
 /** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -35,7 +36,7 @@ export async function backupStore(dataDir: string, directory: string): Promise<B
   const part = `${target}.part`
   try {
     await rm(part, { recursive: true, force: true })
-    await mkdir(join(part, FILES), { recursive: true, mode: 0o700 })
+    makeFolder(join(part, FILES))
     await copyDatabase(source, join(part, DATABASE))
     const files = await copyFiles(join(dataDir, FILES), part)
     await syncAll(part)

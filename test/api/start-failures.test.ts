@@ -88,6 +88,11 @@ test('an address that is not of this machine, a folder that is a file and a data
     await failedStart({ TOLLGATE_DATA: join(file, 'below') }),
     /^tollgate: TOLLGATE_DATA: the folder \S+below cannot be used: a part of the path is a file and not a folder\.$/m,
   )
+  // Node's own search for the folder above never ends there.
+  assertSentence(
+    await failedStart({ TOLLGATE_DATA: '/proc/nobody' }),
+    /^tollgate: TOLLGATE_DATA: the folder \/proc\/nobody cannot be used: /m,
+  )
   const garbled = join(directory, 'garbled')
   mkdirSync(garbled)
   writeFileSync(join(garbled, 'tollgate.db'), 'not a database, and longer than the header of one'.repeat(100))

@@ -1,8 +1,9 @@
-import { fdatasync, openSync, closeSync, existsSync, mkdirSync } from 'node:fs'
+import { fdatasync, openSync, closeSync, existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { OperatorError } from '../../errors.ts'
+import { makeFolder } from '../../lib/folder.ts'
 import type { Database, ReadOptions, Row, Sql, SqlValue, TransactionOptions } from '../database.ts'
 import { asUnavailable, diskFault } from './disk-fault.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
@@ -32,7 +33,7 @@ export class SqliteDatabase implements Database {
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(directory: string) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     const path = join(directory, 'tollgate.db')
     this.#lock = takeDirectory(directory)
     this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../../lib/folder.ts'
 import type { FileRow } from '../files/file-rows.ts'
 import type { FileBytes } from '../files/file-store.ts'
 
@@ -14,7 +15,7 @@ export class DiskBytes implements FileBytes {
 
   /** Written under a temporary name until every byte is on the disk. */
   async write(name: string, content: AsyncIterable<Buffer>): Promise<number> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    makeFolder(this.#directory)
     const handle = await open(partOf(this.#path(name)), 'wx', 0o600)
     let bytes = 0
     try {

@@ -1,6 +1,7 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../../errors.ts'
+import { makeFolder } from '../../lib/folder.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
 import { recordBytes } from './journal-records.ts'
 import { isUsedSegment, JournalSegment, SEGMENT_BYTES } from './journal-segment.ts'
@@ -70,7 +71,7 @@ class JournalFiles implements Journal {
   }
 
   static async open(directory: string): Promise<JournalFiles> {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     const slots = new Slots(directory)
     for (let slot = 0; slots.locks.length === 0; slot += 1) {
       if (slot >= SLOTS_MAX) throw new JournalError(`More than ${SLOTS_MAX} processes use ${directory}.`)
@@ -152,7 +153,7 @@ class Slots {
   /** Does nothing if another process has it, or this one already. */
   async take(slot: number): Promise<void> {
     const path = join(this.#directory, String(slot))
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    makeFolder(path)
     const lock = takeLock(path)
     if (lock === null) return
     this.locks.push(lock)
