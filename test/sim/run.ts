@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Mutant } from './mutant.ts'
 import { MUTANTS } from './mutants.ts'
+import { REGRESSION_SEEDS } from './regression-seeds.ts'
 import { explain, seedsFrom, simulate } from './simulate.ts'
 
 const USAGE = 'npm run sim -- [--seeds N] [--from S] [--threads T] [--trace] [--mutants [part of a name]]'
@@ -68,7 +69,8 @@ async function hunt(mutants: readonly Mutant[], from: number, count: number, thr
   const hunter = async (): Promise<void> => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const hunted = await simulate({
-        seeds: seedsFrom(from, count),
+        // Those that once showed a bug are first, and see rare ones.
+        seeds: [...REGRESSION_SEEDS.map(({ seed }) => seed), ...seedsFrom(from, count)],
         mutant,
         traced: false,
         untilViolated: true,
