@@ -273,16 +273,32 @@ async function loadSpends(
  */
 async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<void> {
   const parts = partsOf(changes, seal).filter(({ rows }) => rows.length > 0)
+  // Parts of one row and of many are not mixed, so that there are few different texts.
+  const isLone = parts.every(({ statement, rows }) => rows.length === 1 || statement === ADD_SPENDS)
   if (parts.length > 0)
     await sql.run(
-      together(parts.map(({ statement }) => statement)),
-      parts.flatMap(({ rows }) => columnsOf(rows)),
+      together(parts.map(({ statement, rows }) => (isLone && rows.length === 1 ? ofOneRow(statement) : statement))),
+      parts.flatMap(({ rows }) => (isLone && rows.length === 1 ? (rows[0] ?? []) : columnsOf(rows))),
     )
   for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job, seal))
   for (const move of changes.movedJobs)
     await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
   for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
   for (const { id, answer } of changes.keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+}
+
+const loneTexts = new Map<string, string>()
+
+/** The statement with its one row as plain values: arrays of one element cost the server more than the row itself. */
+function ofOneRow(statement: string): string {
+  const known = loneTexts.get(statement)
+  if (known !== undefined) return known
+  const lone = statement.replace(/unnest\(([^)]*)\) AS v/, (_match, arrays: string) => {
+    const marks = arrays.replaceAll('[]', '')
+    return `(VALUES (${marks})) AS v`
+  })
+  loneTexts.set(statement, lone)
+  return lone
 }
 
 /** The last statement, with the others before it as WITH clauses. */
