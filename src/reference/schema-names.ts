@@ -12,6 +12,7 @@ import * as money from '../cabinet/money-contract.ts'
 import * as sessions from '../cabinet/session-contract.ts'
 import * as summary from '../cabinet/summary-contract.ts'
 import * as endpoints from '../endpoints/contract.ts'
+import * as endpointKeys from '../endpoints/keys-contract.ts'
 import * as endpointLog from '../endpoints/log-contract.ts'
 import * as chat from '../kinds/chat/schema.ts'
 import * as cohere from '../kinds/cohere/schema.ts'
@@ -35,6 +36,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
     '',
     [
       endpoints,
+      endpointKeys,
       endpointLog,
       errors,
       fields,
