@@ -36,6 +36,7 @@ export const SpendSums = object({
   input_tokens: whole(),
   output_tokens: whole(),
   cost: rub(),
+  cache_saved: rub('What prompt caches saved.'),
 })
 export type SpendSums = Static<typeof SpendSums>
 

@@ -9,17 +9,19 @@ interface Running {
   inputTokens: number
   outputTokens: number
   costMicro: Micro
+  savedMicro: Micro
 }
 
 /** Added up as exact micro-rubles, before it becomes numbers of the wire. */
 export function total(rows: readonly StoredSums[]): StoredSums {
-  const sum: Running = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, costMicro: 0n }
+  const sum: Running = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, costMicro: 0n, savedMicro: 0n }
   for (const row of rows) {
     sum.requests += row.requests
     sum.errors += row.errors
     sum.inputTokens += row.inputTokens
     sum.outputTokens += row.outputTokens
     sum.costMicro += row.costMicro
+    sum.savedMicro += row.savedMicro
   }
   return sum
 }
@@ -31,6 +33,7 @@ export function wireSums(sums: StoredSums): SpendSums {
     input_tokens: sums.inputTokens,
     output_tokens: sums.outputTokens,
     cost: rubles(sums.costMicro),
+    cache_saved: rubles(sums.savedMicro),
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import type { SettleRequest } from '../ledger/ledger-store.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
-import { isSameUsage, providerCostMicro, type Usage } from '../meters.ts'
+import { cacheSavedMicro, isSameUsage, providerCostMicro, type Usage } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
@@ -92,6 +92,13 @@ export function emptyUsage(asked: Asked | null, failure: AttemptFailure | 'empty
   return asked.attempt.reported() ?? asked.attempt.delivered()
 }
 
+/** At the prices that the answer is charged by, so that nothing is saved on a free one. */
+function savedByCache({ report, basis }: Outcome, { sell, buy }: Endpoint): Pick<GenerationRecord, 'cacheSaved'> {
+  if (report.cachedTokens === 0 || basis === 'free') return {}
+  const saved = Number(cacheSavedMicro(report.usage, basis === 'provider_cost' ? buy : sell))
+  return saved === 0 ? {} : { cacheSaved: saved }
+}
+
 /** The usage-log row of a generation. */
 export function recordOf(input: GenerationInput, outcome: Outcome, upstream: UpstreamSummary): GenerationRecord {
   const { model, endpoint } = upstream.candidate
@@ -117,6 +124,7 @@ export function recordOf(input: GenerationInput, outcome: Outcome, upstream: Ups
     outputTokens: report.outputTokens,
     cachedTokens: report.cachedTokens,
     reasoningTokens: report.reasoningTokens,
+    ...savedByCache(outcome, endpoint),
     billingBasis: outcome.basis,
     flagged: outcome.flagged,
     priceVersion: input.plan.snapshot.priceVersion,

@@ -265,6 +265,12 @@ const MIGRATIONS: readonly Migration[] = [
     // The one process of an embedded store has none.
     statements: (dialect) => (dialect === 'sqlite' ? [] : [ALLOWANCE_INDEX]),
   },
+  {
+    version: 18,
+    name: 'what prompt caches saved',
+    least: 8,
+    statements: () => ['ALTER TABLE app_day ADD COLUMN saved BIGINT NOT NULL DEFAULT 0'],
+  },
 ]
 
 /** Programs from this version on seal what they write. */

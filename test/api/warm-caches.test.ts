@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { signedUp, topUp } from '../harness/console-client.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startRoutingUpstream, type RoutingUpstream } from '../harness/routing-upstream.ts'
 
@@ -122,7 +123,11 @@ for (const [path, bodyOf] of Object.entries(DOORS))
     assert.ok(homes.size > 1)
   })
 
-test('the record of a request says what the cache saved', async () => {
+test('the record of a request says what the cache saved, and the console by model and by key', async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  await topUp(tollgate, accountId, 100)
+  const own = (await browser.post('keys', { name: 'agent' })).body
+  const key: string = own.key
   upstream.says('p', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
@@ -148,6 +153,16 @@ test('the record of a request says what the cache saved', async () => {
     key,
     body: { model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content }] },
   })
+  for (const [group, id] of [
+    ['model', 'v/m'],
+    ['key', own.id],
+  ]) {
+    const { totals, groups } = (await browser.get(`usage?group_by=${group}`)).body
+    assert.deepEqual(
+      [totals.cache_saved, groups.map((row: Record<string, unknown>) => [row['id'], row['cache_saved']])],
+      [0.0036, [[id, 0.0036]]],
+    )
+  }
   const plain = await tollgate.request('GET', `/v1/generation?id=${cold.body.id}`, { key })
   assert.equal(plain.body.data.cache_discount, null)
 })

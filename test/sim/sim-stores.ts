@@ -60,9 +60,9 @@ const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, pr
   VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
-const ADD_APP_DAY = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)
+const ADD_APP_DAY = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, saved, last_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)
   ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET requests = app_day.requests + excluded.requests, input_tokens = app_day.input_tokens + excluded.input_tokens,
-  output_tokens = app_day.output_tokens + excluded.output_tokens, cost = app_day.cost + excluded.cost`
+  output_tokens = app_day.output_tokens + excluded.output_tokens, cost = app_day.cost + excluded.cost, saved = app_day.saved + excluded.saved`
 const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount) VALUES (?,?,?,?,?,?)
   ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
 /** The key of all universes' seals. */

@@ -30,6 +30,7 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
       providerSlug: PROVIDERS[index % 2] ?? null,
       requestId: `req-${index % 5}`,
       status: index % 6 === 0 ? 'error' : 'completed',
+      ...(index % 4 === 1 ? { cacheSaved: index - 20 } : {}),
     }
     if (record.status === 'completed')
       await bench.ledger.settle({ generationId: id, costMicro: 3n, providerCostMicro: 1n, insuredMicro: 0n, record })
@@ -118,6 +119,27 @@ export function logContract(open: () => Promise<Store>): void {
       }
     })
   }
+
+  log('the sums by model and by key hold what the caches saved, losses included', async (bench, customers) => {
+    const [{ accountId } = assert.fail()] = customers
+    const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+    for (const [group, of] of [
+      ['model', ({ model }: GenerationRow) => model],
+      ['key', ({ keyId }: GenerationRow) => keyId],
+    ] as const) {
+      const sums = await bench.store.log.grouped(accountId, group, '2000-01-01', '2100-01-01')
+      const own = all.filter((row) => row.accountId === accountId)
+      assert.deepEqual(
+        sums.map((row) => [row.group, row.savedMicro]),
+        [...new Set(own.map(of))]
+          .toSorted()
+          .map((id) => [
+            id,
+            BigInt(own.filter((row) => of(row) === id).reduce((sum, { cacheSaved = 0 }) => sum + cacheSaved, 0)),
+          ]),
+      )
+    }
+  })
 
   log(
     'every mix of filters answers its page and its total, as if each row had been looked at; an offset that would have to skip many rows one by one is refused, and of an account alone it may be anything',

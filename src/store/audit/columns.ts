@@ -127,7 +127,13 @@ export const COVERED = {
       output_tokens: 'I18',
       cost: 'I18',
     },
-    free: { app: "the caller's own word", title: "the caller's own word", errors: 'shown only', last_at: 'shown only' },
+    free: {
+      app: "the caller's own word",
+      title: "the caller's own word",
+      errors: 'shown only',
+      saved: 'shown only',
+      last_at: 'shown only',
+    },
   },
   removed_day: {
     checked: {

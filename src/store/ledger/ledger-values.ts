@@ -236,6 +236,7 @@ export interface AppDay {
   inputTokens: bigint
   outputTokens: bigint
   costMicro: bigint
+  savedMicro: bigint
   lastAtMs: number
 }
 
@@ -243,7 +244,7 @@ export interface AppDay {
 export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
   const days = new Map<string, AppDay>()
   for (const log of logs) {
-    const { accountId, keyId, model, appUrl, appTitle, status, inputTokens, outputTokens } = log.record
+    const { accountId, keyId, model, appUrl, appTitle, status, inputTokens, outputTokens, cacheSaved = 0 } = log.record
     const row = [accountId, log.day, keyId, model, appUrl ?? appTitle ?? ''] as const
     const name = JSON.stringify(row)
     const sum = days.get(name) ?? {
@@ -254,6 +255,7 @@ export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
       inputTokens: 0n,
       outputTokens: 0n,
       costMicro: 0n,
+      savedMicro: 0n,
       lastAtMs: 0,
     }
     days.set(name, sum)
@@ -263,6 +265,7 @@ export function appDays(logs: LedgerChanges['log']): readonly AppDay[] {
     sum.inputTokens += BigInt(inputTokens)
     sum.outputTokens += BigInt(outputTokens)
     sum.costMicro += log.costMicro
+    sum.savedMicro += BigInt(cacheSaved)
     sum.lastAtMs = Math.max(sum.lastAtMs, log.atMs)
   }
   return [...days.values()]
@@ -278,6 +281,7 @@ export function appDayValues(sum: AppDay): readonly (string | bigint | null)[] {
     sum.inputTokens,
     sum.outputTokens,
     sum.costMicro,
+    sum.savedMicro,
     BigInt(sum.lastAtMs),
   ]
 }

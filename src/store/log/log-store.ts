@@ -14,6 +14,8 @@ export interface SpendSums {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly costMicro: Micro
+  /** By prompt caches; below 0 where a provider asks more for what it has cached. */
+  readonly savedMicro: Micro
 }
 
 export type SpendGroup = 'model' | 'key' | 'app'
@@ -56,7 +58,7 @@ export interface AppSums extends SpendSums {
 const SCAN_ROWS = 20_000
 /** Requests that share an id. */
 const ID_ROWS = 1_000
-const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost']
+const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost', 'saved']
   .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
   .join(', ')
 const OWN_DAYS = 'FROM app_day WHERE account_id = ? AND day >= ? AND day <= ?'
@@ -69,6 +71,7 @@ function readSums(row: Row): SpendSums {
     inputTokens: integer(row, 'input_tokens'),
     outputTokens: integer(row, 'output_tokens'),
     costMicro: big(row, 'cost'),
+    savedMicro: big(row, 'saved'),
   }
 }
 

@@ -75,10 +75,10 @@ const ADD_USAGE_DAYS = `${insert(
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
 const ADD_APP_DAYS = `${insert(
   'app_day',
-  'account_id text, day text, key_id text, model text, app text, title text, requests int8, errors int8, input_tokens int8, output_tokens int8, cost int8, last_at int8',
+  'account_id text, day text, key_id text, model text, app text, title text, requests int8, errors int8, input_tokens int8, output_tokens int8, cost int8, saved int8, last_at int8',
 )} ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
   errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
-  cost = app_day.cost + excluded.cost, last_at = GREATEST(app_day.last_at, excluded.last_at)`
+  cost = app_day.cost + excluded.cost, saved = app_day.saved + excluded.saved, last_at = GREATEST(app_day.last_at, excluded.last_at)`
 const ADD_BOOKED_LATER = `${insert('booked_later', 'account_id text, booked text, placed text, model text, requests int8, amount int8')}
   ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}

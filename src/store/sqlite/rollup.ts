@@ -22,13 +22,13 @@ const ADD_USAGE_DAYS = `INSERT INTO usage_day (account_id, day, key_id, model, p
   input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
   provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
 /** The data of the cabinet's charts. An app's title is the latest one it sent. */
-const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, last_at)
+const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, saved, last_at)
   SELECT g.account_id, h.day, g.key_id, g.model, ${APP_OF_RECORD} AS app, MAX(json_extract(g.record, '$.appTitle')), COUNT(*), SUM(g.status = 'error'),
-    SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), MAX(g.ended_at)
+    SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), SUM(COALESCE(json_extract(g.record, '$.cacheSaved'), 0)), MAX(g.ended_at)
   FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.id > ? AND g.id <= ? GROUP BY g.account_id, h.day, g.key_id, g.model, app
   ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
   errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
-  cost = app_day.cost + excluded.cost, last_at = excluded.last_at`
+  cost = app_day.cost + excluded.cost, saved = app_day.saved + excluded.saved, last_at = excluded.last_at`
 
 /** Charges whose day is not the day of their hold. */
 const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount)

@@ -47,28 +47,10 @@ function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group:
   const { t } = useTranslation()
   const format = useFormat()
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
-  const { totals } = usage
   const stacked = stackedDays(usage, what, (id) => (id === '…rest' ? t('usage.rest') : t('usage.no_app')))
   return (
     <>
-      <div className={css.tiles}>
-        <Tile label={t('usage.cost')} value={format.money(totals.cost)} />
-        <Tile
-          label={t('usage.requests')}
-          value={format.number(totals.requests)}
-          note={t('usage.errors_count', { count: totals.errors, shown: format.number(totals.errors) })}
-        />
-        <Tile
-          label={t('usage.input_tokens')}
-          value={format.compact(totals.input_tokens)}
-          note={format.number(totals.input_tokens)}
-        />
-        <Tile
-          label={t('usage.output_tokens')}
-          value={format.compact(totals.output_tokens)}
-          note={format.number(totals.output_tokens)}
-        />
-      </div>
+      <Totals totals={usage.totals} />
       <Section
         title={t('usage.by_day')}
         actions={
@@ -101,10 +83,42 @@ function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group:
           { id: 'errors', title: t('usage.errors'), end: true, cell: ({ errors }) => format.number(errors) },
           { id: 'input', title: t('usage.input_tokens'), end: true, cell: (row) => format.number(row.input_tokens) },
           { id: 'output', title: t('usage.output_tokens'), end: true, cell: (row) => format.number(row.output_tokens) },
+          {
+            id: 'saved',
+            title: t('usage.cache_saved'),
+            end: true,
+            cell: (row) => (row.cache_saved === 0 ? '–' : format.money(row.cache_saved)),
+          },
           { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
         ]}
       />
     </>
+  )
+}
+
+function Totals({ totals }: Pick<UsageAnswer, 'totals'>): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <div className={css.tiles}>
+      <Tile label={t('usage.cost')} value={format.money(totals.cost)} />
+      <Tile
+        label={t('usage.requests')}
+        value={format.number(totals.requests)}
+        note={t('usage.errors_count', { count: totals.errors, shown: format.number(totals.errors) })}
+      />
+      <Tile
+        label={t('usage.input_tokens')}
+        value={format.compact(totals.input_tokens)}
+        note={format.number(totals.input_tokens)}
+      />
+      <Tile
+        label={t('usage.output_tokens')}
+        value={format.compact(totals.output_tokens)}
+        note={format.number(totals.output_tokens)}
+      />
+      {totals.cache_saved !== 0 && <Tile label={t('usage.cache_saved')} value={format.money(totals.cache_saved)} />}
+    </div>
   )
 }
 
