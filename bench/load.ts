@@ -1,12 +1,15 @@
 import { text } from 'node:stream/consumers'
 import { Pool, type Dispatcher } from 'undici'
+import type { ClientName } from './scenarios.ts'
 
 /** The order for the load generator, as JSON on its input. */
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
   readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
-  /** Text of the prompt, of each of the 2,048 inputs of `embeddings`, or of the speech. */
+  /** Whose protocol a stream is asked for in. */
+  readonly client: ClientName
+  /** Text of the prompt, of each of 2,048 inputs of `embeddings`, or what is to be spoken. */
   readonly prompt: string
   readonly clients: number
   readonly seconds: number
@@ -24,18 +27,25 @@ export interface LoadResult {
   readonly p99Ms: number
 }
 
-const TAIL_BYTES = 64
+/** A Response ends with all of its text. */
+const TAIL_BYTES = 8_192
 const INPUTS = 2_048
-/** The end of a whole answer, through any of the servers. */
-const STREAM_END = 'data: [DONE]\n\n'
-/** As bench/upstream.ts sends it. */
+/** What the end of a whole stream holds, seen through any of the servers. */
+const STREAM_ENDS: Readonly<Record<ClientName, RegExp>> = {
+  chat: /data: \[DONE\]\n\n$/,
+  responses: /"type":"response\.completed".*\}\n\n$/s,
+  messages: /"type":"message_stop"\}\n\n$/,
+  gemini: /"finishReason":"STOP".*\}\s+$/s,
+  cohere: /data: \[DONE\]\n\n$/,
+}
+/** What bench/upstream.ts speaks. */
 const SPEECH_BYTES = 409_600
 
 /** One client: asks again as soon as an answer has ended, until the time is over. */
 class Client implements Dispatcher.DispatchHandler {
   readonly #pool: Pool
   readonly #optionsOf: () => Dispatcher.DispatchOptions
-  readonly #ask: LoadOrder['ask']
+  readonly #order: LoadOrder
   readonly #report: (latencyMs: number, bytes: number, wrong: string | null) => boolean
   readonly #finished: () => void
   #startedMs = 0
@@ -46,13 +56,13 @@ class Client implements Dispatcher.DispatchHandler {
   constructor(
     pool: Pool,
     optionsOf: () => Dispatcher.DispatchOptions,
-    ask: LoadOrder['ask'],
+    order: LoadOrder,
     report: (latencyMs: number, bytes: number, wrong: string | null) => boolean,
     finished: () => void,
   ) {
     this.#pool = pool
     this.#optionsOf = optionsOf
-    this.#ask = ask
+    this.#order = order
     this.#report = report
     this.#finished = finished
   }
@@ -79,9 +89,14 @@ class Client implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     const end = this.#tail.toString('latin1', Math.max(0, this.#tail.length - TAIL_BYTES))
+    const { ask, client } = this.#order
     const whole =
-      this.#ask === 'speech' ? this.#bytes === SPEECH_BYTES : end.endsWith(this.#ask === 'stream' ? STREAM_END : '}')
-    this.#next(this.#status === 200 && whole ? null : `${this.#status} …${end}`)
+      ask === 'speech'
+        ? this.#bytes === SPEECH_BYTES
+        : ask === 'stream'
+          ? STREAM_ENDS[client].test(end)
+          : end.endsWith('}')
+    this.#next(this.#status === 200 && whole ? null : `${this.#status} …${end.slice(-200)}`)
   }
 
   onResponseError(_controller: unknown, error: Error): void {
@@ -94,21 +109,62 @@ class Client implements Dispatcher.DispatchHandler {
   }
 }
 
-function requestOf({ ask, model, prompt }: LoadOrder): { readonly path: string; readonly body: Buffer } {
+function requestOf({ ask, client, model, prompt }: LoadOrder): { readonly path: string; readonly body: Buffer } {
   if (ask === 'speech')
     return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: prompt, voice: 'alloy' })) }
   if (ask === 'embeddings') {
     const input = Array.from({ length: INPUTS }, (_value, index) => `${index} ${prompt}`)
     return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
   }
-  const messages = [
-    { role: 'system', content: 'Answer in one sentence.' },
-    { role: 'user', content: prompt },
-  ]
-  return {
+  const { path, body } = REQUESTS[client](model, prompt)
+  return { path, body: Buffer.from(JSON.stringify({ ...body, ...(ask === 'stream' ? {} : { stream: false }) })) }
+}
+
+const SYSTEM = 'Answer in one sentence.'
+/** A question in each protocol, for a stream. */
+const REQUESTS: Readonly<
+  Record<ClientName, (model: string, prompt: string) => { readonly path: string; readonly body: object }>
+> = {
+  chat: (model, content) => ({
     path: '/v1/chat/completions',
-    body: Buffer.from(JSON.stringify({ model, stream: ask === 'stream', max_tokens: 256, messages })),
-  }
+    body: {
+      model,
+      stream: true,
+      max_tokens: 256,
+      messages: [
+        { role: 'system', content: SYSTEM },
+        { role: 'user', content },
+      ],
+    },
+  }),
+  responses: (model, input) => ({
+    path: '/v1/responses',
+    body: { model, stream: true, max_output_tokens: 256, instructions: SYSTEM, store: false, input },
+  }),
+  messages: (model, content) => ({
+    path: '/v1/messages',
+    body: { model, stream: true, max_tokens: 256, system: SYSTEM, messages: [{ role: 'user', content }] },
+  }),
+  gemini: (model, text) => ({
+    path: `/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+    body: {
+      systemInstruction: { parts: [{ text: SYSTEM }] },
+      contents: [{ role: 'user', parts: [{ text }] }],
+      generationConfig: { maxOutputTokens: 256 },
+    },
+  }),
+  cohere: (model, content) => ({
+    path: '/v2/chat',
+    body: {
+      model,
+      stream: true,
+      max_tokens: 256,
+      messages: [
+        { role: 'system', content: SYSTEM },
+        { role: 'user', content },
+      ],
+    },
+  }),
 }
 
 async function run(order: LoadOrder): Promise<LoadResult> {
@@ -138,7 +194,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   await Promise.all(
     Array.from({ length: order.clients }, () => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      new Client(pool, optionsOf, order.ask, report, resolve).ask()
+      new Client(pool, optionsOf, order, report, resolve).ask()
       return promise
     }),
   )

@@ -91,6 +91,7 @@ async function measure(server: Server, scenario: Scenario, forSeconds: number): 
     origin: server.origin,
     model: server.model(model),
     ask: asks(model),
+    client: scenario.client,
     prompt,
     clients,
     seconds: forSeconds,

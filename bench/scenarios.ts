@@ -4,10 +4,17 @@ export const CHUNKS = 100
 /** The servers that a load measures; each is a row of the table. */
 export type ServerName = 'nginx' | 'raw' | 'http' | 'embedded' | 'postgres' | 'workers'
 
+/** Protocols of clients, and those of providers of streams. */
+export const CLIENTS = ['chat', 'responses', 'messages', 'gemini', 'cohere'] as const
+export type ClientName = (typeof CLIENTS)[number]
+type ProviderModel = 'burst' | 'responses' | 'translated' | 'gemini' | 'cohere'
+
 export interface Scenario {
   readonly name: string
-  readonly model: 'plain' | 'reasoned' | 'burst' | 'paced' | 'translated' | 'vectors' | 'voice'
-  /** Text of the prompt, of each of the 2,048 inputs of `vectors`, or of the speech. */
+  readonly model: 'plain' | 'reasoned' | 'paced' | 'vectors' | 'voice' | ProviderModel
+  /** Whose protocol a stream is asked for in. */
+  readonly client: ClientName
+  /** Text of the prompt, of each of 2,048 inputs of `vectors`, or what is to be spoken. */
   readonly prompt: string
   readonly clients: number
   /** Number of accounts, each with a key. */
@@ -43,14 +50,31 @@ export const SCENARIOS: readonly Scenario[] = [
   stream('stream of 100 chunks, over a second', 'paced', 32, REFERENCES),
   stream('stream of 100 chunks, over a second', 'paced', 256, REFERENCES),
   { ...chat('speech of 400 kB in 100 chunks', { model: 'voice', prompt: cut(LATIN, 300) }), parts: CHUNKS },
+  ...pairs(),
   // 140 kB in, 16.8 MB out.
   chat('embeddings of 2,048 inputs', { model: 'vectors', prompt: cut(LATIN, 60), clients: 4 }),
 ]
+
+/** Streams by protocol of the provider and of the client: where both are one, nothing is translated. */
+function pairs(): readonly Scenario[] {
+  const providers = { OpenAI: 'burst', Anthropic: 'translated', Gemini: 'gemini', Cohere: 'cohere' } as const
+  const own = {
+    ...stream('stream from Responses to responses', 'responses', 32, PRODUCT),
+    client: 'responses',
+  } as const
+  return [
+    own,
+    ...Object.entries(providers).flatMap(([name, model]) =>
+      CLIENTS.map((client) => ({ ...stream(`stream from ${name} to ${client}`, model, 32, PRODUCT), client })),
+    ),
+  ]
+}
 
 function chat(name: string, differing: Partial<Scenario>): Scenario {
   return {
     name,
     model: 'plain',
+    client: 'chat',
     prompt: SHORT,
     clients: 32,
     accounts: ACCOUNTS,
@@ -62,7 +86,7 @@ function chat(name: string, differing: Partial<Scenario>): Scenario {
 
 function stream(
   name: string,
-  model: 'burst' | 'translated' | 'paced',
+  model: ProviderModel | 'paced',
   clients: number,
   servers: readonly ServerName[],
 ): Scenario {

@@ -99,14 +99,17 @@ function catalogue(upstream: string): string {
     reasoned: 'fake',
     burst: 'fake',
     paced: 'fake',
+    responses: 'fake',
     translated: 'anthropic',
+    gemini: 'gemini',
+    cohere: 'cohere',
   }).map(
     ([name, provider]) => `  - id: bench/${name}
     type: chat
     context_length: 128000
     max_completion_tokens: 16384
     tokenizer: o200k_base
-    endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60, input_cache_read: 0.03 } }]
+    endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: USD, prompt: 0.15, completion: 0.60, input_cache_read: 0.03 }${name === 'responses' ? ', native_responses: true' : ''} }]
 `,
   )
   const voice = `  - { id: bench/voice, type: tts, endpoints: [{ provider: fake, model: voice, price: { currency: USD, characters: 15 } }] }
@@ -119,6 +122,8 @@ rate_limit: { requests: 100000, window: 10 }
 providers:
   fake: { name: Fake, adapter: openai, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
   anthropic: { name: Translated, adapter: anthropic, base_url: "${upstream}/v1", api_key: sk-bench, cancel_stops_billing: true }
+  gemini: { name: Gemini, adapter: gemini, base_url: "${upstream}/v1beta", api_key: sk-bench, cancel_stops_billing: true }
+  cohere: { name: Cohere, adapter: cohere, base_url: "${upstream}", api_key: sk-bench, cancel_stops_billing: true }
 models:
 ${models.join('')}${vectors}${voice}`
 }

@@ -111,6 +111,86 @@ function anthropicEvent(type: string, fields: Readonly<Record<string, unknown>>)
   return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`)
 }
 
+/** The same in Gemini's protocol. */
+const geminiEvents = ({ prompt, completion }: Usage): readonly Buffer[] => {
+  const chunk = (text: string, last: object): Buffer =>
+    Buffer.from(
+      `data: ${JSON.stringify({
+        candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...last }],
+        usageMetadata: {
+          promptTokenCount: prompt,
+          candidatesTokenCount: completion,
+          totalTokenCount: prompt + completion,
+        },
+        modelVersion: 'bench',
+        responseId: 'bench',
+      })}\r\n\r\n`,
+    )
+  return WORDS.map((text, index) => chunk(text, index === WORDS.length - 1 ? { finishReason: 'STOP' } : {}))
+}
+
+/** The same in Cohere's protocol. */
+const cohereEvents = ({ prompt, completion }: Usage): readonly Buffer[] => {
+  const tokens = { input_tokens: prompt, output_tokens: completion }
+  return [
+    anthropicEvent('message-start', {
+      id: 'bench',
+      delta: { message: { role: 'assistant', content: [], tool_plan: '', tool_calls: [], citations: [] } },
+    }),
+    anthropicEvent('content-start', { index: 0, delta: { message: { content: { type: 'text', text: '' } } } }),
+    ...WORDS.map((text) => anthropicEvent('content-delta', { index: 0, delta: { message: { content: { text } } } })),
+    anthropicEvent('content-end', { index: 0 }),
+    anthropicEvent('message-end', {
+      delta: { finish_reason: 'COMPLETE', usage: { billed_units: tokens, tokens } },
+    }),
+    Buffer.from('data: [DONE]\n\n'),
+  ]
+}
+
+/** The same as a Response. */
+const responsesEvents = ({ prompt, completion }: Usage): readonly Buffer[] => {
+  let number = 0
+  const numbered = (type: string, fields: Readonly<Record<string, unknown>>): Buffer =>
+    anthropicEvent(type, { ...fields, sequence_number: number++ })
+  const text = WORDS.join('')
+  const item = (status: string, content: readonly unknown[]): object => ({
+    id: 'msg_bench',
+    type: 'message',
+    role: 'assistant',
+    status,
+    content,
+  })
+  const part = { type: 'output_text', text, annotations: [], logprobs: [] }
+  const at = { item_id: 'msg_bench', output_index: 0, content_index: 0 }
+  const response = (status: string, output: readonly unknown[], usage: unknown): object => ({
+    id: 'resp_bench',
+    object: 'response',
+    created_at: 1_763_651_164,
+    status,
+    model: 'bench',
+    output,
+    usage,
+  })
+  const usage = {
+    input_tokens: prompt,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: completion,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: prompt + completion,
+  }
+  return [
+    numbered('response.created', { response: response('in_progress', [], null) }),
+    numbered('response.in_progress', { response: response('in_progress', [], null) }),
+    numbered('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
+    numbered('response.content_part.added', { ...at, part: { ...part, text: '' } }),
+    ...WORDS.map((delta) => numbered('response.output_text.delta', { ...at, delta, logprobs: [] })),
+    numbered('response.output_text.done', { ...at, text, logprobs: [] }),
+    numbered('response.content_part.done', { ...at, part }),
+    numbered('response.output_item.done', { output_index: 0, item: item('completed', [part]) }),
+    numbered('response.completed', { response: response('completed', [item('completed', [part])], usage) }),
+  ]
+}
+
 function event(choices: readonly unknown[], usage: Readonly<Record<string, unknown>> | null = null): Buffer {
   return Buffer.from(
     `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_763_651_164, model: 'bench', system_fingerprint: 'fp_bench', choices, usage })}\n\n`,
@@ -154,7 +234,10 @@ function makeAnswer(model: string, path: string, prompt: number): readonly Buffe
   if (model === 'vectors') return [vectors(prompt)]
   if (model === 'voice') return Array.from({ length: CHUNKS }, () => SOUND)
   const usage = { prompt, completion: streamTokens }
-  return path.endsWith('/messages') ? anthropicEvents(usage) : events(usageBody(usage))
+  if (path.endsWith('/messages')) return anthropicEvents(usage)
+  if (path.includes(':streamGenerateContent')) return geminiEvents(usage)
+  if (path.endsWith('/v2/chat')) return cohereEvents(usage)
+  return path.endsWith('/responses') ? responsesEvents(usage) : events(usageBody(usage))
 }
 
 /** Of the texts of the messages or inputs, in any of the protocols. */
@@ -164,12 +247,22 @@ function promptTokens(body: Buffer): number {
     messages = [],
     system = '',
     input = '',
+    contents = [],
+    systemInstruction = '',
   } = JSON.parse(body.toString()) as {
     readonly messages?: readonly { readonly content: unknown }[]
     readonly system?: unknown
-    readonly input?: string | readonly string[]
+    readonly input?: unknown
+    readonly contents?: readonly { readonly parts: unknown }[]
+    readonly systemInstruction?: unknown
   }
-  return [...messages.map(({ content }) => content), system, input]
+  return [
+    ...messages.map(({ content }) => content),
+    ...contents.map(({ parts }) => parts),
+    system,
+    input,
+    systemInstruction,
+  ]
     .flatMap(textsOf)
     .reduce((sum, text) => sum + countTokens(text), 0)
 }
@@ -177,7 +270,10 @@ function promptTokens(body: Buffer): number {
 function textsOf(content: unknown): readonly string[] {
   if (typeof content === 'string') return [content]
   if (Array.isArray(content)) return content.flatMap(textsOf)
-  return typeof content === 'object' && content !== null && 'text' in content ? textsOf(content.text) : []
+  if (typeof content !== 'object' || content === null) return []
+  if ('parts' in content) return textsOf(content.parts)
+  if ('content' in content) return textsOf(content.content)
+  return 'text' in content ? textsOf(content.text) : []
 }
 
 function answer(model: string, parts: readonly Buffer[], response: ServerResponse): void {
@@ -211,7 +307,10 @@ const server = createServer((request, response) => {
       response.writeHead(204).end()
       return
     }
-    const model = /"model":\s*"(\w+)"/.exec(body.toString('latin1', 0, 200))?.[1] ?? 'plain'
+    // Gemini's protocol names it in the path.
+    const [, inPath] = /models\/(\w+):/.exec(path) ?? []
+    const [, inBody] = /"model":\s*"(\w+)"/.exec(body.toString('latin1', 0, 200)) ?? []
+    const model = inPath ?? inBody ?? 'plain'
     answer(model, answerTo(model, path, body), response)
   })
 })
