@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
 import { CLIENTS, type ClientHome, type Ran, type Target } from './client-run.ts'
@@ -20,6 +21,8 @@ export interface Client {
   readonly tells: { readonly unknown: RegExp; readonly tooLong: RegExp }
   /** The call of its tool that writes `EDITED`, chosen from the tools that it offers. */
   edit(tools: readonly string[], work: string): Answered
+  /** It reads an edit out of the text of an answer. */
+  readonly editsInText?: true
 }
 
 const qwen: Client = {
@@ -200,6 +203,99 @@ const geminiCli: Client = {
   }),
 }
 
+const cline: Client = {
+  name: 'Cline',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
+  models: ['acme/chat', 'acme/messages'],
+  setUp: () => undefined,
+  // Without a terminal it cannot go on with a session: each turn is a task of its own.
+  ask: async (home, { url, key, model }, text) => {
+    await home.run('cline', ['auth', '-p', 'openai', '-k', key, '-b', `${url}/v1`, '-m', model], CLINE)
+    const ran = await home.run('cline', ['--json', text], CLINE)
+    endHub(home)
+    return ran
+  },
+  edit: (_tools, work) => ({
+    tool: 'editor',
+    arguments: { path: join(work, EDITED.file), new_text: EDITED.text },
+  }),
+}
+const CLINE = { CLINE_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
+
+/** Each run leaves a program behind for the next. */
+function endHub({ home }: ClientHome): void {
+  const lock = join(home, '.cline/data/locks/hub/production.json')
+  if (!existsSync(lock)) return
+  const [, pid] = /"pid":\s*(\d+)/.exec(readFileSync(lock, 'utf8')) ?? []
+  try {
+    process.kill(Number(pid))
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown
+  }
+}
+
+const continueCli: Client = {
+  name: 'Continue',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
+  models: ['acme/chat', 'acme/gemini'],
+  setUp: (home, { url, key, model }) => {
+    home.file(
+      '.continue/config.yaml',
+      `name: tollgate
+version: 0.0.1
+schema: v1
+models:
+  - name: Tollgate
+    provider: openai
+    model: ${model}
+    apiBase: ${url}/v1
+    apiKey: ${key}
+    roles: [chat, edit, apply]
+    capabilities: [tool_use]
+`,
+    )
+  },
+  ask: (home, _target, text, turn) =>
+    home.run(
+      'cn',
+      ['--config', join(home.home, '.continue/config.yaml'), '--auto', '-p', ...(turn > 0 ? ['--resume'] : []), text],
+      { CONTINUE_TELEMETRY_ENABLED: '0', CONTINUE_ALLOW_ANONYMOUS_TELEMETRY: '0' },
+    ),
+  edit: (_tools, work) => ({
+    tool: 'Write',
+    arguments: { filepath: join(work, EDITED.file), content: EDITED.text },
+  }),
+}
+
+const aider: Client = {
+  name: 'Aider',
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
+  models: ['acme/chat', 'acme/messages'],
+  setUp: () => undefined,
+  ask: (home, { url, key, model }, text, turn) =>
+    home.run(
+      'aider',
+      [
+        '--model',
+        `openai/${model}`,
+        '--edit-format',
+        'whole',
+        '--no-git',
+        '--yes-always',
+        '--analytics-disable',
+        '--no-check-update',
+        '--no-show-model-warnings',
+        ...(turn > 0 ? ['--restore-chat-history'] : []),
+        '--message',
+        text,
+      ],
+      { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: key, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
+    ),
+  // It has no tools: a file in the text of an answer is written.
+  edit: () => ({ text: `The file is there.\n\n${EDITED.file}\n\`\`\`\n${EDITED.text}\n\`\`\`\n` }),
+  editsInText: true,
+}
+
 /** A library, driven by a script that holds the whole conversation. */
 export interface Library {
   readonly name: string
@@ -207,14 +303,12 @@ export interface Library {
   run(home: ClientHome, target: Target): Promise<Ran>
 }
 
-const PYTHON = join(CLIENTS, 'python/bin/python')
-
-function pythonLibrary(name: string, models: readonly string[]): Library {
+function pythonLibrary(name: string, models: readonly string[], folder = 'python'): Library {
   return {
     name: `${name} (Python)`,
     models,
     run: (home, { url, key, model }) =>
-      home.run(PYTHON, [join(import.meta.dirname, 'library_turns.py')], {
+      home.run(join(CLIENTS, folder, 'bin/python'), [join(import.meta.dirname, 'library_turns.py')], {
         LIBRARY: name,
         URL: url,
         KEY: key,
@@ -231,12 +325,25 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('litellm anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('langchain openai', ['acme/chat', 'acme/gemini']),
   pythonLibrary('langchain anthropic', ['acme/messages', 'acme/responses']),
+  pythonLibrary('llamaindex openai', ['acme/chat', 'acme/gemini'], 'llamaindex'),
+  pythonLibrary('llamaindex anthropic', ['claude-sonnet-5', 'claude-sonnet-4-5'], 'llamaindex'),
   pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
 ]
 
-const COMMAND_LINE_CLIENTS: readonly Client[] = [claude, codex, codexSocket, geminiCli, opencode, qwen, llm]
+const COMMAND_LINE_CLIENTS: readonly Client[] = [
+  claude,
+  codex,
+  codexSocket,
+  geminiCli,
+  opencode,
+  qwen,
+  cline,
+  continueCli,
+  aider,
+  llm,
+]
 
 /** Clients whose name contains the runner's argument; without one all. */
 export function commandLineClients(): readonly Client[] {

@@ -68,7 +68,7 @@ async function conversation(client: Client, name: string): Promise<void> {
   const home = new ClientHome()
   try {
     client.setUp(home, target)
-    model.script = (asked) => answerTo(asked, (tools) => client.edit(tools, home.work))
+    model.script = (asked) => answerTo(asked, (tools) => client.edit(tools, home.work), client.editsInText)
     const answersBefore = model.answers
     for (const [turn, { text, said }] of TURNS.entries()) {
       const ran = await client.ask(home, target, text, turn)
@@ -88,14 +88,14 @@ async function conversation(client: Client, name: string): Promise<void> {
   }
 }
 
-/** The text after the user's last one shows whether the tool has run. */
-function answerTo({ said, tools }: Asked, edit: (tools: readonly string[]) => Answered): Answered {
+/** By the last text of the user: what came after it decides whether the tool has run. */
+function answerTo({ said, tools }: Asked, edit: (tools: readonly string[]) => Answered, editsInText = false): Answered {
   const last = said.findLastIndex(({ by, text }) => by === 'user' && /turn-(?:one|two|three)/.test(text))
   const turn = ['turn-one', 'turn-two', 'turn-three'].findIndex((word) => said[last]?.text.includes(word))
   const [first, second, third] = TURNS
   if (turn === 1) {
     const ran = said.slice(last + 1).some(({ by }) => by === 'tool')
-    return ran || tools.length === 0 ? { text: second.said } : edit(tools)
+    return !editsInText && (ran || tools.length === 0) ? { text: second.said } : edit(tools)
   }
   return { text: turn === 0 ? first.said : turn === 2 ? third.said : 'A title' }
 }

@@ -148,7 +148,53 @@ def cohere_v2():
         print(answer.message.content[0].text)
 
 
+def llamaindex_turns(llm):
+    from llama_index.core.llms import ChatMessage
+    from llama_index.core.tools import FunctionTool
+
+    tool = FunctionTool.from_defaults(write_file)
+    messages = []
+    for text in TURNS:
+        messages.append(ChatMessage(role="user", content=text))
+        while True:
+            answer = llm.chat_with_tools([tool], chat_history=messages)
+            messages.append(answer.message)
+            calls = llm.get_tool_calls_from_response(answer, error_on_no_tool_call=False)
+            if not calls:
+                break
+            for call in calls:
+                result = tool.call(**call.tool_kwargs).content
+                messages.append(
+                    ChatMessage(role="tool", content=result, additional_kwargs={"tool_call_id": call.tool_id})
+                )
+        print(answer.message.content)
+
+
+def llamaindex_openai():
+    from llama_index.llms.openai_like import OpenAILike
+
+    llamaindex_turns(
+        OpenAILike(
+            model=MODEL,
+            api_base=f"{URL}/v1",
+            api_key=KEY,
+            is_chat_model=True,
+            is_function_calling_model=True,
+            context_window=200000,
+            max_retries=0,
+        )
+    )
+
+
+def llamaindex_anthropic():
+    from llama_index.llms.anthropic import Anthropic
+
+    llamaindex_turns(Anthropic(model=MODEL, base_url=URL, api_key=KEY, max_tokens=1000, max_retries=0))
+
+
 LIBRARIES = {
+    "llamaindex openai": llamaindex_openai,
+    "llamaindex anthropic": llamaindex_anthropic,
     "litellm openai": lambda: litellm_turns("openai", f"{URL}/v1"),
     "litellm anthropic": lambda: litellm_turns("anthropic", URL),
     "langchain openai": langchain_openai,

@@ -9,13 +9,15 @@ import { CLIENTS } from './client-run.ts'
  * `npm run test:clients [-- part of a client's name]`: real clients against a running server and a scripted provider.
  * They are installed into a folder of the cache, each once for its version.
  */
-const PACKAGES: Readonly<Record<'npm' | 'python', readonly string[]>> = {
+const PACKAGES: Readonly<Record<'npm' | 'python' | 'llamaindex' | 'aider', readonly string[]>> = {
   npm: [
     '@anthropic-ai/claude-code@2.1.330',
     '@openai/codex@0.169.0',
     '@google/gemini-cli@0.61.0',
     'opencode-ai@1.18.33',
     '@qwen-code/qwen-code@0.24.4',
+    '@continuedev/cli@1.5.47',
+    'cline@3.0.65',
   ],
   python: [
     'llm==0.36',
@@ -27,8 +29,14 @@ const PACKAGES: Readonly<Record<'npm' | 'python', readonly string[]>> = {
     'google-genai==3.4.0',
     'cohere==7.3.1',
   ],
+  // These need other versions of the SDKs above.
+  llamaindex: [
+    'llama-index-core==0.14.25',
+    'llama-index-llms-openai-like==0.8.1',
+    'llama-index-llms-anthropic==0.12.3',
+  ],
+  aider: ['aider-chat==0.86.2'],
 }
-const PYTHON = join(CLIENTS, 'python')
 
 install('npm', () => {
   const folder = join(CLIENTS, 'npm')
@@ -36,10 +44,12 @@ install('npm', () => {
   writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
   command('npm', ['install', '--no-audit', '--no-fund', ...PACKAGES.npm], folder)
 })
-install('python', () => {
-  command('python3', ['-m', 'venv', '--clear', PYTHON])
-  command(join(PYTHON, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...PACKAGES.python])
-})
+for (const kind of ['python', 'llamaindex', 'aider'] as const)
+  install(kind, () => {
+    const folder = join(CLIENTS, kind)
+    command('python3', ['-m', 'venv', '--clear', folder])
+    command(join(folder, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...PACKAGES[kind]])
+  })
 
 process.env['CLIENT'] = process.argv.slice(2).join(' ').toLowerCase()
 const count = { passed: 0, failed: 0 }

@@ -30,14 +30,17 @@ export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }
         onChange={(value) => value !== null && setName(value)}
         allowDeselect={false}
       />
-      {parts?.map(({ file, text }) => (
-        <div key={text}>
-          <Text size="sm" c="dimmed" mb={4}>
-            {file === undefined ? t('keys.in_terminal') : t('keys.in_file', { file })}
-          </Text>
-          <CopyBlock text={text} label={file ?? t('keys.in_terminal')} />
-        </div>
-      ))}
+      {parts?.map(({ file, form, text }) => {
+        const place = form === true ? t('keys.in_form') : t('keys.in_terminal')
+        return (
+          <div key={text}>
+            <Text size="sm" c="dimmed" mb={4}>
+              {file === undefined ? place : t('keys.in_file', { file })}
+            </Text>
+            <CopyBlock text={text} label={file ?? place} />
+          </div>
+        )
+      })}
     </Stack>
   )
 }

@@ -11,6 +11,8 @@ export interface SetupFacts {
 export interface SetupPart {
   /** Name of the file that the text goes into; absent = a terminal. */
   readonly file?: string
+  /** The lines are fields of a form. */
+  readonly form?: true
   readonly text: string
 }
 
@@ -117,6 +119,51 @@ qwen`,
     ],
   },
   {
+    name: 'Cline',
+    page: 'cline',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        text: `cline auth -p openai -k ${key} -b ${base} -m ${model}
+cline "Say hello to everybody."`,
+      },
+    ],
+  },
+  {
+    name: 'Continue',
+    page: 'continue',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        file: '~/.continue/config.yaml',
+        text: `name: tollgate
+version: 0.0.1
+schema: v1
+models:
+  - name: Tollgate
+    provider: openai
+    model: ${model}
+    apiBase: ${base}
+    apiKey: ${key}
+    roles: [chat, edit, apply]
+    capabilities: [tool_use]`,
+      },
+      { text: 'cn --config ~/.continue/config.yaml' },
+    ],
+  },
+  {
+    name: 'Aider',
+    page: 'aider',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        text: `export OPENAI_API_BASE=${base}
+export OPENAI_API_KEY=${key}
+aider --model openai/${model}`,
+      },
+    ],
+  },
+  {
     name: 'llm',
     page: 'llm',
     pageModel: 'claude-sonnet-5',
@@ -132,6 +179,83 @@ qwen`,
       {
         text: `llm keys set tollgate        # paste ${key}
 llm -m tollgate "Say hello."`,
+      },
+    ],
+  },
+]
+
+/** Programs with settings in forms, or that were not run: their pages say which. */
+const APPLICATIONS: readonly ClientSetup[] = [
+  {
+    name: 'Cursor',
+    page: 'cursor',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        form: true,
+        text: `OpenAI API Key: ${key}
+Override OpenAI Base URL: ${base}
+Add model: ${model}`,
+      },
+    ],
+  },
+  {
+    name: 'Open WebUI',
+    page: 'open-webui',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key }) => [
+      {
+        text: `OPENAI_API_BASE_URL=${base}
+OPENAI_API_KEY=${key}`,
+      },
+    ],
+  },
+  {
+    name: 'LibreChat',
+    page: 'librechat',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        file: 'librechat.yaml',
+        text: `version: 1.2.1
+endpoints:
+  custom:
+    - name: Tollgate
+      apiKey: ${key}
+      baseURL: ${base}
+      models:
+        default: [${model}]
+        fetch: true
+      titleConvo: true
+      titleModel: ${model}`,
+      },
+    ],
+  },
+  {
+    name: 'n8n',
+    page: 'n8n',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key }) => [
+      {
+        form: true,
+        text: `API Key: ${key}
+Base URL: ${base}`,
+      },
+    ],
+  },
+  {
+    name: 'Dify',
+    page: 'dify',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        form: true,
+        text: `Model Name: ${model}
+API Key: ${key}
+API endpoint URL: ${base}
+Completion mode: Chat
+Function calling: Tool Call
+Stream function calling: Support`,
       },
     ],
   },
@@ -199,6 +323,25 @@ chat = ChatOpenAI(
 )`,
     },
   ]),
+  library('LlamaIndex', ({ base, key, model }) => [
+    {
+      file: PYTHON,
+      text: `from llama_index.llms.openai_like import OpenAILike
+
+llm = OpenAILike(
+    model="${model}", api_base="${base}", api_key="${key}",
+    is_chat_model=True, is_function_calling_model=True, context_window=200000,
+)`,
+    },
+  ]),
+  library('Vercel AI SDK', ({ base, key }) => [
+    {
+      file: TYPESCRIPT,
+      text: `import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+
+const tollgate = createOpenAICompatible({ name: 'tollgate', baseURL: '${base}', apiKey: '${key}' })`,
+    },
+  ]),
   library('LiteLLM', ({ base, key, model }) => [
     {
       file: PYTHON,
@@ -214,8 +357,8 @@ answer = litellm.completion(
   ]),
 ]
 
-/** Programs that were run with this service; the same settings stand on their pages. */
-export const CLIENT_SETUPS: readonly ClientSetup[] = [...AGENTS, ...LIBRARIES]
+/** Every program that has a page, with the settings of that page. */
+export const CLIENT_SETUPS: readonly ClientSetup[] = [...AGENTS, ...APPLICATIONS, ...LIBRARIES]
 
 function library(name: string, parts: ClientSetup['parts']): ClientSetup {
   return { name, page: 'libraries', pageModel: 'claude-sonnet-5', parts }
