@@ -9,7 +9,7 @@ export interface LoadOrder {
   readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
   /** Whose protocol a stream is asked for in. */
   readonly client: ClientName
-  /** Text of the prompt, of each of 2,048 inputs of `embeddings`, or what is to be spoken. */
+  /** Text of the prompt, of each of the 2,048 inputs of `embeddings`, or of the speech. */
   readonly prompt: string
   readonly clients: number
   readonly seconds: number

@@ -14,7 +14,7 @@ export interface Scenario {
   readonly model: 'plain' | 'reasoned' | 'paced' | 'vectors' | 'voice' | ProviderModel
   /** Whose protocol a stream is asked for in. */
   readonly client: ClientName
-  /** Text of the prompt, of each of 2,048 inputs of `vectors`, or what is to be spoken. */
+  /** Text of the prompt, of each of the 2,048 inputs of `vectors`, or of the speech. */
   readonly prompt: string
   readonly clients: number
   /** Number of accounts, each with a key. */
