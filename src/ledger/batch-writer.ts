@@ -19,7 +19,7 @@ const OUTLAST_PAUSE_MS = 100
 const HOLD_MS = 900
 
 export interface BatchWriterPorts {
-  readonly store: Pick<LedgerStore, 'commit'>
+  readonly store: Pick<LedgerStore, 'commit' | 'isFailing'>
   readonly clock: Clock
   /**
    * Waits for everything that arrives in this turn of the event loop, so that it shares a commit; absent = writes at
@@ -222,7 +222,7 @@ export class BatchWriter {
     }
     this.#writeStartedMs = null
     // A batch of holds may have stayed in memory, so it does not show whether the disk works.
-    if (durable) this.learn(null)
+    if (durable && this.#ports.store.isFailing !== true) this.learn(null)
     for (const [index, queued] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome !== undefined) this.#confirm(queued, outcome)

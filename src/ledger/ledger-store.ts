@@ -387,6 +387,12 @@ export interface LedgerStore {
   ): Promise<void>
   /** Writes the unwritten changes of earlier batches of holds. */
   flush(): Promise<void>
+  /** Brings what is durable where readers look for it; absent = it is there with its commit. */
+  checkpoint?(): Promise<void>
+  /** A checkpoint failed, and nothing has been written there since: a commit that was durable says nothing against it. */
+  readonly isFailing?: boolean
+  /** What its start found spoilt, in words; null or absent = nothing. */
+  readonly openingNotice?: string | null
   /**
    * Resolves when a larger write succeeds again after a failure. Absent = the next hold tests whether the store can
    * write.

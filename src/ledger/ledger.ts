@@ -31,6 +31,8 @@ const PROBE_MS = 1_000
 const UNWRITABLE_RETRY_SECONDS = 5
 /** How long a hold that was decided in memory may wait for the write of a settle; then it is written by itself. */
 const FLUSH_MS = 25
+/** How long rows may wait beside their tables; under load they are written sooner. */
+const CHECKPOINT_MS = 1_000
 /** With this many running requests commits keep their full distance; with fewer, a part of it; with one, none. */
 const FULL_SPACING_REQUESTS = 16
 
@@ -78,6 +80,7 @@ export class Ledger {
   readonly #ends: BatchWriter
   readonly #holds: BatchWriter
   #flushing = false
+  #checkpointing = false
   readonly #running = new Set<string>()
   /** null = the store decides every hold, or is decided for in memory. */
   readonly #allowances: Allowances | null
@@ -140,6 +143,8 @@ export class Ledger {
       this.#ports.notice?.(
         `The journal holds the ends of ${left.length} requests that the database did not take: they go to it now`,
       )
+    const { openingNotice = null } = this.#ports.store
+    if (openingNotice !== null) this.#ports.notice?.(openingNotice)
     const recovered = this.#ports.singleProcess ? await this.#recover() : 0
     this.#repeat(RENEW_MS, () => this.renew())
     this.#repeat(SWEEP_MS, () => this.sweep())
@@ -329,15 +334,29 @@ export class Ledger {
   #flushSoon(): void {
     if (this.#flushing) return
     this.#flushing = true
-    const done = (): void => {
-      this.#flushing = false
-    }
-    // A failure comes up again at the next settle; until then nothing more is sold.
-    const failed = (thrown: unknown): void => {
-      done()
+    this.#ports.clock.after(FLUSH_MS, () => {
+      void this.#written(this.#ports.store.flush()).then(() => (this.#flushing = false))
+    })
+    this.#checkpointSoon()
+  }
+
+  #checkpointSoon(): void {
+    const { store, clock } = this.#ports
+    if (this.#checkpointing || store.checkpoint === undefined) return
+    this.#checkpointing = true
+    clock.after(CHECKPOINT_MS, () => {
+      this.#checkpointing = false
+      void this.#written(store.checkpoint?.())
+    })
+  }
+
+  /** What cannot be written now is met again by the next settle; until then nothing more is sold. */
+  async #written(write: Promise<void> | undefined): Promise<void> {
+    try {
+      await write
+    } catch (thrown) {
       if (thrown instanceof StoreUnavailableError) this.#ends.learn(thrown)
     }
-    this.#ports.clock.after(FLUSH_MS, () => void this.#ports.store.flush().then(done, failed))
   }
 
   #turned(cause: Error | null): void {

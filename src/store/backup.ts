@@ -4,6 +4,8 @@ import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../errors.ts'
 import { makeFolder } from '../lib/folder.ts'
+import { readRowJournal, ROW_HALF_BYTES } from './sqlite/journal-bytes.ts'
+import { leftRows, newMark, SELECT_POSITION, SET_POSITION } from './sqlite/left-rows.ts'
 
 /** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -37,7 +39,10 @@ export async function backupStore(dataDir: string, directory: string): Promise<B
   try {
     await rm(part, { recursive: true, force: true })
     makeFolder(join(part, FILES))
+    // Before the database: what is no longer in this journal is in its tables by then.
+    const journal = readRowJournal(dataDir)
     await copyDatabase(source, join(part, DATABASE))
+    addJournaled(join(part, DATABASE), journal)
     const files = await copyFiles(join(dataDir, FILES), part)
     await syncAll(part)
     const bytes = files.bytes + (await stat(join(part, DATABASE))).size
@@ -68,6 +73,23 @@ async function copyDatabase(source: string, target: string): Promise<void> {
     const [result] = copy.prepare('PRAGMA quick_check(1)').all()
     const said = Object.values(result ?? {})[0]
     if (said !== 'ok') throw new Error(`the copy is broken: ${String(said)}`)
+  } finally {
+    copy.close()
+  }
+}
+
+/** The copy has no journal: rows that wait in it go to their tables. */
+function addJournaled(path: string, journal: Buffer): void {
+  const copy = new DatabaseSync(path, { readBigInts: true })
+  try {
+    const known = copy.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'row_journal'").get()
+    if (known === undefined) return
+    copy.exec('BEGIN')
+    const { rows, position } = leftRows(journal, ROW_HALF_BYTES, copy.prepare(SELECT_POSITION).get() ?? {})
+    rows.write((text, values) => copy.prepare(text).run(...values))
+    // Another mark: the journal of the original is none of this copy.
+    copy.prepare(SET_POSITION).run(position, BigInt(newMark()))
+    copy.exec('COMMIT')
   } finally {
     copy.close()
   }

@@ -14,8 +14,9 @@ interface Migration {
   /**
    * The oldest program that works on this schema, by the newest version that it knows; absent = this one. During a
    * rolling restart the previous program still runs, so a column that it uses is removed one release later.
+   * One for each dialect where they differ: nobody restarts the embedded store node by node.
    */
-  readonly least?: number
+  readonly least?: number | Readonly<Record<Database['dialect'], number>>
   readonly statements: (dialect: Database['dialect']) => readonly string[]
 }
 
@@ -271,6 +272,19 @@ const MIGRATIONS: readonly Migration[] = [
     least: 8,
     statements: () => ['ALTER TABLE app_day ADD COLUMN saved BIGINT NOT NULL DEFAULT 0'],
   },
+  {
+    version: 19,
+    name: 'rows that wait beside the embedded store',
+    // An older program would not look for them.
+    least: { sqlite: 19, postgres: 8 },
+    statements: (dialect) =>
+      dialect === 'sqlite'
+        ? [
+            'CREATE TABLE row_journal (position BIGINT NOT NULL, mark BIGINT NOT NULL)',
+            'INSERT INTO row_journal VALUES (0, 0)',
+          ]
+        : [],
+  },
 ]
 
 /** Programs from this version on seal what they write. */
@@ -382,7 +396,8 @@ async function apply(database: Database, sql: Sql, migration: Migration): Promis
   await lock(database, sql)
   if (migration.version <= (await currentVersion(sql))) return
   for (const statement of migration.statements(database.dialect)) await sql.run(statement)
-  const { version, name, least = version } = migration
+  const { version, name } = migration
+  const least = typeof migration.least === 'object' ? migration.least[database.dialect] : (migration.least ?? version)
   await sql.run('INSERT INTO schema_version (version, name) VALUES (?, ?)', [BigInt(version), name])
   await sql.run('INSERT INTO schema_guard (version, least, checksum) VALUES (?, ?, ?)', [
     BigInt(version),

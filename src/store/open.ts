@@ -30,6 +30,7 @@ import { SessionStore } from './people/session-store.ts'
 import { SignInStore } from './people/sign-in-store.ts'
 import { DiskBytes } from './sqlite/disk-bytes.ts'
 import { SqliteDatabase } from './sqlite/database.ts'
+import { JournalFileBytes } from './sqlite/journal-bytes.ts'
 import { SqliteLedger } from './sqlite/ledger.ts'
 import type { Store } from './store.ts'
 import { StatementStore } from './ledger/statement-store.ts'
@@ -63,7 +64,7 @@ async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Seal
   if (databaseUrl === null) {
     const database = new SqliteDatabase(dataDir)
     const books = await prepared(database, keyWrap)
-    const ledger = new SqliteLedger(database, books.seal)
+    const ledger = new SqliteLedger(database, books.seal, new JournalFileBytes(dataDir))
     ledger.open()
     return storeOf(
       'embedded',

@@ -2,6 +2,10 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Database, Row, Sql, SqlValue } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrations.ts'
 
+export class DiskFullError extends Error {
+  override readonly name = 'DiskFullError'
+}
+
 /**
  * The state that survives every crash: the project's own schema in memory. A universe runs inside one transaction that
  * is rolled back at its end, so that the next one starts with empty tables without making them again.

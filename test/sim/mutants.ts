@@ -1,5 +1,6 @@
 import { ALLOWANCE_MUTANTS } from './allowance-mutants.ts'
 import { GUARANTEE_MUTANTS } from './guarantee-mutants.ts'
+import { ROW_JOURNAL_MUTANTS } from './row-journal-mutants.ts'
 import {
   VALUES,
   STATEMENTS,
@@ -17,6 +18,7 @@ import {
 export const MUTANTS: readonly Mutant[] = [
   ...GUARANTEE_MUTANTS,
   ...ALLOWANCE_MUTANTS,
+  ...ROW_JOURNAL_MUTANTS,
   {
     name: 'the end is shown before the settle is durable',
     file: GENERATION,
@@ -247,14 +249,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'holds in memory are forgotten when a write fails',
     file: EMBEDDED,
-    find: 'for (const placed of waiting) this.#placeAgain(placed)',
-    replace: 'this.#unwritten.holds.clear()',
+    find: 'for (const placed of waiting) unwritten.set(placed.id, this.#placeAgain(placed))',
+    replace: '',
   },
   {
     name: 'kept rows outlive a failed write',
     file: EMBEDDED,
-    find: '      this.#stale = true\n      this.#rollup.reset()\n',
-    replace: '      this.#rollup.reset()\n',
+    find: '      return work()\n    } catch (thrown) {\n      this.#stale = true\n',
+    replace: '      return work()\n    } catch (thrown) {\n',
   },
   {
     name: 'kept rows outlive the writes of others',
@@ -433,12 +435,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: VALUES,
     find: '    sum.insuredMicro += log.insuredMicro\n',
     replace: '',
-  },
-  {
-    name: 'sums outlive a failed write',
-    file: EMBEDDED,
-    find: '      this.#stale = true\n      this.#rollup.reset()\n',
-    replace: '      this.#stale = true\n',
   },
   {
     name: 'sums begin anew after a restart',

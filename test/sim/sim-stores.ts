@@ -51,8 +51,9 @@ import {
 } from '../../src/store/ledger/ledger-values.ts'
 import type { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import { SqliteLedger } from '../../src/store/sqlite/ledger.ts'
-import type { Disk } from './disk.ts'
+import { DiskFullError, type Disk } from './disk.ts'
 import type { Link } from './link.ts'
+import type { SimRowJournal } from './row-journal.ts'
 
 const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
   ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
@@ -252,10 +253,6 @@ export function sharedDatabase(disk: Disk): Database {
   }
 }
 
-class DiskFullError extends Error {
-  override readonly name = 'DiskFullError'
-}
-
 /**
  * The embedded store's file as its only process has it: the part of `SqliteDatabase`, on a disk that fails and takes
  * virtual time.
@@ -264,19 +261,25 @@ export class EmbeddedDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly #disk: Disk
   readonly #link: Link
+  readonly #rows: SimRowJournal
+  /** What is committed is on the disk. */
+  readonly failedSyncs = 0
   #coldWrites = 0
   #beforeColdAccess = (): void => undefined
   #tail: Promise<unknown> = Promise.resolve()
 
-  constructor(disk: Disk, link: Link) {
+  constructor(disk: Disk, link: Link, rows: SimRowJournal) {
     this.#disk = disk
     this.#link = link
+    this.#rows = rows
   }
+
+  beforeClose(): void {}
 
   /** The product's own ledger of the embedded store on this file. */
   ledger(): SqliteLedger {
     // It requires the class itself but uses only the members below.
-    const ledger = new SqliteLedger(this as unknown as SqliteDatabase, SIM_SEAL)
+    const ledger = new SqliteLedger(this as unknown as SqliteDatabase, SIM_SEAL, this.#rows)
     ledger.open()
     return ledger
   }

@@ -18,10 +18,13 @@ import { SimNode, type Intent } from './node.ts'
 import { seededIds, type Random } from './random.ts'
 import { REQUESTS } from './requests.ts'
 import { Scheduler, type Owner } from './scheduler.ts'
+import { RowDisk, SimRowJournal } from './row-journal.ts'
 import { EmbeddedDatabase, sharedDatabase, SharedLedger, SIM_SEAL } from './sim-stores.ts'
 import { Statements } from './statements.ts'
 
 const QUIET: FaultRates = { before: 0, after: 0, stall: 0, slowRead: 0 }
+/** Share of the writes into the journal of the embedded store that its process does not outlive by more than some ms. */
+const DEATH_AT_WRITE = 0.04
 
 export interface Payment {
   readonly entry: NewEntry
@@ -77,6 +80,7 @@ export class World {
   readonly #clients: { readonly client: Client; readonly facts: RequestFacts }[] = []
   readonly #traced: boolean
   readonly #slots: JournalSlot[] = []
+  readonly #rowDisk = new RowDisk()
   #nodeCount = 0
 
   constructor(parts: {
@@ -170,7 +174,7 @@ export class World {
             world: this.owner,
           })
         : null
-      const embedded = this.embedded ? new EmbeddedDatabase(this.disk, link) : null
+      const embedded = this.embedded ? new EmbeddedDatabase(this.disk, link, this.#rowJournal(name, link)) : null
       const node = new SimNode({
         name,
         owner,
@@ -199,14 +203,30 @@ export class World {
       this.trace(`${name} starts`)
       node.ledger.start().then(() => {
         node.closed = false
-        const left = this.embedded
-          ? this.disk.all("SELECT id FROM hold WHERE state = 'open' AND node <> ?", [name])
-          : []
-        if (left.length > 0) this.violation(`I10 ${name} started and left ${left.length} holds of a dead process open`)
+        if (embedded !== null) void this.#checkRecovered(embedded, name)
       }, failed)
     } catch (thrown) {
       failed(thrown)
     }
+  }
+
+  /** Now and then the process dies, or its machine loses power, just after it has written. */
+  #rowJournal(name: string, link: Link): SimRowJournal {
+    const random = this.random.fork()
+    return new SimRowJournal(this.#rowDisk, link, random, () => {
+      if (this.rates.before === 0 || !random.chance(DEATH_AT_WRITE)) return
+      this.scheduler.after(random.between(0, 5), this.owner, () => {
+        const node = this.nodes.find((one) => one.name === name)
+        if (node !== undefined) this.kill(node, random.between(50, 4_000))
+      })
+    })
+  }
+
+  async #checkRecovered(embedded: EmbeddedDatabase, name: string): Promise<void> {
+    const query = "SELECT id FROM hold WHERE state = 'open' AND node <> ?"
+    // A disk that is full just now shows nothing.
+    const left = await embedded.all(query, [name]).catch(() => [])
+    if (left.length > 0) this.violation(`I10 ${name} started and left ${left.length} holds of a dead process open`)
   }
 
   /** kill -9: the memory is gone. */
@@ -215,6 +235,7 @@ export class World {
     this.trace(`${node.name} is killed${restartMs === null ? ' for good' : ''}`)
     node.owner.dead = true
     this.deaths.set(node.name, this.nowMs)
+    if (this.embedded && this.random.chance(0.5)) this.#rowDisk.losePower(this.random)
     for (const { client, facts } of this.#clients) if (facts.node === node.name) client.cutOff()
     if (restartMs === null) this.#lose(node)
     else this.scheduler.after(restartMs, this.owner, () => this.start())

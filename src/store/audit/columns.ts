@@ -226,6 +226,12 @@ export const COVERED = {
   rolled_up: {
     free: { generation: 'how far the sums go: a wrong one shows in them (I18)' },
   },
+  row_journal: {
+    free: {
+      position: 'how far the rows of the journal are in their tables: a wrong one shows in them',
+      mark: "which journal is this store's",
+    },
+  },
   catalog_version: {
     sealed: ['version', 'document', 'file_digest', 'created_at'],
     free: { credentials: 'authenticated by the wrapping key', seal: SEAL },

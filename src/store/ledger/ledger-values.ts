@@ -25,18 +25,21 @@ const HOLD_SEALED = sealedPlaces('hold', HOLD_COLUMNS)
 
 // The hot path's statements, the same text in both dialects.
 export const INSERT_HOLD = insertText('hold', HOLD_COLUMNS)
-export const UPDATE_HOLD =
-  'UPDATE hold SET state = ?, ended_at = ?, charged = ?, shortfall = ?, booked = ?, seal = ? WHERE id = ?'
+/** What the end of a hold changes. */
+export const HOLD_END_COLUMNS = ['state', 'ended_at', 'charged', 'shortfall', 'booked']
+export const UPDATE_HOLD = `UPDATE hold SET ${HOLD_END_COLUMNS.map((name) => `${name} = ?`).join(', ')}, seal = ? WHERE id = ?`
 export const UPDATE_ALLOWANCE = 'UPDATE hold SET amount = ?, state = ?, ended_at = ?, seal = ? WHERE id = ?'
 export const UPDATE_ACCOUNT =
   'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
-export const INSERT_ENTRY =
-  'INSERT INTO entry (debit, credit, amount, kind, ref, account_id, created_at, hash) VALUES (?,?,?,?,?,?,?,?)'
+export const ENTRY_COLUMNS = ['debit', 'credit', 'amount', 'kind', 'ref', 'account_id', 'created_at', 'hash']
+const ENTRY_PLACES = ENTRY_COLUMNS.map(() => '?').join(',')
+export const INSERT_ENTRY = `INSERT INTO entry (${ENTRY_COLUMNS.join(', ')}) VALUES (${ENTRY_PLACES})`
 export const INSERT_LOG = insertText('generation', LOG_COLUMNS)
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
 
-function insertText(table: string, columns: readonly string[]): string {
+/** Of a row with a seal. */
+export function insertText(table: string, columns: readonly string[]): string {
   return `INSERT INTO ${table} (${columns.join(', ')}, seal) VALUES (${columns.map(() => '?').join(',')},?)`
 }
 

@@ -26,6 +26,8 @@ export class SqliteDatabase implements Database {
   readonly #statements = new Map<string, StatementSync>()
   #coldWrites = 0
   #beforeColdAccess = (): void => undefined
+  #beforeClose = (): void => undefined
+  #failedSyncs = 0
   #wal: number | null = null
   readonly #probePath: string
   #probes = 0
@@ -52,6 +54,16 @@ export class SqliteDatabase implements Database {
   /** Registers the write that must come before any access other than the ledger's. */
   beforeColdAccess(flush: () => void): void {
     this.#beforeColdAccess = flush
+  }
+
+  /** Registers what ends with the database. */
+  beforeClose(close: () => void): void {
+    this.#beforeClose = close
+  }
+
+  /** Times that the disk has not confirmed what was committed. */
+  get failedSyncs(): number {
+    return this.#failedSyncs
   }
 
   /** A prepared statement, kept: preparing costs more than running. */
@@ -93,7 +105,11 @@ export class SqliteDatabase implements Database {
     const descriptor = this.#walDescriptor()
     if (descriptor === null) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      fdatasync(descriptor, (error) => (error === null ? resolve() : reject(asUnavailable(error))))
+      fdatasync(descriptor, (error) => {
+        if (error === null) return resolve()
+        this.#failedSyncs += 1
+        reject(asUnavailable(error))
+      })
     })
   }
 
@@ -169,6 +185,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.exclusively(() => this.#beforeColdAccess())
+    this.#beforeClose()
     if (this.#wal !== null) closeSync(this.#wal)
     this.#statements.clear()
     this.#database.close()

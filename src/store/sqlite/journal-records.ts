@@ -36,14 +36,17 @@ export function header(epoch: bigint): Buffer {
   return bytes
 }
 
-/** Mark, length, checksum of everything after it, epoch, payload. */
-export function record(payload: Buffer, epoch: bigint): Buffer {
+/**
+ * Mark, length, checksum of all that follows, epoch, payload. Read with another `seed` than it was written with, the
+ * checksum does not fit.
+ */
+export function record(payload: Buffer, epoch: bigint, seed = 0): Buffer {
   const bytes = Buffer.alloc(recordBytes(payload.length))
   bytes.writeUInt32LE(RECORD_MARK, 0)
   bytes.writeUInt32LE(payload.length, 4)
   bytes.writeBigUInt64LE(epoch, 16)
   payload.copy(bytes, RECORD_HEAD_BYTES)
-  bytes.writeUInt32LE(crc32(bytes.subarray(16, RECORD_HEAD_BYTES + payload.length)), 8)
+  bytes.writeUInt32LE(crc32(bytes.subarray(16, RECORD_HEAD_BYTES + payload.length), seed), 8)
   return bytes
 }
 
@@ -70,18 +73,20 @@ export function readRecords(bytes: Buffer): {
   return { epoch: newest, end, payloads }
 }
 
-function recordAt(
+/** null = no whole record begins here, or one of another epoch or seed. */
+export function recordAt(
   bytes: Buffer,
   at: number,
   epoch: bigint | null,
+  seed = 0,
 ): { readonly epoch: bigint; readonly payload: Buffer } | null {
-  if (bytes.readUInt32LE(at) !== RECORD_MARK) return null
+  if (at + RECORD_HEAD_BYTES > bytes.length || bytes.readUInt32LE(at) !== RECORD_MARK) return null
   const end = at + RECORD_HEAD_BYTES + bytes.readUInt32LE(at + 4)
   const own = bytes.readBigUInt64LE(at + 16)
   if (
     end > bytes.length ||
     (epoch !== null && own !== epoch) ||
-    crc32(bytes.subarray(at + 16, end)) !== bytes.readUInt32LE(at + 8)
+    crc32(bytes.subarray(at + 16, end), seed) !== bytes.readUInt32LE(at + 8)
   )
     return null
   return { epoch: own, payload: Buffer.from(bytes.subarray(at + RECORD_HEAD_BYTES, end)) }

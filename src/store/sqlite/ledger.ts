@@ -25,21 +25,12 @@ import {
   readOpenHolds,
   spendingPeriodOf,
 } from '../ledger/ledger-rows.ts'
-import {
-  accountValues,
-  entryValues,
-  holdEndValues,
-  holdValues,
-  INSERT_ENTRY,
-  INSERT_HOLD,
-  INSERT_LOG,
-  logValues,
-  SELECT_SPEND,
-  UPDATE_ACCOUNT,
-  UPDATE_HOLD,
-  UPDATE_KEY,
-} from '../ledger/ledger-values.ts'
+import { accountValues, entryValues, holdValues, logValues, SELECT_SPEND } from '../ledger/ledger-values.ts'
 import type { SqliteDatabase } from './database.ts'
+import { diskFault } from './disk-fault.ts'
+import { leftRows, newMark, SELECT_POSITION, SET_POSITION } from './left-rows.ts'
+import { encodeRows, PendingRows, type CommitRows } from './pending-rows.ts'
+import { RowJournal, type JournalBytes } from './row-journal.ts'
 import { SqliteRollup } from './rollup.ts'
 
 const ACCOUNT_BY_ID = `${ACCOUNT_SELECT} WHERE id = ?`
@@ -52,33 +43,25 @@ const KEPT_MAX = 20_000
 const ROLL_UP_ROWS = 256
 /** Remembered ids of written holds, so that a repeat is recognised without a look-up. */
 const WRITTEN_MAX = 10_000
-const NOTHING: LedgerChanges = {
-  accounts: new Set(),
-  keys: new Set(),
-  newHolds: new Set(),
-  endedHolds: new Set(),
-  allowances: [],
-  spends: [],
-  entries: [],
-  log: [],
-  newJobs: [],
-  movedJobs: [],
-  endedClaims: [],
-  keptAnswers: [],
+/** Rows in the journal after which they are written into their tables: some milliseconds of work. */
+const PENDING_LOG_ROWS = 256
+const PENDING_HOLDS = 1_024
+
+/** A hold that is decided and that nothing has on the disk: the kept row, and a copy as it was placed. */
+interface Unwritten {
+  readonly row: HoldRow
+  readonly placed: HoldRow
 }
 
-/** Changes that holds made in memory and that are not written yet. */
-class Unwritten {
-  readonly accounts = new Set<AccountRow>()
-  readonly keys = new Set<KeyRow>()
-  /** The kept row, and a copy of it as it was placed. */
-  readonly holds = new Map<string, { readonly row: HoldRow; readonly placed: HoldRow }>()
-}
+/** What of a batch is written. */
+type WrittenChanges = Pick<LedgerChanges, 'accounts' | 'keys' | 'newHolds' | 'endedHolds' | 'entries' | 'log'>
+/** What of it goes straight into the tables; the sums of spending follow from the log. */
+type DirectChanges = Omit<LedgerChanges, keyof WrittenChanges | 'spends'>
 
 /**
- * The hot path of the embedded store: hand-written statements, one synchronous transaction for each batch. Only one
- * process has the file open, so it keeps rows in memory and decides holds there: they are written with the next settle
- * or flush, in their final state if they have ended by then.
+ * The hot path of the embedded store. One process has the file, so the rows it works with are kept in memory, and what
+ * is decided is decided there. A commit is durable when its rows are in the journal; they go to their tables many at a
+ * time, before anybody else reads or writes. Holds are written with the end of their requests, or soon.
  */
 export class SqliteLedger implements LedgerStore {
   readonly decidesHoldsInMemory = true
@@ -86,25 +69,47 @@ export class SqliteLedger implements LedgerStore {
   readonly #seal: BookSeal
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
-  /** The `held` of a kept key in the database. */
+  /** What the rows that are written have as `held` of a kept key. */
   readonly #writtenHeld = new WeakMap<KeyRow, Micro>()
   readonly #holds = new Map<string, HoldRow>()
   readonly #spends = new Map<string, Micro>()
   /** Holds that are in the database but not kept in memory: ended, or dropped. */
   readonly #written = new Set<string>()
   readonly #rollup: SqliteRollup
-  /** Replaced after each write: clearing one would keep garbage alive (lib/bag.ts). */
-  #unwritten = new Unwritten()
-  /** A write failed: the kept rows have changes that the database does not. */
+  readonly #journalBytes: JournalBytes
+  #journal: RowJournal
+  /** What the journal has and the tables do not. */
+  #pending = new PendingRows()
+  /** A fresh one after each write: one that is cleared would keep garbage alive (lib/bag.ts). */
+  #unwritten = new Map<string, Unwritten>()
+  /** Holds that are over and in their table: kept until the next batch, since one that is being loaded may name them. */
+  #over: string[] = []
+  /** A write failed: the kept rows hold changes that nothing written has. */
   #stale = false
-  /** The number of writes by others when the rows above were read. */
+  /**
+   * The journal is not written: nothing durable has been yet, or the disk failed. Rows go straight to their tables
+   * until a commit has succeeded there.
+   */
+  #barred = true
+  /** Of the database, known to the last commit that reached its disk. */
+  #failedSyncs = 0
+  /** Writes into tables of rows that the journal does not have. */
+  #unjournaled = 0
+  /** Writes besides the ledger's at the time of the rows above. */
   #coldWrites = 0
+  /** The last write into tables failed. */
+  isFailing = false
+  /** What a start found spoilt, for the operator. */
+  openingNotice: string | null = null
 
-  constructor(database: SqliteDatabase, seal: BookSeal) {
+  constructor(database: SqliteDatabase, seal: BookSeal, journalBytes: JournalBytes) {
     this.#database = database
     this.#seal = seal
     this.#rollup = new SqliteRollup(database)
+    this.#journalBytes = journalBytes
+    this.#journal = new RowJournal(journalBytes, { position: 0n, mark: 0 })
     database.beforeColdAccess(() => this.#flush())
+    database.beforeClose(() => journalBytes.close())
   }
 
   async commit(
@@ -112,22 +117,46 @@ export class SqliteLedger implements LedgerStore {
     decide: (rows: LedgerRows) => LedgerChanges,
     durable: boolean,
   ): Promise<void> {
-    await this.#database.exclusively(() => {
+    const isJournaled = await this.#database.exclusively(async () => {
       this.#refresh()
-      if (durable) this.#writeNow(() => decide(this.#load(operations)))
-      else this.#keepForLater(() => decide(this.#load(operations)))
+      const changesOf = (): LedgerChanges => decide(this.#load(operations))
+      if (durable) return this.#write(changesOf)
+      this.#keepForLater(changesOf)
+      return false
     })
     // The turn is over: holds are decided while the disk works.
-    if (durable) await this.#database.sync()
+    if (isJournaled) await this.#syncJournal()
   }
 
-  /** Called when the schema exists. */
+  /** The schema is there. Rows that an earlier process has left in the journal go to their tables. */
   open(): void {
+    const bytes = this.#journalBytes
+    const { rows, position, cut } = leftRows(
+      bytes.read(),
+      bytes.halfBytes,
+      this.#database.prepare(SELECT_POSITION).get() ?? {},
+    )
+    this.#pending = rows
+    if (cut > 0)
+      this.openingNotice = `The journal of the embedded store has ${cut} records behind one that is missing. They are left out: the disk lost it before it was written, or tollgate.rows is damaged. Check the books with: tollgate audit`
+    // Another mark: what the file holds so far is in its tables with this commit.
+    this.#journal = new RowJournal(bytes, { position, mark: newMark() })
+    try {
+      this.#writeTables(this.#pending)
+    } catch (thrown) {
+      // A full disk is met again by the next commit, which begins with these rows; until then nothing is sold.
+      if (diskFault(thrown) === null) throw thrown
+      this.#stale = true
+    }
     this.#rollup.open()
   }
 
   async flush(): Promise<void> {
     await this.#database.exclusively(() => this.#writeHolds())
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.#database.exclusively(() => this.#checkpoint())
   }
 
   probe(): Promise<void> {
@@ -140,7 +169,7 @@ export class SqliteLedger implements LedgerStore {
       this.#database.atomically(() => {
         for (const id of generationIds) {
           this.#letGo(id)
-          this.#run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", BigInt(leaseUntilMs), id)
+          this.#run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", [BigInt(leaseUntilMs), id])
         }
       })
     })
@@ -150,29 +179,189 @@ export class SqliteLedger implements LedgerStore {
     return readOpenHolds(this.#database, nowMs, this.#seal)
   }
 
-  /** Writes everything, the sums included. */
+  /** Everything is in its table, the sums too. */
   #flush(): void {
     this.#writeHolds()
+    this.#checkpoint()
     this.#rollup.catchUp()
   }
 
-  #writeHolds(): void {
-    if (this.#unwritten.holds.size === 0) return
-    this.#refresh()
-    this.#writeNow(() => NOTHING)
+  /** Not while the disk may lack what a record would build on. */
+  #mayJournal(): boolean {
+    return !this.#barred && this.#failedSyncs === this.#database.failedSyncs
   }
 
-  #writeNow(changesOf: () => LedgerChanges): void {
-    const changes = this.#orStale(() =>
+  /** Writes the holds that are in memory only. */
+  #writeHolds(): void {
+    if (this.#unwritten.size === 0) return
+    this.#refresh()
+    const holds = new Set<HoldRow>()
+    const accounts = new Set<AccountRow>()
+    const keys = new Set<KeyRow>()
+    for (const { row } of this.#unwritten.values()) {
+      const account = this.#accounts.get(row.accountId)
+      const key = this.#keys.get(row.keyId)
+      assert(account !== undefined && key !== undefined, `The owners of hold ${row.id} are kept with it.`)
+      holds.add(row)
+      accounts.add(account)
+      keys.add(key)
+    }
+    const changes = { accounts, keys, newHolds: holds, endedHolds: new Set<HoldRow>(), entries: [], log: [] }
+    this.#orStale(() => {
+      const rows = this.#rowsOf(changes)
+      if (!this.#mayJournal() || !this.#appended(rows)) this.#writeUnjournaled(rows)
+      this.#wrote(changes)
+    })
+  }
+
+  /** Answers whether the rows are in the journal, to be synced; they are on the disk in their tables otherwise. */
+  async #write(changesOf: () => LedgerChanges): Promise<boolean> {
+    const isMuch = this.#pending.logged >= PENDING_LOG_ROWS || this.#pending.holds >= PENDING_HOLDS
+    if (isMuch) this.#checkpoint()
+    const isJournaled = this.#orStale(() => {
+      const changes = changesOf()
+      const rows = this.#rowsOf(changes)
+      const isAppended = this.#mayJournal() && !hasOthers(changes) && this.#appended(rows)
+      if (!isAppended) this.#writeUnjournaled(rows, changes)
+      this.#wrote(changes)
+      return isAppended
+    })
+    if (!isJournaled) await this.#syncTables()
+    return isJournaled
+  }
+
+  async #syncTables(): Promise<void> {
+    const before = this.#unjournaled
+    await this.#database.sync()
+    // A reader has had holds written meanwhile, which may not be on the disk: the next commit goes to the tables too.
+    if (this.#unjournaled !== before) return
+    this.#failedSyncs = this.#database.failedSyncs
+    try {
+      this.#journal.restart()
+      this.#barred = false
+    } catch (thrown) {
+      // Without the journal's file the tables take everything.
+      if (diskFault(thrown) === null) throw thrown
+    }
+  }
+
+  async #syncJournal(): Promise<void> {
+    try {
+      await this.#journal.sync()
+    } catch (thrown) {
+      this.#barred = true
+      throw thrown
+    }
+  }
+
+  /** False where the journal has no room for the rows. */
+  #appended(rows: CommitRows): boolean {
+    const payload = encodeRows(rows)
+    if (!this.#journal.fits(payload.length)) return false
+    try {
+      this.#journal.append(payload)
+    } catch (thrown) {
+      this.#barred = true
+      throw thrown
+    }
+    this.#pending.add(rows)
+    return true
+  }
+
+  #checkpoint(): void {
+    if (this.#pending.isEmpty) return
+    this.#writeTables(this.#pending)
+    if (this.#barred) return
+    const failed = (): void => {
+      this.#barred = true
+    }
+    void this.#journal.written(() => this.#database.sync()).catch(failed)
+  }
+
+  /** Not to be built on by the journal before it is on the disk. */
+  #writeUnjournaled(rows: CommitRows, direct?: DirectChanges): void {
+    this.#barred = true
+    this.#unjournaled += 1
+    this.#writeTables(this.#pending.with(rows), direct)
+  }
+
+  #writeTables(rows: PendingRows, direct?: DirectChanges): void {
+    try {
       this.#database.atomically(() => {
-        const decided = changesOf()
-        this.#write(decided)
-        return decided
+        this.#writePending(rows)
+        if (direct !== undefined) this.#writeDirect(direct)
+      })
+    } catch (thrown) {
+      this.#barred = true
+      this.isFailing = true
+      this.#rollup.reset()
+      throw thrown
+    }
+    this.isFailing = false
+    this.#pending = new PendingRows()
+    for (const id of rows.holdIds()) if (this.#holds.get(String(id))?.state !== 'open') this.#over.push(String(id))
+  }
+
+  #writePending(rows: PendingRows): void {
+    rows.write((text, values) => this.#run(text, values))
+    const { position, mark } = this.#journal.position
+    this.#run(SET_POSITION, [position, BigInt(mark)])
+    this.#rollup.added(rows.logged)
+    if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
+  }
+
+  #writeDirect({ newJobs, movedJobs, endedClaims, keptAnswers, allowances }: DirectChanges): void {
+    assert(allowances.length === 0, 'The one process of the embedded store leases nothing.')
+    for (const job of newJobs) this.#run(INSERT_JOB, newJobValues(job, this.#seal))
+    for (const move of movedJobs)
+      this.#run(MOVE_JOB, jobMoveValues(move, this.#database.prepare(SEALED_JOB).get(move.id), this.#seal))
+    for (const { id, answer } of endedClaims) this.#run(END_CLAIM, [answer, id])
+    for (const { id, answer } of keptAnswers) this.#run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+  }
+
+  /** What the tables get of a batch. Holds that only the memory has are in no sum of these rows. */
+  #rowsOf({ accounts, keys, newHolds, endedHolds, entries, log }: WrittenChanges): CommitRows {
+    const heldMicro = this.#unwrittenMicro(newHolds, endedHolds)
+    const keyRows: (readonly [Micro, string])[] = []
+    for (const key of keys) {
+      const held = key.heldMicro - (heldMicro.get(key.id) ?? 0n)
+      // A request that begins and ends between two writes leaves its key as it was.
+      if (this.#writtenHeld.get(key) !== held) keyRows.push([held, key.id])
+    }
+    return {
+      accounts: [...accounts].map((account) => {
+        const micro = heldMicro.get(account.id) ?? 0n
+        const { availableMicro, heldMicro: held } = account
+        return [
+          ...accountValues({ ...account, availableMicro: availableMicro + micro, heldMicro: held - micro }, this.#seal),
+          account.id,
+        ]
       }),
-    )
-    this.#unwritten = new Unwritten()
-    for (const { id } of changes.endedHolds) this.#letGo(id)
-    for (const { id, state } of changes.newHolds) if (state !== 'open') this.#letGo(id)
+      keys: keyRows,
+      holds: [...newHolds, ...endedHolds].map((hold) => holdValues(hold, this.#seal)),
+      entries: entries.map(entryValues),
+      log: log.map((row) => logValues(row, this.#seal)),
+    }
+  }
+
+  /** By account and key: what is held by holds that stay unwritten when these are written. */
+  #unwrittenMicro(newHolds: ReadonlySet<HoldRow>, endedHolds: ReadonlySet<HoldRow>): ReadonlyMap<string, Micro> {
+    const sums = new Map<string, Micro>()
+    for (const { row, placed } of this.#unwritten.values()) {
+      if (newHolds.has(row) || endedHolds.has(row)) continue
+      for (const id of [placed.accountId, placed.keyId]) sums.set(id, (sums.get(id) ?? 0n) + placed.amountMicro)
+    }
+    return sums
+  }
+
+  /** The rows of a batch are written. */
+  #wrote({ keys, newHolds, endedHolds }: WrittenChanges): void {
+    const left = new Map<string, Unwritten>()
+    for (const [id, unwritten] of this.#unwritten)
+      if (!newHolds.has(unwritten.row) && !endedHolds.has(unwritten.row)) left.set(id, unwritten)
+    this.#unwritten = left
+    const heldMicro = this.#unwrittenMicro(newHolds, endedHolds)
+    for (const key of keys) this.#writtenHeld.set(key, key.heldMicro - (heldMicro.get(key.id) ?? 0n))
   }
 
   #letGo(id: string): void {
@@ -182,10 +371,8 @@ export class SqliteLedger implements LedgerStore {
   }
 
   #keepForLater(changesOf: () => LedgerChanges): void {
-    const { accounts, keys, newHolds } = this.#orStale(changesOf)
-    for (const account of accounts) this.#unwritten.accounts.add(account)
-    for (const key of keys) this.#unwritten.keys.add(key)
-    for (const hold of newHolds) this.#unwritten.holds.set(hold.id, { row: hold, placed: { ...hold } })
+    const { newHolds } = this.#orStale(changesOf)
+    for (const hold of newHolds) this.#unwritten.set(hold.id, { row: hold, placed: { ...hold } })
   }
 
   #orStale<T>(work: () => T): T {
@@ -193,30 +380,33 @@ export class SqliteLedger implements LedgerStore {
       return work()
     } catch (thrown) {
       this.#stale = true
-      this.#rollup.reset()
       throw thrown
     }
   }
 
-  /** Drops kept rows that may differ from the database, and places the unwritten holds again. */
+  /** Drops kept rows that may differ from what is written, and places the holds again that nothing has yet. */
   #refresh(): void {
+    // One that a late settle has changed since is kept on.
+    for (const id of this.#over) if (!this.#pending.hasHold(id)) this.#letGo(id)
+    this.#over = []
     const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
     const { coldWrites } = this.#database
     if (!full && !this.#stale && this.#coldWrites === coldWrites) return
+    this.#checkpoint()
     this.#accounts.clear()
     this.#keys.clear()
     for (const id of this.#holds.keys()) this.#letGo(id)
     this.#spends.clear()
-    const waiting = [...this.#unwritten.holds.values()].map(({ placed }) => placed)
-    this.#unwritten.accounts.clear()
-    this.#unwritten.keys.clear()
+    const waiting = [...this.#unwritten.values()].map(({ placed }) => placed)
     this.#stale = true
-    for (const placed of waiting) this.#placeAgain(placed)
+    const unwritten = new Map<string, Unwritten>()
+    for (const placed of waiting) unwritten.set(placed.id, this.#placeAgain(placed))
+    this.#unwritten = unwritten
     this.#stale = false
     this.#coldWrites = coldWrites
   }
 
-  #placeAgain(placed: HoldRow): void {
+  #placeAgain(placed: HoldRow): Unwritten {
     this.#loadOwners(placed.accountId, placed.keyId)
     const account = this.#accounts.get(placed.accountId)
     const key = this.#keys.get(placed.keyId)
@@ -230,9 +420,7 @@ export class SqliteLedger implements LedgerStore {
     key.heldMicro += placed.amountMicro
     const row = { ...placed }
     this.#holds.set(row.id, row)
-    this.#unwritten.holds.set(row.id, { row, placed })
-    this.#unwritten.accounts.add(account)
-    this.#unwritten.keys.add(key)
+    return { row, placed }
   }
 
   #load(operations: readonly LedgerOperation[]): LedgerRows {
@@ -268,6 +456,8 @@ export class SqliteLedger implements LedgerStore {
   #loadSpend(period: SpendKey): void {
     const name = spendKeyText(period)
     if (this.#spends.has(name)) return
+    // The sums follow from the log, and so from the rows that are pending.
+    if (this.#pending.hasLogOf(period.keyId)) this.#checkpoint()
     this.#rollup.catchUp()
     const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
     this.#spends.set(name, row === undefined ? 0n : big(row, 'spent'))
@@ -287,42 +477,13 @@ export class SqliteLedger implements LedgerStore {
     }
   }
 
-  /** Writes the earlier unwritten changes and these. */
-  #write(changes: LedgerChanges): void {
-    assert(changes.allowances.length === 0, 'The one process of the embedded store leases nothing.')
-    const unwritten = this.#unwritten
-    for (const account of union(unwritten.accounts, changes.accounts))
-      this.#run(UPDATE_ACCOUNT, ...accountValues(account, this.#seal), account.id)
-    for (const key of union(unwritten.keys, changes.keys)) this.#writeKey(key)
-    for (const { row } of unwritten.holds.values()) this.#run(INSERT_HOLD, ...holdValues(row, this.#seal))
-    for (const hold of changes.newHolds) this.#run(INSERT_HOLD, ...holdValues(hold, this.#seal))
-    for (const hold of changes.endedHolds) {
-      if (!unwritten.holds.has(hold.id)) this.#run(UPDATE_HOLD, ...holdEndValues(hold, this.#seal), hold.id)
-    }
-    for (const entry of changes.entries) this.#run(INSERT_ENTRY, ...entryValues(entry))
-    for (const log of changes.log) this.#run(INSERT_LOG, ...logValues(log, this.#seal))
-    for (const job of changes.newJobs) this.#run(INSERT_JOB, ...newJobValues(job, this.#seal))
-    for (const move of changes.movedJobs)
-      this.#run(MOVE_JOB, ...jobMoveValues(move, this.#database.prepare(SEALED_JOB).get(move.id), this.#seal))
-    for (const { id, answer } of changes.endedClaims) this.#run(END_CLAIM, answer, id)
-    for (const { id, answer } of changes.keptAnswers) this.#run(KEEP_ANSWER, answer, BigInt(answer.length), id)
-    this.#rollup.added(changes.log.length)
-    if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
-  }
-
-  /** A request that begins and ends between two writes leaves its key as it was. */
-  #writeKey(key: KeyRow): void {
-    if (this.#writtenHeld.get(key) === key.heldMicro) return
-    this.#run(UPDATE_KEY, key.heldMicro, key.id)
-    this.#writtenHeld.set(key, key.heldMicro)
-  }
-
-  #run(text: string, ...values: readonly SqlValue[]): void {
+  #run(text: string, values: readonly SqlValue[]): void {
     this.#database.prepare(text).run(...values)
   }
 }
 
-function union<T>(first: ReadonlySet<T>, second: ReadonlySet<T>): ReadonlySet<T> {
-  if (first.size === 0) return second
-  return second.size === 0 ? first : first.union(second)
+/** What the journal has no rows for. */
+function hasOthers(changes: LedgerChanges): boolean {
+  const { accounts: _a, keys: _k, newHolds: _n, endedHolds: _e, entries: _t, log: _l, spends: _s, ...others } = changes
+  return Object.values(others).some(({ length }) => length > 0)
 }

@@ -1,0 +1,180 @@
+import { OperatorError } from '../../errors.ts'
+import type { SqlValue } from '../database.ts'
+import {
+  ENTRY_COLUMNS,
+  HOLD_COLUMNS,
+  HOLD_END_COLUMNS,
+  INSERT_ENTRY,
+  INSERT_HOLD,
+  INSERT_LOG,
+  insertText,
+  UPDATE_ACCOUNT,
+  UPDATE_KEY,
+} from '../ledger/ledger-values.ts'
+import { LOG_COLUMNS } from '../log/generation-row.ts'
+
+type Values = readonly SqlValue[]
+
+/** What a commit writes, as the values of its statements, sealed: whoever changes them changes a sealed row. */
+export interface CommitRows {
+  /** As they are after it: values of the update, id. */
+  readonly accounts: readonly Values[]
+  /** `held`, id. */
+  readonly keys: readonly Values[]
+  /** Whole, new or not: the database may have lost a hold that only it had. */
+  readonly holds: readonly Values[]
+  readonly entries: readonly Values[]
+  readonly log: readonly Values[]
+}
+
+/**
+ * The order of the columns in a record. A column that is added goes to the end, before the seal, and is missing in
+ * older records; another order is another layout.
+ */
+const LAYOUT = 1
+const UPSERT_END = ` ON CONFLICT (id) DO UPDATE SET ${[...HOLD_END_COLUMNS, 'seal'].map((name) => `${name} = excluded.${name}`).join(', ')}`
+const UPSERT_HOLD = INSERT_HOLD + UPSERT_END
+
+/** Runs a statement of the database. */
+type Run = (text: string, values: Values) => void
+
+/** Rows of one commit or more on their way into their tables: of each account, key and hold the newest. */
+export class PendingRows {
+  readonly #accounts = new Map<SqlValue, Values>()
+  readonly #keys = new Map<SqlValue, Values>()
+  readonly #holds = new Map<SqlValue, Values>()
+  readonly #entries: Values[] = []
+  readonly #log: Values[] = []
+  readonly #loggedKeys = new Set<SqlValue>()
+
+  get holds(): number {
+    return this.#holds.size
+  }
+
+  get logged(): number {
+    return this.#log.length
+  }
+
+  get isEmpty(): boolean {
+    return this.#accounts.size + this.#keys.size + this.#holds.size + this.#log.length === 0
+  }
+
+  /** A charge of the key may be among the rows. */
+  hasLogOf(keyId: string): boolean {
+    return this.#loggedKeys.has(keyId)
+  }
+
+  hasHold(id: string): boolean {
+    return this.#holds.has(id)
+  }
+
+  holdIds(): Iterable<SqlValue> {
+    return this.#holds.keys()
+  }
+
+  add(rows: CommitRows): void {
+    for (const values of rows.accounts) this.#accounts.set(values.at(-1) ?? null, values)
+    for (const values of rows.keys) this.#keys.set(values.at(-1) ?? null, values)
+    for (const values of rows.holds) this.#holds.set(values[0] ?? null, values)
+    for (const values of rows.entries) this.#entries.push(values)
+    for (const values of rows.log) {
+      this.#log.push(values)
+      this.#loggedKeys.add(values[LOG_KEY] ?? null)
+    }
+  }
+
+  /** These and further ones. */
+  with(rows: CommitRows): PendingRows {
+    const all = new PendingRows()
+    all.add({
+      accounts: [...this.#accounts.values()],
+      keys: [...this.#keys.values()],
+      holds: [...this.#holds.values()],
+      entries: this.#entries,
+      log: this.#log,
+    })
+    all.add(rows)
+    return all
+  }
+
+  write(run: Run): void {
+    for (const values of this.#accounts.values()) run(UPDATE_ACCOUNT, values)
+    for (const values of this.#keys.values()) run(UPDATE_KEY, values)
+    for (const values of this.#holds.values())
+      run(
+        values.length > HOLD_COLUMNS.length ? UPSERT_HOLD : shorter('hold', HOLD_COLUMNS, values) + UPSERT_END,
+        values,
+      )
+    for (const values of this.#entries) run(INSERT_ENTRY, values)
+    for (const values of this.#log)
+      run(values.length > LOG_COLUMNS.length ? INSERT_LOG : shorter('generation', LOG_COLUMNS, values), values)
+  }
+}
+
+const LOG_KEY = LOG_COLUMNS.indexOf('key_id')
+
+/** Of a row of an older program, which did not know the last columns. */
+function shorter(table: string, columns: readonly string[], values: Values): string {
+  return insertText(table, columns.slice(0, values.length - 1))
+}
+
+export function encodeRows({ accounts, keys, holds, entries, log }: CommitRows): Buffer {
+  return Buffer.from(JSON.stringify([LAYOUT, ...[accounts, keys, holds, entries, log].map(encodeTable)]))
+}
+
+function encodeTable(table: readonly Values[]): unknown {
+  return table.map((values) => values.map(encodeValue))
+}
+
+/** Bigints as numbers, or as a text in a list where they are too large for one. */
+function encodeValue(value: SqlValue): unknown {
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : [String(value)]
+}
+
+/** Values of each table's rows: at least and at most. */
+const WIDTHS: readonly (readonly [least: number, most: number])[] = [
+  exactly(UPDATE_ACCOUNT.split('?').length - 1),
+  exactly(UPDATE_KEY.split('?').length - 1),
+  [2, HOLD_COLUMNS.length + 1],
+  exactly(ENTRY_COLUMNS.length),
+  [2, LOG_COLUMNS.length + 1],
+]
+
+function exactly(width: number): readonly [number, number] {
+  return [width, width]
+}
+
+/** Throws an OperatorError for rows that this program does not know. */
+export function decodeRows(payload: Buffer): CommitRows {
+  const read: unknown = JSON.parse(payload.toString())
+  const [layout, ...tables] = Array.isArray(read) ? (read as unknown[]) : []
+  if (layout !== LAYOUT || tables.length !== WIDTHS.length) throw strangeRows()
+  const [accounts = [], keys = [], holds = [], entries = [], log = []] = tables.map((table, index) =>
+    decodeTable(table, WIDTHS[index] ?? [0, 0]),
+  )
+  return { accounts, keys, holds, entries, log }
+}
+
+function decodeTable(table: unknown, [least, most]: readonly [number, number]): readonly Values[] {
+  if (!Array.isArray(table)) throw strangeRows()
+  return table.map((values: unknown) => {
+    if (!Array.isArray(values) || values.length < least || values.length > most) throw strangeRows()
+    return values.map(decodeValue)
+  })
+}
+
+function decodeValue(value: unknown): SqlValue {
+  if (value === null || typeof value === 'string') return value
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+  const [text]: unknown[] = Array.isArray(value) ? value : []
+  if (typeof text === 'string' && /^-?\d{1,19}$/.test(text)) return BigInt(text)
+  throw strangeRows()
+}
+
+function strangeRows(): OperatorError {
+  return new OperatorError(
+    'The embedded store was left with rows of a newer program in tollgate.rows: start that program once and stop it.',
+  )
+}

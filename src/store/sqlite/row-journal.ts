@@ -1,0 +1,122 @@
+import { record, recordAt, recordBytes } from './journal-records.ts'
+
+/** Used in turn: one is written to while the rows of the other reach the disk in their tables. */
+const HALVES = [0, 1] as const
+/** From this part on a half is left as soon as the other one is free, so that there is room for a large batch. */
+const LEAVE_PART = 1 / 4
+
+/** The file of a journal. */
+export interface JournalBytes {
+  readonly halfBytes: number
+  /** All that was written, and what was there before. */
+  read(): Buffer
+  /** Makes room on the disk; nothing where it is there. */
+  allocate(): void
+  write(bytes: Buffer, at: number): void
+  /** Resolves when everything written so far is on the disk. */
+  sync(): Promise<void>
+  close(): void
+}
+
+/** How far the rows of a journal are in their tables, as the database has it. */
+export interface JournalPosition {
+  /** Number of the last record whose rows are there. */
+  readonly position: bigint
+  /** Seed of the checksums: a journal of another store, or of another time of this one, is none of it. */
+  readonly mark: number
+}
+
+export interface LeftRecords {
+  /** In the order they were written. */
+  readonly payloads: readonly Buffer[]
+  /** Whole records behind one that is missing: the disk lost power before it had that one, or it is spoilt. */
+  readonly cut: number
+}
+
+/** What the tables do not have yet of what the bytes of a journal hold. */
+export function leftRecords(bytes: Buffer, halfBytes: number, { position, mark }: JournalPosition): LeftRecords {
+  const found = new Map<bigint, Buffer>()
+  for (const half of HALVES) {
+    const part = bytes.subarray(half * halfBytes, (half + 1) * halfBytes)
+    for (let at = 0; at < part.length;) {
+      const one = recordAt(part, at, null, mark)
+      at += one === null ? 8 : recordBytes(one.payload.length)
+      if (one !== null && one.epoch > position) found.set(one.epoch, one.payload)
+    }
+  }
+  const payloads: Buffer[] = []
+  for (let next = position + 1n; ; next += 1n) {
+    const payload = found.get(next)
+    if (payload === undefined) return { payloads, cut: found.size - payloads.length }
+    payloads.push(payload)
+  }
+}
+
+/**
+ * The rows of commits that their tables do not have yet, on the disk: numbered records, appended. A record counts only
+ * with all before it, and until its number is the database's position.
+ */
+export class RowJournal {
+  readonly #bytes: JournalBytes
+  #mark: number
+  /** Number of the last record, written or given up. */
+  #last: bigint
+  #half: 0 | 1 = 0
+  #offset = 0
+  /** The rows of the half that is not written to are on the disk in their tables. */
+  #isOtherFree = true
+  /** Times that a half was left. */
+  #turns = 0
+
+  constructor(bytes: JournalBytes, { position, mark }: JournalPosition) {
+    this.#bytes = bytes
+    this.#mark = mark
+    this.#last = position
+  }
+
+  /** The position of a database that has the rows of every record. */
+  get position(): JournalPosition {
+    return { position: this.#last, mark: this.#mark }
+  }
+
+  /** Makes room on the disk, and begins anew: the database has, on the disk, the position and all rows. */
+  restart(): void {
+    this.#bytes.allocate()
+    this.#half = 0
+    this.#offset = 0
+    this.#isOtherFree = true
+    this.#turns += 1
+  }
+
+  fits(payloadBytes: number): boolean {
+    return this.#offset + recordBytes(payloadBytes) <= this.#bytes.halfBytes
+  }
+
+  /** On the disk with the next `sync`. A record that throws is given up: its number is not used again. */
+  append(payload: Buffer): void {
+    this.#last += 1n
+    const bytes = record(payload, this.#last, this.#mark)
+    this.#bytes.write(bytes, this.#half * this.#bytes.halfBytes + this.#offset)
+    this.#offset += bytes.length
+  }
+
+  sync(): Promise<void> {
+    return this.#bytes.sync()
+  }
+
+  /** The tables have the rows of all records; `durable` resolves when they are on the disk there. */
+  async written(durable: () => Promise<void>): Promise<void> {
+    if (this.#offset < this.#bytes.halfBytes * LEAVE_PART || !this.#isOtherFree) return
+    this.#half = this.#half === 0 ? 1 : 0
+    this.#offset = 0
+    this.#isOtherFree = false
+    this.#turns += 1
+    const turn = this.#turns
+    await durable()
+    if (turn === this.#turns) this.#isOtherFree = true
+  }
+
+  close(): void {
+    this.#bytes.close()
+  }
+}

@@ -1,0 +1,72 @@
+import { EMBEDDED, PENDING, ROWS, type Mutant } from './mutant.ts'
+
+/** Bugs of the embedded store's journal of rows. */
+export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'a charge is answered before the journal is on the disk',
+    file: EMBEDDED,
+    find: 'if (isJournaled) await this.#syncJournal()',
+    replace: 'if (isJournaled) void this.#syncJournal().catch(() => undefined)',
+  },
+  {
+    name: 'the journal is read again from its beginning',
+    file: 'src/store/sqlite/left-rows.ts',
+    find: "const position = big(row, 'position')",
+    replace: "const position = 0n * big(row, 'position')",
+  },
+  {
+    name: 'a start leaves out the last record of the journal',
+    file: ROWS,
+    find: 'if (payload === undefined) return',
+    replace: 'if (payload === undefined || !found.has(next + 1n)) return',
+  },
+  {
+    name: 'rows go to their tables and the position stays',
+    file: EMBEDDED,
+    find: '    this.#run(SET_POSITION, [position, BigInt(mark)])\n',
+    replace: '    this.#run(SET_POSITION, [0n * position, BigInt(mark)])\n',
+  },
+  {
+    name: 'the journal has the rows of a charge without its account',
+    file: PENDING,
+    find: 'for (const values of rows.accounts) this.#accounts.set(values.at(-1) ?? null, values)',
+    replace: 'for (const values of rows.accounts.slice(1)) this.#accounts.set(values.at(-1) ?? null, values)',
+  },
+  {
+    name: 'the seal of an account in the journal does not name its newest entry',
+    file: EMBEDDED,
+    find: 'availableMicro: availableMicro + micro, heldMicro: held - micro }',
+    replace: "availableMicro: availableMicro + micro, heldMicro: held - micro, entryHead: '' }",
+  },
+  {
+    name: 'what is held in memory alone is in the sums that are written',
+    file: EMBEDDED,
+    find: 'const micro = heldMicro.get(account.id) ?? 0n',
+    replace: 'const micro = 0n * (heldMicro.get(account.id) ?? 0n)',
+  },
+  {
+    name: 'kept rows are read again while newer ones wait in the journal',
+    file: EMBEDDED,
+    find: '    this.#checkpoint()\n    this.#accounts.clear()\n',
+    replace: '    this.#accounts.clear()\n',
+  },
+  {
+    name: 'a reader does not see what waits in the journal',
+    file: EMBEDDED,
+    find: '    this.#writeHolds()\n    this.#checkpoint()\n',
+    replace: '    this.#writeHolds()\n',
+  },
+  {
+    name: 'the number of a record that the disk refused is used again',
+    file: ROWS,
+    find: '    this.#last += 1n\n    const bytes = record(payload, this.#last, this.#mark)\n    this.#bytes.write(bytes, this.#half * this.#bytes.halfBytes + this.#offset)\n',
+    replace:
+      '    const bytes = record(payload, this.#last + 1n, this.#mark)\n    this.#bytes.write(bytes, this.#half * this.#bytes.halfBytes + this.#offset)\n    this.#last += 1n\n',
+  },
+  {
+    name: 'after a failed write the journal goes on where it was',
+    file: EMBEDDED,
+    find: '    } catch (thrown) {\n      this.#barred = true\n      this.isFailing = true\n      this.#rollup.reset()\n',
+    replace: '    } catch (thrown) {\n      this.#pending = new PendingRows()\n      this.#rollup.reset()\n',
+  },
+]

@@ -1,0 +1,1 @@
+import './row-journal.test.ts'
