@@ -326,7 +326,6 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('langchain openai', ['acme/chat', 'acme/gemini']),
   pythonLibrary('langchain anthropic', ['acme/messages', 'acme/responses']),
   pythonLibrary('llamaindex openai', ['acme/chat', 'acme/gemini'], 'llamaindex'),
-  pythonLibrary('llamaindex anthropic', ['claude-sonnet-5', 'claude-sonnet-4-5'], 'llamaindex'),
   pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),

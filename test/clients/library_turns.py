@@ -186,15 +186,8 @@ def llamaindex_openai():
     )
 
 
-def llamaindex_anthropic():
-    from llama_index.llms.anthropic import Anthropic
-
-    llamaindex_turns(Anthropic(model=MODEL, base_url=URL, api_key=KEY, max_tokens=1000, max_retries=0))
-
-
 LIBRARIES = {
     "llamaindex openai": llamaindex_openai,
-    "llamaindex anthropic": llamaindex_anthropic,
     "litellm openai": lambda: litellm_turns("openai", f"{URL}/v1"),
     "litellm anthropic": lambda: litellm_turns("anthropic", URL),
     "langchain openai": langchain_openai,

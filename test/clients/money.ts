@@ -11,23 +11,12 @@ export const COST_MICRO = BigInt(
     REPORTED.output * PRICE.completion,
 )
 
-/** Names that a library knows, for one that takes no others. */
-const ALIASES: Readonly<Record<string, string>> = {
-  'acme/messages': 'claude-sonnet-5',
-  'acme/chat': 'claude-sonnet-4-5',
-}
-
 /** A model of each protocol, all of one scripted provider. */
 export function catalogOf(url: string): string {
   const price = `price: { currency: RUB, prompt: ${PRICE.prompt}, completion: ${PRICE.completion}, input_cache_read: ${PRICE.cached} }`
   const model = (id: string, provider: string, more = '', context = 200_000): string => `
   - id: ${id}
-    type: chat${
-      ALIASES[id] === undefined
-        ? ''
-        : `
-    aliases: [${ALIASES[id]}]`
-    }
+    type: chat
     context_length: ${context}
     max_completion_tokens: 1000
     input_modalities: [text, image]

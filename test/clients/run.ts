@@ -30,11 +30,7 @@ const PACKAGES: Readonly<Record<'npm' | 'python' | 'llamaindex' | 'aider', reado
     'cohere==7.3.1',
   ],
   // These need other versions of the SDKs above.
-  llamaindex: [
-    'llama-index-core==0.14.25',
-    'llama-index-llms-openai-like==0.8.1',
-    'llama-index-llms-anthropic==0.12.3',
-  ],
+  llamaindex: ['llama-index-core==0.14.25', 'llama-index-llms-openai-like==0.8.1'],
   aider: ['aider-chat==0.86.2'],
 }
 
