@@ -144,6 +144,8 @@ async function postEntry(
     throw fieldError('kind', 'required', {}, 'is required, one of topup, refund, adjustment')
   const amountMicro = entryAmount(kind, amount)
   const accountId = param(call, 'id')
+  const takenMicro = kind === 'refund' ? amountMicro : -amountMicro
+  if (kind !== 'topup' && takenMicro > 0n) await ports.freed(accountId, takenMicro)
   const outcome = await ports.store.entries.post({
     accountId,
     kind,

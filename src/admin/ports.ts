@@ -45,6 +45,8 @@ export interface AdminPorts {
   readonly allowPrivateUpstreams: boolean
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
+  /** Waits for money of the account that nodes have set aside, where an entry of this amount needs it. */
+  readonly freed: (accountId: string, amountMicro: bigint) => Promise<void>
   readonly rewrap: () => Promise<number>
   readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
   readonly replay: (fromMs: number, toMs: number) => ReturnType<Store['audit']['replay']>

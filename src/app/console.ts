@@ -7,6 +7,7 @@ import { readConsoleFiles } from '../endpoints/console-files.ts'
 import { ConsoleSite } from '../endpoints/console.ts'
 import { startPageRoutes } from '../endpoints/start-page.ts'
 import type { Route } from '../http/edge.ts'
+import { freedMoney } from '../ledger/freed-money.ts'
 import { parametersOf } from '../providers/ports/adapter.ts'
 import type { Services } from './services.ts'
 
@@ -39,6 +40,12 @@ export function createConsole(
     ids,
     health,
     periods: () => ledger.periods(clock.now()),
+    freed: (accountId: string, amountMicro: bigint) =>
+      freedMoney(
+        { clock, look: (id) => store.accounts.freeMoney(id), giveBack: (id) => ledger.giveBack(id) },
+        accountId,
+        amountMicro,
+      ),
     parametersOf: (name: string, type: ModelType) => parametersOf(adapters, name, type),
   }
   const cabinet = createCabinet({

@@ -5,7 +5,7 @@ import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
 import { recordEvent, type CabinetPorts } from './ports.ts'
 
-type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice'>
+type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice' | 'freed'>
 
 const EVENT_NAME_MAX = 60
 
@@ -71,6 +71,7 @@ export class PaymentBooking {
     const { store, clock } = this.#ports
     if (refund.currency !== found.currency)
       return this.#different(found, `refund ${refund.refundId}`, 'another currency', ip)
+    await this.#ports.freed(found.accountId, refund.amountMicro)
     const outcome = await store.payments.refund({
       orderId: found.id,
       refundId: refund.refundId,

@@ -39,6 +39,8 @@ export interface CabinetPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly periods: () => PeriodStarts
+  /** Waits for money of the account that nodes have set aside, where a refund of this amount needs it. */
+  readonly freed: (accountId: string, amountMicro: bigint) => Promise<void>
   readonly health: { report(endpointId: string): EndpointReport }
   /** Parameter names of an adapter's protocol. */
   readonly parametersOf: (adapterName: string, type: ModelType) => readonly string[]

@@ -220,6 +220,11 @@ export class Ledger {
     return again
   }
 
+  /** Gives back what this node has set aside for an account's next requests. */
+  async giveBack(accountId: string): Promise<void> {
+    await Promise.all((this.#allowances?.recall(accountId) ?? []).map((request) => this.#ask(request)))
+  }
+
   async #ask(request: AllowanceRequest): Promise<void> {
     const askedMs = this.#ports.clock.monotonic()
     // The core answers each operation with an outcome of its own type.

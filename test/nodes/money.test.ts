@@ -82,6 +82,19 @@ function moneyTests(shared: NodeBench): void {
       await auditClean(two)
     })
 
+    test('a refund gets the money that another node has set aside for the next requests', async () => {
+      const price = await holdOf(one)
+      const { id, key } = await one.createAccount({ balance: Math.round(SPENDS * price * 1e6) / 1e6 })
+      for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(one, key, 'words=9')).status, 200)
+      const setAside = `SELECT id FROM hold WHERE account_id = '${id}' AND state = 'open'`
+      assert.equal((await query(database, setAside)).length, 1, 'a part is set aside')
+      const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+      const refund = { kind: 'refund', amount: body.available, reason: 'test', reference: `all-${id}` }
+      const answer = await two.admin('POST', `/admin/v1/accounts/${id}/ledger`, refund)
+      assert.deepEqual([answer.status, answer.body.balance], [201, 0], answer.text)
+      await auditClean(two)
+    })
+
     if (isLong || isChaos)
       test('SIGSTOP beyond its lease: a node that comes back charges its answer with what is left, and sells no more', async () => {
         const { id, key } = await one.createAccount({ balance: 100 })

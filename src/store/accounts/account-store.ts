@@ -1,5 +1,6 @@
 import type { Micro } from '../../money.ts'
 import type { RateLimit } from '../../catalog/catalog.ts'
+import type { FreeMoney } from '../../ledger/freed-money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { setAside } from '../ledger/allowance-sum.ts'
 import { countRows } from '../row-count.ts'
@@ -100,6 +101,14 @@ export class AccountStore {
     const created = await this.get(account.id)
     if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)
     return created
+  }
+
+  /** What of an account's money no request has; nothing of one that is not there. */
+  async freeMoney(id: string): Promise<FreeMoney> {
+    const column = setAside(this.#database.dialect, 'account')
+    const [row] = await this.#database.all(`SELECT available, ${column} FROM account WHERE id = ?`, [id])
+    if (row === undefined) return { availableMicro: 0n, setAsideMicro: 0n }
+    return { availableMicro: big(row, 'available'), setAsideMicro: big(row, 'set_aside') }
   }
 
   async get(id: string): Promise<AccountRecord | null> {
