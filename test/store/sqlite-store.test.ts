@@ -8,6 +8,7 @@ import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreBusyError } from '../../src/store/sqlite/database.ts'
 import { form } from '../harness/form.ts'
+import { noStall } from '../harness/patience.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
@@ -134,6 +135,20 @@ describe('embedded store', () => {
     assert.equal(readdirSync(join(dataDir, 'files')).length, 1)
     await store.files.removeExpired(10)
     assert.deepEqual(readdirSync(join(dataDir, 'files')), [])
+    await store.close()
+  })
+
+  test('a conversation of 1,000 turns is read at once, whatever else its account keeps', async () => {
+    const dataDir = migrated(MEMORY)
+    const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
+    const database = new DatabaseSync(join(dataDir, 'tollgate.db'), { enableForeignKeyConstraints: false })
+    database.exec(`WITH RECURSIVE made (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < 10000)
+      INSERT INTO kept_response (id, account_id, previous_id, state, bytes, created_at, input, answer)
+      SELECT 'gen-' || n, 'acc_1', CASE WHEN n % 1000 = 1 THEN NULL ELSE 'gen-' || (n - 1) END, 'ended', 2, n, x'00', x'00' FROM made`)
+    database.close()
+    const turns = await noStall('the turns', () => store.responses.turns('acc_1', 'gen-10000', 0))
+    const contents = await noStall('their contents', () => store.responses.contents('acc_1', 'gen-10000', 0))
+    assert.deepEqual([turns.length, turns[0]?.id, contents.length], [1_000, 'gen-9001', 1_000])
     await store.close()
   })
 

@@ -9,11 +9,14 @@ const ROOM_LEFT_PERCENT = 90n
 const PAGE = 100n
 const DAY_MS = 24 * 3_600_000
 
-/** A conversation from its newest turn on: of one account, and not past its time. */
+/**
+ * A conversation from its newest turn on: of one account, and not past its time. SQLite keeps the order of a CROSS
+ * JOIN; else it goes through all answers of the account for each turn.
+ */
 const TURNS = `WITH RECURSIVE turn (id, previous_id, state, bytes, place) AS (
   SELECT id, previous_id, state, bytes, 1 FROM kept_response WHERE id = ? AND account_id = ? AND created_at > ?
-  UNION ALL SELECT r.id, r.previous_id, r.state, r.bytes, turn.place + 1 FROM turn JOIN kept_response r ON r.id = turn.previous_id
-    WHERE r.account_id = ? AND r.created_at > ? AND turn.place <= ${CHAIN_MAX})`
+  UNION ALL SELECT r.id, r.previous_id, r.state, r.bytes, turn.place + 1 FROM turn CROSS JOIN kept_response r
+    WHERE r.id = turn.previous_id AND r.account_id = ? AND r.created_at > ? AND turn.place <= ${CHAIN_MAX})`
 
 /** Part of the commit that charges it. */
 export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes + ? WHERE id = ? AND state = 'running'`
@@ -107,7 +110,7 @@ export class ResponseStore {
   /** The same with the contents of its turns. */
   async contents(accountId: string, id: string, sinceMs: number): Promise<readonly Omit<KeptResponse, 'state'>[]> {
     const rows = await this.#conversation(
-      `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn JOIN kept_response r ON r.id = turn.id ORDER BY turn.place DESC`,
+      `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn CROSS JOIN kept_response r WHERE r.id = turn.id ORDER BY turn.place DESC`,
       [accountId, id],
       sinceMs,
     )
