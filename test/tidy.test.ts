@@ -49,6 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'meter-table': ['lib'],
   'model-types': ['lib', 'meter-table'],
   'settings-table': ['lib'],
+  'client-setups': [],
   meters: ['lib', 'money', 'meter-table'],
   http: ['lib', 'errors', 'refusals', 'client-protocol'],
   store: [...BASE, 'ledger', 'catalog'],
@@ -69,7 +70,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   reference: [...FREE_OF_RELAY, 'endpoints', 'cabinet', 'admin'],
   paid: [...FREE_OF_RELAY, 'relay', 'operations', 'idempotency', 'nodes'],
   config: ['lib', 'http', 'ledger'],
-  cli: [...BASE, 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
+  cli: [...BASE, 'client-setups', 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
   app: [
     ...FREE_OF_RELAY,
     'config',

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { columns, commandHelp, CommandError, parseInput, UsageError, usageLine, type Command } from './command.ts'
+import { LAUNCH_COMMANDS } from './launch-command.ts'
 import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
 import { STORE_COMMANDS } from './store-commands.ts'
@@ -22,6 +23,7 @@ const COMMANDS: readonly Command[] = [
   ...PROOF_COMMANDS,
   ...CATALOG_COMMANDS,
   ...ACCOUNT_COMMANDS,
+  ...LAUNCH_COMMANDS,
 ]
 
 /**

@@ -65,6 +65,7 @@ test('--help works everywhere and answers 0', async () => {
     'kek rotate',
     'catalog update',
     'topup',
+    'launch',
     ...['create', 'list', 'show', 'update'].map((verb) => `account ${verb}`),
     ...['create', 'list', 'update', 'delete'].map((verb) => `key ${verb}`),
   ]

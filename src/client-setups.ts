@@ -28,7 +28,8 @@ export interface ClientSetup {
 const PYTHON = 'main.py'
 const TYPESCRIPT = 'main.ts'
 
-const AGENTS: readonly ClientSetup[] = [
+/** Programs of a terminal; the first word of its page is the name of each in `tollgate launch`. */
+export const AGENTS: readonly ClientSetup[] = [
   {
     name: 'Claude Code',
     page: 'claude-code',
