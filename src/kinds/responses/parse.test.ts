@@ -299,11 +299,11 @@ test('every refusal has its type and names the place', () => {
     [
       { input: 'x', previous_response_id: 'resp-1' },
       'invalid_input',
-      /^previous_response_id: not supported: responses are not stored; send the full conversation in input$/,
+      /^previous_response_id: only POST \/v1\/responses has it$/,
     ],
     [{ input: 'x', conversation: 'c' }, 'invalid_input', /^conversation: not supported/],
     [{ input: 'x', prompt: { id: 'p' } }, 'invalid_input', /^prompt: not supported/],
-    [{ input: 'x', background: true }, 'invalid_input', /^background: not supported/],
+    [{ input: 'x', background: true }, 'invalid_input', /^background: only POST \/v1\/responses has it$/],
     [{ input: 'x', model: 5 }, 'invalid_input', /^model: must be a string/],
     [{ input: 'x', instructions: 5 }, 'invalid_input', /^instructions: must be a string/],
     [{ input: 'x', stream: 'yes' }, 'invalid_input', /^stream: must be a boolean/],
