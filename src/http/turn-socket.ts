@@ -125,6 +125,10 @@ export class TurnSocket {
     // It has all of a socket that a response uses.
     response.assignSocket(pipe as unknown as Socket)
     response.once('finish', () => pipe.end(() => pipe.destroy()))
+    // Node passes this on only for the sockets that it accepted itself.
+    pipe.on('drain', () => {
+      if (!response.writableEnded) response.emit('drain')
+    })
     pipe.once('close', () => this.#ended())
     this.#ports.turn(message.bytes, message.hold, response)
   }

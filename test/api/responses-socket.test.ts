@@ -158,6 +158,15 @@ test('a client that leaves in the middle of a turn is charged for what came', as
   assert.ok(Number(row?.['output_tokens']) < 200)
 })
 
+test('an answer that is faster than its client pauses, and goes on when the client has read', async () => {
+  const client = await open()
+  const events = await client.turn({ input: 'sandbox: words=3000', max_output_tokens: 4_000 })
+  const { response } = events.at(-1)
+  assert.equal(response?.status, 'completed', String(events.at(-1).type))
+  assert.equal(events.filter(({ type }) => type === 'response.output_text.delta').length, 3_000)
+  client.socket.close()
+})
+
 test('a second turn waits for the first; more than may wait end the socket', async () => {
   const client = await open()
   client.send({ input: 'first\nsandbox: words=6 gap_ms=20' })
