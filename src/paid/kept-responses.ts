@@ -123,6 +123,7 @@ export class KeptResponses {
     for (const { id, input, output } of parts) {
       for (const [index, item] of itemsIn(input).entries()) items.push(listed(item, `msg-${id.slice(4)}-in${index}`))
       if (id !== last.id) for (const item of itemsIn(output)) items.push(item)
+      await nextTurn()
     }
     return items
   }
@@ -206,10 +207,12 @@ export async function conversation(parts: readonly Buffer[]): Promise<readonly u
     ...inner.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part])),
     Buffer.from(']}'),
   ])
-  if (bytes.length > CONVERSATION_BYTES_MAX || new JsonScan(BODY_LIMITS).whole(bytes) !== null)
+  const excess =
+    bytes.length > CONVERSATION_BYTES_MAX ? 'it has more than 10 MB' : new JsonScan(BODY_LIMITS).whole(bytes)
+  if (excess !== null)
     throw new ApiError(
       'request_too_large',
-      'The conversation of previous_response_id is larger than a request may be: 10 MB. Begin another one',
+      `The conversation of previous_response_id is larger than a request may be: ${excess}. Begin another one`,
     )
   return itemsOf(await parseInTurns(bytes))
 }

@@ -167,6 +167,23 @@ test('an answer that is faster than its client pauses, and goes on when the clie
   client.socket.close()
 })
 
+test('a conversation beyond the limits of a request is refused with the limit that it is beyond', async () => {
+  const client = await open()
+  for (const [items, content, limit] of [
+    [9_000, 'a', /: it has more than 30000 keys\. /],
+    [1, 'a'.repeat(6_000_000), /: it has more than 10 MB\. /],
+  ] as const) {
+    const input = Array.from({ length: items }, () => ({ role: 'user', content }))
+    let previous: string | undefined
+    for (let turn = 0; turn < 2; turn += 1)
+      previous = (await client.turn({ input, generate: false, previous_response_id: previous })).at(-1).response.id
+    const refused = (await client.turn({ input: 'x', previous_response_id: previous })).at(-1)
+    assert.deepEqual([refused.status, refused.error.code], [413, 'request_too_large'])
+    assert.match(refused.error.message, limit)
+  }
+  client.socket.close()
+})
+
 test('a second turn waits for the first; more than may wait end the socket', async () => {
   const client = await open()
   client.send({ input: 'first\nsandbox: words=6 gap_ms=20' })
