@@ -33,6 +33,7 @@ test('an amount reads as it was written, whichever mark its language has and how
     [',5', '0.5'],
     ['100 руб.', '100'],
     ['100 рублей', '100'],
+    ['$ 1,234.50', '1234.5'],
     ["1'234.50", '1234.5'],
     ['10,00', '10'],
     ['400000', '400000'],
@@ -53,6 +54,9 @@ test('a text that may mean two numbers is refused with both, and so is one that 
   for (const text of [
     'abc',
     '1,2,3',
+    '5₽60',
+    '1 ₽ 234',
+    '5$600',
     '1.2.3',
     '12 34',
     '1,23.4',

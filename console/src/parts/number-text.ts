@@ -19,7 +19,9 @@ export type NumberReading =
 const DIGITS_MAX = 15
 /** Spaces of every width: people copy figures from tables, letters and bills. */
 const SPACE = /[\s\u00a0\u2009\u202f']/
-const UNITS = /(?:₽|rub\.?|руб(?:\.|л[а-я]*)?|\$|€)/giu
+/** A unit between digits is a mark that means something: `5₽60` are not 560. */
+const UNIT_BEFORE = /^([-\u2212\s]*)(?:₽|rub\.?|руб(?:\.|л[а-я]{0,3})?|\$|€)/iu
+const UNIT_AFTER = /(?:₽|rub\.?|руб(?:\.|л[а-я]{0,3})?|\$|€)$/iu
 
 /** Whether a text is a plain decimal, as `readNumber` gives it. */
 export function isPlainNumber(text: string): boolean {
@@ -31,7 +33,7 @@ export function isPlainNumber(text: string): boolean {
  * is a problem, never a guess. So is a number out of bounds: it is never moved into them.
  */
 export function readNumber(text: string, { decimals, least, most }: NumberBounds): NumberReading {
-  const bare = text.replaceAll(UNITS, '').trim().replaceAll('\u2212', '-')
+  const bare = text.trim().replace(UNIT_BEFORE, '$1').replace(UNIT_AFTER, '').trim().replaceAll('\u2212', '-')
   const read = plainOf(bare)
   if (read === null) return { problem: 'invalid', shown: { text } }
   if (read === 'ambiguous') {
