@@ -189,9 +189,11 @@ export class Allowances {
     const allowance = this.#open.get(generationId)
     if (allowance === undefined) return
     allowance.asking = false
-    if (outcome !== null) this.#confirm(allowance, outcome.amountMicro, askedMs)
-    if (outcome === null || outcome.status === 'closed' || outcome.amountMicro === 0n) this.#end(allowance)
-    if (outcome?.amountMicro !== 0n || allowance.draws > 0) return
+    if (outcome === null) return this.#end(allowance)
+    const left = outcome.allowance?.state === 'open' ? outcome.allowance : null
+    this.#confirm(allowance, left?.amountMicro ?? 0n, askedMs)
+    if (outcome.status === 'closed' || left === null) this.#end(allowance)
+    if (left !== null || allowance.draws > 0) return
     this.#open.delete(generationId)
     const demand = this.#demands.get(keyId)
     if (demand !== undefined && outcome.status === 'allowed') demand.deniedAtMs = this.#ports.clock.monotonic()

@@ -308,7 +308,7 @@ export class LedgerBatch {
     const account = this.#rows.accounts.get(request.accountId)
     const key = this.#rows.keys.get(request.keyId)
     const isOver = known !== undefined && known.state !== 'open'
-    if (isOver || account === undefined || key === undefined) return { status: 'closed', amountMicro: 0n }
+    if (isOver || account === undefined || key === undefined) return { status: 'closed', allowance: null }
     const beforeMicro = known?.amountMicro ?? 0n
     const isClosed = request.wantedMicro === 0n || refusal(account, key, request.atMs) !== null
     const amountMicro =
@@ -318,13 +318,13 @@ export class LedgerBatch {
           ? beforeMicro
           : grown(request, beforeMicro, this.#free(account, key, request.periods))
     this.#move(account, key, beforeMicro - amountMicro, amountMicro - beforeMicro)
+    const made = known === undefined && amountMicro > 0n ? newHold({ ...request, op: 'hold', amountMicro }) : null
     if (known !== undefined) this.#allowances.resize(known, amountMicro, request.atMs)
-    else if (amountMicro > 0n) {
-      const allowance = newHold({ ...request, op: 'hold', amountMicro })
-      this.#rows.holds.set(allowance.id, allowance)
-      this.#newHolds.add(allowance)
+    else if (made !== null) {
+      this.#rows.holds.set(made.id, made)
+      this.#newHolds.add(made)
     }
-    return { status: isClosed ? 'closed' : 'allowed', amountMicro }
+    return { status: isClosed ? 'closed' : 'allowed', allowance: known ?? made }
   }
 
   /** What neither the account nor the key's limit has given to anything yet. */

@@ -79,10 +79,11 @@ export interface AllowanceRequest {
   readonly node: string
 }
 
-/** Its size now; 0 = there is none. `closed`: nothing more may be drawn from it. */
+/** `closed`: nothing more may be drawn from it. */
 export interface AllowanceOutcome {
   readonly status: 'allowed' | 'closed'
-  readonly amountMicro: Micro
+  /** As the whole commit has left it, in which ends may have made it smaller; null = there is none. */
+  readonly allowance: Readonly<HoldRow> | null
 }
 
 /** The ids of holds that are allowances begin with it. */

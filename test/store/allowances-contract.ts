@@ -98,6 +98,37 @@ export function allowancesContract(newDatabase: () => Promise<string>, open: (ur
     })
   })
 
+  test('an end that makes an allowance smaller in the commit that was asked for its size: no more is drawn than is left', async () => {
+    await nodes(1, async ([bench = assert.fail()]) => {
+      const customer = await bench.customer(100n)
+      await atWork(bench, customer)
+      const [drawn, large, rest] = [newId('gen-'), newId('gen-'), newId('gen-')]
+      await bench.hold(customer, 10n, drawn)
+      const isShared = true
+      const subject = { type: 'chat', model: 'm', requestId: 'r', streamed: false } as const
+      const { accountId, keyId } = customer
+      const other = { generationId: rest, accountId, keyId, amountMicro: 23n, priceVersion: 1, subject, isShared }
+      assert.equal((await bench.ledger.hold(other)).status, 'held')
+      // All that is left, and a wish; then, in the same commit, what finds nothing to put back.
+      const outcomes = await Promise.all([bench.hold(customer, 35n, large), bench.settle(customer, drawn, 10n)])
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['held', 'settled'],
+      )
+      const ids = Array.from({ length: 4 }, () => newId('gen-'))
+      const held: string[] = []
+      for (const id of ids) if ((await bench.hold(customer, 10n, id)).status === 'held') held.push(id)
+      for (const id of held)
+        assert.deepEqual(await bench.settle(customer, id, 10n), {
+          status: 'settled',
+          chargedMicro: 10n,
+          shortfallMicro: 0n,
+        })
+      assert.equal(held.length, 3)
+      for (const id of [large, rest]) await bench.void(customer, id)
+    })
+  })
+
   test('a free answer of a hold that was only in memory leaves its row, and gives all back', async () => {
     await nodes(1, async ([bench = assert.fail()]) => {
       const customer = await bench.customer(RICH_MICRO)
