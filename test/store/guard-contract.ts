@@ -121,8 +121,10 @@ export function guardContract(open: () => Promise<Store>): void {
   })
 }
 
-async function guardedVoid(
-  bench: Bench,
+type Ended = Pick<Bench, 'hold' | 'record' | 'ledger'>
+
+export async function guardedVoid(
+  bench: Ended,
   customer: Customer,
   costMicro: bigint,
   { id = newId('gen-'), insuredMicro = costMicro } = {},
@@ -131,8 +133,8 @@ async function guardedVoid(
   return voidAgain(bench, customer, id, costMicro, insuredMicro)
 }
 
-function voidAgain(
-  bench: Bench,
+export function voidAgain(
+  bench: Ended,
   customer: Customer,
   generationId: string,
   costMicro: bigint,

@@ -11,6 +11,7 @@ import { openJournal, type Journal } from '../../src/store/sqlite/journal-file.t
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
+import { guardedVoid, voidAgain } from './guard-contract.ts'
 import { Bench, newId } from './ledger-fixture.ts'
 import { patient, until } from '../harness/patience.ts'
 
@@ -268,6 +269,31 @@ test('a settle that the store takes while it is written to the journal is charge
     assert.equal(new EndJournal(journal).open, 0)
     assert.deepEqual(await bench.money(customer.accountId), { available: 93n, held: 0n })
     assert.deepEqual(notices, TOLD)
+  }))
+
+test('what the journal has told to be free is not charged when the store takes it, however much was free before', () =>
+  withJournal(async (bench, _faults, { journal }) => {
+    const rich = 100_000_000n
+    const customer = await bench.customer(rich)
+    await guardedVoid(bench, customer, 21_000_000n)
+    const [first, free] = [newId('gen-'), newId('gen-')]
+    for (const id of [first, free]) await bench.hold(customer, 10n, id)
+    const { ledger } = bench.store
+    const commit = ledger.commit.bind(ledger)
+    const stuck = Promise.withResolvers<void>()
+    ledger.commit = async (...values) => {
+      await stuck.promise
+      await commit(...values)
+    }
+    const settling = bench.settle(customer, first, 7n)
+    // The write of the settle is stuck, so the store has not heard of this end when it goes to the journal.
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(await voidAgain(bench, customer, free, 3n), { status: 'journaled' })
+    await settling
+    stuck.resolve()
+    await until(10_000, 'the journal is brought', () => journal.open === 0)
+    assert.deepEqual(await bench.money(customer.accountId), { available: rich - 7n, held: 0n })
+    assert.equal((await guardedVoid(bench, customer, 3n)).status, 'charged')
   }))
 
 test('a hold that a stuck store takes after its asker was refused is given back', () =>
