@@ -439,7 +439,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'sums begin anew after a restart',
     file: 'src/store/sqlite/rollup.ts',
-    find: "this.#rolledUp = typeof id === 'bigint' ? id : 0n",
-    replace: "this.#rolledUp = typeof id === 'bigint' ? 0n : 0n",
+    find: "return big(this.#database.prepare(ROLLED_UP).get() ?? {}, 'id')",
+    replace: "return 0n * big(this.#database.prepare(ROLLED_UP).get() ?? {}, 'id')",
   },
 ]

@@ -64,6 +64,12 @@ export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
       '    const bytes = record(payload, this.#last + 1n, this.#mark)\n    this.#bytes.write(bytes, this.#half * this.#bytes.halfBytes + this.#offset)\n    this.#last += 1n\n',
   },
   {
+    name: 'sums outlive a failed write',
+    file: 'src/store/sqlite/rollup.ts',
+    find: '    this.#rolledUp = null\n    this.#behind = 1\n',
+    replace: '',
+  },
+  {
     name: 'after a failed write the journal goes on where it was',
     file: EMBEDDED,
     find: '    } catch (thrown) {\n      this.#barred = true\n      this.isFailing = true\n      this.#rollup.reset()\n',

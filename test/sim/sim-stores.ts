@@ -277,9 +277,9 @@ export class EmbeddedDatabase implements Database {
   beforeClose(): void {}
 
   /** The product's own ledger of the embedded store on this file. */
-  ledger(): SqliteLedger {
+  ledger(checkpointCharges?: number): SqliteLedger {
     // It requires the class itself but uses only the members below.
-    const ledger = new SqliteLedger(this as unknown as SqliteDatabase, SIM_SEAL, this.#rows)
+    const ledger = new SqliteLedger(this as unknown as SqliteDatabase, SIM_SEAL, this.#rows, checkpointCharges)
     ledger.open()
     return ledger
   }

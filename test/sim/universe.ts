@@ -37,6 +37,7 @@ export async function playUniverse(
     random: new Random(seed),
     guards: seed % 3 === 0,
     allowances: hasAllowances(seed),
+    checkpointCharges: checkpointCharges(seed),
     ...parts,
   })
   const lost = (reason: unknown): void =>
@@ -69,6 +70,11 @@ export async function playUniverse(
 /** A share of the universes that none of the regression seeds is in. */
 function hasAllowances(seed: number): boolean {
   return seed % 7 === 2 || seed % 7 === 5
+}
+
+/** In a third of the universes so few that a checkpoint, with the sums, comes between any two writes. */
+function checkpointCharges(seed: number): number | undefined {
+  return [0, 2, 5, 7].includes(seed % 11) ? 1 + (seed % 6) : undefined
 }
 
 async function live(world: World): Promise<void> {

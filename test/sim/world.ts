@@ -81,12 +81,15 @@ export class World {
   readonly #traced: boolean
   readonly #slots: JournalSlot[] = []
   readonly #rowDisk = new RowDisk()
+  readonly #checkpointCharges: number | undefined
   #nodeCount = 0
 
   constructor(parts: {
     readonly random: Random
     readonly guards: boolean
     readonly allowances: boolean
+    /** Of the embedded store; undefined = the product's own number. */
+    readonly checkpointCharges: number | undefined
     readonly disk: Disk
     readonly tokens: TokenCounter
     readonly traced: boolean
@@ -94,6 +97,7 @@ export class World {
     this.random = parts.random
     this.guards = parts.guards
     this.allowances = parts.allowances
+    this.#checkpointCharges = parts.checkpointCharges
     this.disk = parts.disk
     this.tokens = parts.tokens
     this.#traced = parts.traced
@@ -183,7 +187,7 @@ export class World {
         scheduler: this.scheduler,
         ids: this.#ids,
         store:
-          embedded?.ledger() ??
+          embedded?.ledger(this.#checkpointCharges) ??
           new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
         database: embedded ?? sharedDatabase(this.disk),
         singleProcess: this.embedded,

@@ -39,13 +39,12 @@ const HOLD_BY_ID = `${HOLD_SELECT} WHERE id = ?`
 const JOB_VERSION = 'SELECT version FROM job WHERE id = ?'
 /** Rows of each kind that are kept; beyond it they are read again. */
 const KEPT_MAX = 20_000
-/** Log rows after which the sums are updated. */
-const ROLL_UP_ROWS = 256
 /** Remembered ids of written holds, so that a repeat is recognised without a look-up. */
 const WRITTEN_MAX = 10_000
-/** Rows in the journal after which they are written into their tables: some milliseconds of work. */
-const PENDING_LOG_ROWS = 256
-const PENDING_HOLDS = 1_024
+/** Charges in the journal after which they are written into their tables, with the sums: some milliseconds of work. */
+const CHECKPOINT_CHARGES = 256
+/** Holds in the journal, for each of these charges, after which they are written too. */
+const HOLDS_A_CHARGE = 4
 
 /** A hold that is decided and that nothing has on the disk: the kept row, and a copy as it was placed. */
 interface Unwritten {
@@ -76,6 +75,7 @@ export class SqliteLedger implements LedgerStore {
   /** Holds that are in the database but not kept in memory: ended, or dropped. */
   readonly #written = new Set<string>()
   readonly #rollup: SqliteRollup
+  readonly #checkpointCharges: number
   readonly #journalBytes: JournalBytes
   #journal: RowJournal
   /** What the journal has and the tables do not. */
@@ -102,7 +102,13 @@ export class SqliteLedger implements LedgerStore {
   /** What a start found spoilt, for the operator. */
   openingNotice: string | null = null
 
-  constructor(database: SqliteDatabase, seal: BookSeal, journalBytes: JournalBytes) {
+  constructor(
+    database: SqliteDatabase,
+    seal: BookSeal,
+    journalBytes: JournalBytes,
+    checkpointCharges = CHECKPOINT_CHARGES,
+  ) {
+    this.#checkpointCharges = checkpointCharges
     this.#database = database
     this.#seal = seal
     this.#rollup = new SqliteRollup(database)
@@ -216,7 +222,8 @@ export class SqliteLedger implements LedgerStore {
 
   /** Answers whether the rows are in the journal, to be synced; they are on the disk in their tables otherwise. */
   async #write(changesOf: () => LedgerChanges): Promise<boolean> {
-    const isMuch = this.#pending.logged >= PENDING_LOG_ROWS || this.#pending.holds >= PENDING_HOLDS
+    const isMuch =
+      this.#pending.logged >= this.#checkpointCharges || this.#pending.holds >= HOLDS_A_CHARGE * this.#checkpointCharges
     if (isMuch) this.#checkpoint()
     const isJournaled = this.#orStale(() => {
       const changes = changesOf()
@@ -307,7 +314,7 @@ export class SqliteLedger implements LedgerStore {
     const { position, mark } = this.#journal.position
     this.#run(SET_POSITION, [position, BigInt(mark)])
     this.#rollup.added(rows.logged)
-    if (this.#rollup.behind >= ROLL_UP_ROWS) this.#rollup.catchUp()
+    if (this.#rollup.behind >= this.#checkpointCharges) this.#rollup.catchUp()
   }
 
   #writeDirect({ newJobs, movedJobs, endedClaims, keptAnswers, allowances }: DirectChanges): void {

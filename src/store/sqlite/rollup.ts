@@ -42,6 +42,8 @@ const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, 
  */
 export class SqliteRollup {
   readonly #database: SqliteDatabase
+  #isOpen = false
+  /** null = to be read. */
   #rolledUp: bigint | null = null
   #behind = 0
 
@@ -61,24 +63,26 @@ export class SqliteRollup {
 
   /** Completes the work of an earlier process. */
   open(): void {
-    const { id } = this.#database.prepare(ROLLED_UP).get() ?? {}
-    this.#rolledUp = typeof id === 'bigint' ? id : 0n
+    this.#isOpen = true
     this.#behind = 1
     this.catchUp()
   }
 
   /** Does nothing before `open`. */
   catchUp(): void {
-    if (this.#rolledUp === null || this.#behind === 0) return
-    this.#rolledUp = this.#database.atomically(() => this.#add(this.#rolledUp ?? 0n))
+    if (!this.#isOpen || this.#behind === 0) return
+    this.#rolledUp = this.#database.atomically(() => this.#add(this.#rolledUp ?? this.#read()))
     this.#behind = 0
   }
 
-  /** The open transaction was rolled back: the progress is read again. */
+  /** The open transaction was rolled back: the progress is read again, when the disk may read. */
   reset(): void {
-    if (this.#rolledUp === null) return
-    this.#rolledUp = big(this.#database.prepare(ROLLED_UP).get() ?? {}, 'id')
+    this.#rolledUp = null
     this.#behind = 1
+  }
+
+  #read(): bigint {
+    return big(this.#database.prepare(ROLLED_UP).get() ?? {}, 'id')
   }
 
   #add(after: bigint): bigint {
