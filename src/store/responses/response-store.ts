@@ -10,13 +10,16 @@ const PAGE = 100n
 const DAY_MS = 24 * 3_600_000
 
 /**
- * A conversation from its newest turn on: of one account, and not past its time. SQLite keeps the order of a CROSS
- * JOIN; else it goes through all answers of the account for each turn.
+ * A conversation from its newest turn on, for a query that says `OWN`. A step goes by the id alone, or a store may take
+ * the index of accounts and go through all answers of one for each turn.
  */
-const TURNS = `WITH RECURSIVE turn (id, previous_id, state, bytes, place) AS (
-  SELECT id, previous_id, state, bytes, 1 FROM kept_response WHERE id = ? AND account_id = ? AND created_at > ?
-  UNION ALL SELECT r.id, r.previous_id, r.state, r.bytes, turn.place + 1 FROM turn CROSS JOIN kept_response r
-    WHERE r.id = turn.previous_id AND r.account_id = ? AND r.created_at > ? AND turn.place <= ${CHAIN_MAX})`
+const TURNS = `WITH RECURSIVE turn (id, account_id, created_at, previous_id, state, bytes, place) AS (
+  SELECT id, account_id, created_at, previous_id, state, bytes, 1 FROM kept_response WHERE id = ?
+  UNION ALL SELECT r.id, r.account_id, r.created_at, r.previous_id, r.state, r.bytes, turn.place + 1
+    FROM turn JOIN kept_response r ON r.id = turn.previous_id
+    WHERE turn.account_id = ? AND turn.created_at > ? AND turn.place <= ${CHAIN_MAX})`
+/** Only turns of one account, and not past their time. */
+const OWN = 'turn.account_id = ? AND turn.created_at > ?'
 
 /** Part of the commit that charges it. */
 export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes + ? WHERE id = ? AND state = 'running'`
@@ -95,7 +98,7 @@ export class ResponseStore {
   /** The conversation that ends with `id`, its first turn first; at most one turn more than a conversation may have. */
   async turns(accountId: string, id: string, sinceMs: number): Promise<readonly KeptTurn[]> {
     const rows = await this.#conversation(
-      `${TURNS} SELECT id, previous_id, state, bytes FROM turn ORDER BY place DESC`,
+      `${TURNS} SELECT id, previous_id, state, bytes FROM turn WHERE ${OWN} ORDER BY place DESC`,
       [accountId, id],
       sinceMs,
     )
@@ -110,7 +113,7 @@ export class ResponseStore {
   /** The same with the contents of its turns. */
   async contents(accountId: string, id: string, sinceMs: number): Promise<readonly Omit<KeptResponse, 'state'>[]> {
     const rows = await this.#conversation(
-      `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn CROSS JOIN kept_response r WHERE r.id = turn.id ORDER BY turn.place DESC`,
+      `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn JOIN kept_response r ON r.id = turn.id WHERE ${OWN} ORDER BY turn.place DESC`,
       [accountId, id],
       sinceMs,
     )
