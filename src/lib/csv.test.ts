@@ -15,7 +15,7 @@ function cellsBy(separator: string, line: string): readonly string[] {
   return line
     .split(/\r\n|\r|\n/)
     .flatMap((part) => part.split(separator))
-    .map((cell) => cell.replaceAll(/^[ "\u00A0]+/g, ''))
+    .map((cell) => cell.replaceAll(/^[ "\v\f\u00A0\u200B\u2003\u3000\uFEFF]+/g, ''))
 }
 
 test('no text makes a formula, whichever character the reader separates cells by', () => {
@@ -34,6 +34,11 @@ test('no text makes a formula, whichever character the reader separates cells by
         '"',
         "'",
         ' ',
+        '\f',
+        '\u2003',
+        '\u3000',
+        '\u200B',
+        '\uFEFF',
         '\r',
         '\n',
         'x',

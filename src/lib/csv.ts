@@ -5,10 +5,10 @@ export type CsvValue = string | number | boolean | null
 
 /**
  * Where a spreadsheet may see a cell begin: at the start of the text, and after any character that some locale uses as
- * separator, since a file with commas is also opened as one with semicolons, tabs or bars. Quotes and spaces may be
- * between, as readers of such files drop them.
+ * separator, since a file with commas is also opened as one with semicolons, tabs or bars. Quotes, spaces of
+ * every width and characters without any may be between, as readers of such files drop them.
  */
-const FORMULA_START = /(^|[,;|\t\r\n])([ "'\u00A0]*)([=+\-@\uFF0B\uFF0D\uFF1D\uFF20])/g
+const FORMULA_START = /(^|[,;|\t\r\n])([ "'\v\f\p{Z}\p{Cf}]*)([=+\-@\uFF0B\uFF0D\uFF1D\uFF20])/gu
 const NEEDS_QUOTES = /[",;|\t\r\n]|^\s|\s$/
 
 /** One line of a CSV file (RFC 4180) with its end. */
