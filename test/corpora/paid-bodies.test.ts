@@ -77,7 +77,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   responses: {
     schema: ResponsesBody,
-    read: parseResponses,
+    read: (body) => parseResponses(body, { history: [], isKept: true, socket: false }),
     right: [{ input: 'x' }, { input: [USER], model: 'a/b', metadata: { a: 'b' }, reasoning: { effort: 'low' } }],
   },
   messages: {
