@@ -174,6 +174,28 @@ test('rows keep every value exactly; what no program of this layout has written 
     assert.throws(() => decodeRows(Buffer.from(JSON.stringify(strange))), /tollgate\.rows: start that program once/)
 })
 
+test('an end with a value that no table takes is refused alone: nothing of it waits in the journal', async () => {
+  const { bench, customer } = await withJournaled()
+  const [before, bad, after] = [newId('gen-'), newId('gen-'), newId('gen-')]
+  for (const id of [before, bad, after]) await bench.hold(customer, 10n, id)
+  const request = { generationId: bad, costMicro: COST, insuredMicro: 0n, record: bench.record(customer, bad) }
+  const outcomes = await Promise.allSettled([
+    bench.settle(customer, before, COST),
+    bench.ledger.settle({ ...request, providerCostMicro: 2n ** 63n }),
+    bench.settle(customer, after, COST),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(await bench.money(customer.accountId), { available: BALANCE - 7n * COST - 10n, held: 10n })
+  assert.equal((await bench.settle(customer, bad, COST)).status, 'settled')
+  await charged(bench, customer, 3)
+  await bench.auditClean()
+  await bench.ledger.stop()
+  await bench.store.close()
+})
+
 test('kill -9: charges that only the journal has are there after the start, once, and a repeat charges nothing', async () => {
   const { bench, customer, ids } = await withJournaled()
   const dataDir = killed(bench.dataDir)

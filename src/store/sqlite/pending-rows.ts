@@ -118,6 +118,12 @@ function shorter(table: string, columns: readonly string[], values: Values): str
   return insertText(table, columns.slice(0, values.length - 1))
 }
 
+const INT64_MAX = 2n ** 63n - 1n
+
+/**
+ * Throws a RangeError for a value that no table takes: once it were durable here, every later write and start would
+ * meet it.
+ */
 export function encodeRows({ accounts, keys, holds, entries, log }: CommitRows): Buffer {
   return Buffer.from(JSON.stringify([LAYOUT, ...[accounts, keys, holds, entries, log].map(encodeTable)]))
 }
@@ -128,7 +134,9 @@ function encodeTable(table: readonly Values[]): unknown {
 
 /** Bigints as numbers, or as a text in a list where they are too large for one. */
 function encodeValue(value: SqlValue): unknown {
+  if (value instanceof Uint8Array) throw new RangeError('Rows of the journal have no bytes.')
   if (typeof value !== 'bigint') return value
+  if (value > INT64_MAX || value < -INT64_MAX) throw new RangeError(`${value} does not fit in a column.`)
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : [String(value)]
 }
