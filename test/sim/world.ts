@@ -248,6 +248,13 @@ export class World {
   /** SIGSTOP, and SIGCONT after `lastsMs`: nothing happens in it, and the time goes on. */
   stand(node: SimNode, lastsMs: number): void {
     if (node.owner.dead || node.closed) return
+    // Where the grace of a client ends meanwhile, the order of two late timers decides who pays: both are right.
+    const isGraceOver = ({ facts }: { readonly facts: RequestFacts }): boolean =>
+      facts.node === node.name &&
+      facts.doneMs === null &&
+      facts.graceUntilMs > this.nowMs &&
+      facts.graceUntilMs <= this.nowMs + lastsMs
+    if (this.#clients.some(isGraceOver)) return
     this.trace(`${node.name} stands still for ${Math.round(lastsMs)} ms`)
     this.stopped.add(node.name)
     node.owner.stoppedUntilMs = this.nowMs + lastsMs
