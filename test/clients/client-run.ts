@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -37,7 +37,7 @@ export class ClientHome {
     return whole
   }
 
-  /** Runs a client to its end; one that runs for minutes is killed. */
+  /** Runs a client to its end; one that runs for minutes is killed. What it has started ends with it. */
   run(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
     const path = [
       dirname(process.execPath),
@@ -48,27 +48,50 @@ export class ClientHome {
       '/bin',
     ]
     return new Promise((resolve) => {
-      const child = execFile(
-        program,
-        args,
-        {
-          cwd: this.work,
-          env: { HOME: this.home, PATH: path.join(delimiter), LANG: 'C.UTF-8', TERM: 'dumb', NO_COLOR: '1', ...env },
-          timeout: RUN_MS,
-          killSignal: 'SIGKILL',
-          maxBuffer: 67_108_864,
-        },
-        (error, stdout, stderr) =>
-          resolve({
-            code: error === null ? 0 : typeof error.code === 'number' ? error.code : null,
-            output: stdout + stderr,
-          }),
-      )
-      child.stdin?.end()
+      const child = spawn(program, args, {
+        cwd: this.work,
+        env: { HOME: this.home, PATH: path.join(delimiter), LANG: 'C.UTF-8', TERM: 'dumb', NO_COLOR: '1', ...env },
+        detached: true,
+        timeout: RUN_MS,
+        killSignal: 'SIGKILL',
+      })
+      let output = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          output += text
+        })
+      child.stdin.end()
+      child.once('exit', (_code, signal) => {
+        endGroup(child)
+        if (signal === null) return
+        // A program that left the group may still hold the pipes.
+        child.stdout.destroy()
+        child.stderr.destroy()
+      })
+      child.once('error', (error) => {
+        output += error.message
+      })
+      child.once('close', (code) => {
+        resolve({ code, output })
+      })
     })
   }
 
   remove(): void {
     rmSync(this.home, { recursive: true, force: true })
   }
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (thrown) {
+    if (!isGone(thrown)) throw thrown
+  }
+}
+
+/** The process has ended already. */
+export function isGone(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH'
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
-import { CLIENTS, type ClientHome, type Ran, type Target } from './client-run.ts'
+import { CLIENTS, isGone, type ClientHome, type Ran, type Target } from './client-run.ts'
 
 /** The file that the model writes into the client's folder, by a tool of that client. */
 export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
@@ -23,6 +23,15 @@ export interface Client {
   edit(tools: readonly string[], work: string): Answered
   /** It reads an edit out of the text of an answer. */
   readonly editsInText?: true
+  /** When the gateway refuses its conversation as too long, it asks the model for a summary and goes on with that. */
+  readonly compacts?: {
+    /** A model with the context `SHORT_CONTEXT`. */
+    readonly model: string
+    /** Its request for a summary. */
+    readonly asks: RegExp
+    /** The refused turn fails, and the next one begins with the summary. */
+    readonly atNextTurn?: true
+  }
 }
 
 const qwen: Client = {
@@ -45,6 +54,7 @@ const qwen: Client = {
 
 const opencode: Client = {
   name: 'OpenCode',
+  compacts: { model: 'acme/short-chat', asks: /^Here is the conversation so far/ },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/gemini'],
   setUp: (home, { url, key, model }) => {
@@ -99,6 +109,7 @@ const WRITE_FILE = `def write_file(path: str, content: str) -> str:
 /** Its turns are requests, or messages of a WebSocket. */
 const codexOver = (name: string, sockets: boolean): Client => ({
   name,
+  compacts: { model: 'acme/short-responses', asks: /CONTEXT CHECKPOINT COMPACTION/, atNextTurn: true },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/responses', 'acme/chat', 'acme/messages'],
   setUp: (home, { url, model }) => {
@@ -145,6 +156,7 @@ const codexSocket: Client = {
 
 const claude: Client = {
   name: 'Claude Code',
+  compacts: { model: 'acme/short-messages', asks: /^CRITICAL: Respond with TEXT ONLY/ },
   tells: { unknown: /issue with the selected model \(acme\/none\)/, tooLong: /prompt is too long/i },
   models: ['acme/messages', 'acme/chat', 'acme/gemini'],
   setUp: () => undefined,
@@ -230,7 +242,7 @@ function endHub({ home }: ClientHome): void {
   try {
     process.kill(Number(pid))
   } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown
+    if (!isGone(thrown)) throw thrown
   }
 }
 

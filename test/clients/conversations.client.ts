@@ -3,45 +3,41 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { auditClean } from '../harness/audit.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import type { Tollgate } from '../harness/server.ts'
 import { ClientHome, type Target } from './client-run.ts'
 import { commandLineClients, EDITED, libraries, type Client, type Library } from './clients.ts'
-import type { Answered, Asked } from './model-protocols.ts'
-import { catalogOf, COST_MICRO, spentMicro } from './money.ts'
-import { ScriptedModel } from './scripted-model.ts'
+import { COST_MICRO, spentMicro } from './money.ts'
+import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
+import type { ScriptedModel } from './scripted-model.ts'
+import { answerTo, TURNS } from './turns.ts'
 
-const TURNS = [
-  { text: 'This is turn-one: say hello.', said: 'The first answer.' },
-  { text: 'This is turn-two: write the file.', said: 'The file is there.' },
-  { text: 'This is turn-three: say goodbye.', said: 'The third answer.' },
-] as const
-
+let gateway: ScriptedGateway
 let model: ScriptedModel
 let tollgate: Tollgate
-before(async () => {
-  model = await ScriptedModel.start()
-  tollgate = await startTollgate({ catalog: catalogOf(model.url) })
-})
-after(async () => {
-  await tollgate.stop()
-  await model.close()
-})
 
-for (const client of commandLineClients()) {
-  describe(client.name, () => {
-    for (const name of client.models)
-      test(`three turns with ${name}, an edit of a file among them, each charged to the micro-ruble`, () =>
-        conversation(client, name))
+describe('conversations', () => {
+  before(async () => {
+    gateway = await startScriptedGateway()
+    ;({ model, tollgate } = gateway)
   })
-}
+  after(() => gateway.stop())
 
-for (const library of libraries()) {
-  describe(library.name, () => {
-    for (const name of library.models)
-      test(`three turns with ${name}, a tool among them, each charged to the micro-ruble`, () =>
-        wholeConversation(library, name))
-  })
-}
+  for (const client of commandLineClients()) {
+    describe(client.name, () => {
+      for (const name of client.models)
+        test(`three turns with ${name}, an edit of a file among them, each charged to the micro-ruble`, () =>
+          conversation(client, name))
+    })
+  }
+
+  for (const library of libraries()) {
+    describe(library.name, () => {
+      for (const name of library.models)
+        test(`three turns with ${name}, a tool among them, each charged to the micro-ruble`, () =>
+          wholeConversation(library, name))
+    })
+  }
+})
 
 async function wholeConversation(library: Library, name: string): Promise<void> {
   const { id, key } = await tollgate.createAccount()
@@ -86,16 +82,4 @@ async function conversation(client: Client, name: string): Promise<void> {
   } finally {
     home.remove()
   }
-}
-
-/** By the last text of the user: what came after it decides whether the tool has run. */
-function answerTo({ said, tools }: Asked, edit: (tools: readonly string[]) => Answered, editsInText = false): Answered {
-  const last = said.findLastIndex(({ by, text }) => by === 'user' && /turn-(?:one|two|three)/.test(text))
-  const turn = ['turn-one', 'turn-two', 'turn-three'].findIndex((word) => said[last]?.text.includes(word))
-  const [first, second, third] = TURNS
-  if (turn === 1) {
-    const ran = said.slice(last + 1).some(({ by }) => by === 'tool')
-    return !editsInText && (ran || tools.length === 0) ? { text: second.said } : edit(tools)
-  }
-  return { text: turn === 0 ? first.said : turn === 2 ? third.said : 'A title' }
 }

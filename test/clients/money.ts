@@ -11,6 +11,9 @@ export const COST_MICRO = BigInt(
     REPORTED.output * PRICE.completion,
 )
 
+/** Tokens that the short models take: a client's instructions, its tools and a conversation that has to be compacted. */
+export const SHORT_CONTEXT = 60_000
+
 /** A model of each protocol, all of one scripted provider. */
 export function catalogOf(url: string): string {
   const price = `price: { currency: RUB, prompt: ${PRICE.prompt}, completion: ${PRICE.completion}, input_cache_read: ${PRICE.cached} }`
@@ -27,7 +30,7 @@ providers:
   openai-like: { name: OpenAI-like, adapter: openai, base_url: ${url}/v1, api_key: k }
   anthropic-like: { name: Anthropic-like, adapter: anthropic, base_url: ${url}/v1, api_key: k }
   gemini-like: { name: Gemini-like, adapter: gemini, base_url: ${url}/v1beta, api_key: k }
-models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}${model('acme/small', 'openai-like', '', 2_000)}
+models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}${model('acme/small', 'openai-like', '', 2_000)}${model('acme/short-messages', 'anthropic-like', '', SHORT_CONTEXT)}${model('acme/short-chat', 'openai-like', '', SHORT_CONTEXT)}${model('acme/short-responses', 'openai-like', ', native_responses: true', SHORT_CONTEXT)}
 `
 }
 

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { auditClean } from '../harness/audit.ts'
+import type { Tollgate } from '../harness/server.ts'
+import { ClientHome } from './client-run.ts'
+import { commandLineClients, EDITED, type Client } from './clients.ts'
+import { COST_MICRO, spentMicro } from './money.ts'
+import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
+import type { ScriptedModel } from './scripted-model.ts'
+import { answerTo, TURNS } from './turns.ts'
+
+/** About 12,000 tokens: a few such turns are more than `SHORT_CONTEXT`, one is not. */
+const LONG = ' and one more word'.repeat(3_200)
+const LONG_TURNS_MAX = 6
+const SUMMARY = 'In short: the user said hello at length.'
+
+let gateway: ScriptedGateway
+let model: ScriptedModel
+let tollgate: Tollgate
+
+describe('a conversation that no context holds', () => {
+  before(async () => {
+    gateway = await startScriptedGateway()
+    ;({ model, tollgate } = gateway)
+  })
+  after(() => gateway.stop())
+
+  for (const client of commandLineClients()) {
+    const { name, compacts } = client
+    if (compacts !== undefined)
+      test(`${name} compacts a conversation that is refused as too long, and goes on`, () =>
+        compaction(client, compacts))
+  }
+})
+
+async function compaction(client: Client, { model: name, asks, atNextTurn }: Compacts): Promise<void> {
+  const { id, key } = await tollgate.createAccount()
+  const target = { url: tollgate.url, key, model: name }
+  const home = new ClientHome()
+  try {
+    client.setUp(home, target)
+    let summaries = 0
+    model.script = (asked) => {
+      if (!asks.test(asked.said.at(-1)?.text ?? '')) return answerTo(asked, (tools) => client.edit(tools, home.work))
+      summaries += 1
+      return { text: SUMMARY }
+    }
+    const answersBefore = model.answers
+    const [long, edit] = TURNS
+    let turn = 0
+    for (let isRefused = false; !isRefused; turn += 1) {
+      assert.ok(turn < LONG_TURNS_MAX, 'the context holds them all')
+      const { output } = await client.ask(home, target, long.text + LONG, turn)
+      isRefused = refusalsOf(id) > 0 && (atNextTurn === true || summaries > 0)
+      assert.equal(output.includes(long.said), !isRefused || atNextTurn !== true, output.slice(-4_000))
+    }
+    const { output } = await client.ask(home, target, edit.text, turn)
+    assert.ok(output.includes(edit.said), output.slice(-4_000))
+    assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
+    assert.equal(summaries, 1)
+    const last = model.asked.at(-1)?.asked.said ?? []
+    assert.ok(
+      last.some(({ text }) => text.includes(SUMMARY)),
+      'it goes on from the summary',
+    )
+    assert.ok(last.filter(({ text }) => text.includes(LONG)).length < turn, 'it has left turns out')
+    assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(model.answers - answersBefore))
+    await auditClean(tollgate)
+  } finally {
+    home.remove()
+  }
+}
+
+type Compacts = NonNullable<Client['compacts']>
+
+/** Requests of an account that were refused as too long. */
+function refusalsOf(accountId: string): number {
+  return tollgate
+    .logs()
+    .filter((line) => line.includes(accountId) && /"error_type":"(?:input_tokens|token_limit)_exceeded"/.test(line))
+    .length
+}
