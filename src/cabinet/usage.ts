@@ -8,7 +8,11 @@ import { byCost, everyDay, total, wireSums } from './sums.ts'
 
 const GROUPS_MAX = 50
 const REST = '…rest'
-const RANGES: Readonly<Record<string, number>> = { day: 1, '7d': 7, '30d': 30 }
+const RANGES: ReadonlyMap<string, number> = new Map([
+  ['day', 1],
+  ['7d', 7],
+  ['30d', 30],
+])
 const FILTER_DAYS = 90
 const TOP_MODELS = 5
 
@@ -43,13 +47,13 @@ export async function apps(
   ports: CabinetPorts,
   { call, accountId }: Visit,
 ): Promise<{ readonly data: readonly AppRow[] }> {
-  const range = RANGES[call.query.get('range') ?? '30d']
+  const range = RANGES.get(call.query.get('range') ?? '30d')
   if (range === undefined)
     throw fieldError(
       'range',
       'one_of',
-      { allowed: Object.keys(RANGES).join(', ') },
-      `must be one of ${Object.keys(RANGES).join(', ')}`,
+      { allowed: [...RANGES.keys()].join(', ') },
+      `must be one of ${[...RANGES.keys()].join(', ')}`,
     )
   const today = ports.periods().day
   const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)

@@ -12,8 +12,14 @@ import type { PaymentNotice, PaymentProvider, ProviderPayment, ProviderRefund } 
 const TIMEOUT_MS = 15_000
 const BYTES_MAX = 262_144
 const PAYMENT_ID = /^[A-Za-z0-9-]{10,64}$/
-const OBJECTS: Readonly<Record<string, PaymentNotice['of']>> = { payment: 'payment', refund: 'refund' }
-const STATES: Readonly<Record<string, ProviderPayment['state']>> = { succeeded: 'succeeded', canceled: 'cancelled' }
+const OBJECTS: ReadonlyMap<string, PaymentNotice['of']> = new Map([
+  ['payment', 'payment'],
+  ['refund', 'refund'],
+])
+const STATES: ReadonlyMap<string, ProviderPayment['state']> = new Map([
+  ['succeeded', 'succeeded'],
+  ['canceled', 'cancelled'],
+])
 
 export interface YookassaOptions {
   readonly shopId: string
@@ -87,7 +93,7 @@ export class Yookassa implements PaymentProvider {
   notified(body: unknown): PaymentNotice | null {
     const event = isObject(body) ? body['event'] : null
     const object = isObject(body) ? body['object'] : null
-    const of = typeof event === 'string' ? OBJECTS[event.split('.', 1)[0] ?? ''] : undefined
+    const of = typeof event === 'string' ? OBJECTS.get(event.split('.', 1)[0] ?? '') : undefined
     if (of === undefined || !isObject(object)) return null
     const { id } = object
     return typeof id === 'string' && PAYMENT_ID.test(id) ? { of, id } : null
@@ -146,7 +152,7 @@ function readPayment(body: unknown): ProviderPayment | null {
   const { value, currency } = amount
   const amountMicro = typeof value === 'string' ? microOf(value) : null
   if (amountMicro === null || typeof currency !== 'string') return null
-  const state = STATES[status] ?? 'pending'
+  const state = STATES.get(status) ?? 'pending'
   const url = isObject(confirmation) ? confirmation['confirmation_url'] : null
   const orderId = isObject(metadata) ? metadata['order_id'] : null
   return {
@@ -169,7 +175,7 @@ function readRefund(body: unknown): ProviderRefund | null {
   const { value, currency } = amount
   const amountMicro = typeof value === 'string' ? microOf(value) : null
   if (amountMicro === null || typeof currency !== 'string') return null
-  return { refundId: id, paymentId, state: STATES[status] ?? 'pending', amountMicro, currency }
+  return { refundId: id, paymentId, state: STATES.get(status) ?? 'pending', amountMicro, currency }
 }
 
 function microOf(value: string): Micro | null {

@@ -13,6 +13,8 @@ test('a size and its other spellings are one resolution', () => {
     ['4K', '2160p'],
     ['3840x2160', '2160p'],
     ['odd', 'odd'],
+    ['constructor', 'constructor'],
+    ['__proto__', '__proto__'],
   ] as const) {
     assert.equal(resolutionOf(name), resolution, name)
   }

@@ -2,14 +2,14 @@ import type { Endpoint } from './catalog.ts'
 
 const SIZE = /^(\d+)x(\d+)$/
 /** Lines of resolutions that have names instead. */
-const LINES: Readonly<Record<string, string>> = {
-  '1k': '1080p',
-  '2k': '1440p',
-  '4k': '2160p',
-  hd: '720p',
-  fhd: '1080p',
-  uhd: '2160p',
-}
+const LINES: ReadonlyMap<string, string> = new Map([
+  ['1k', '1080p'],
+  ['2k', '1440p'],
+  ['4k', '2160p'],
+  ['hd', '720p'],
+  ['fhd', '1080p'],
+  ['uhd', '2160p'],
+])
 
 /** The size or resolution asked of a video. */
 interface Dimensions {
@@ -21,7 +21,7 @@ interface Dimensions {
 export function resolutionOf(name: string): string {
   const lower = name.toLowerCase()
   const match = SIZE.exec(lower)
-  return match === null ? (LINES[lower] ?? lower) : `${Math.min(Number(match[1]), Number(match[2]))}p`
+  return match === null ? (LINES.get(lower) ?? lower) : `${Math.min(Number(match[1]), Number(match[2]))}p`
 }
 
 /** The reduced ratio of a size, such as `16:9`; null for another text. */

@@ -106,11 +106,11 @@ export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
 }
 
 /** The price that a modality of the answer needs; 0 = its tokens pay for it. */
-const MODALITY_PRICES: Readonly<Record<string, PriceKey | null>> = {
-  text: null,
-  audio: 'audio_output',
-  image: 'image_output',
-}
+const MODALITY_PRICES: ReadonlyMap<string, PriceKey | null> = new Map([
+  ['text', null],
+  ['audio', 'audio_output'],
+  ['image', 'image_output'],
+])
 
 function units<Name extends ParameterName>(...names: readonly Name[]): Readonly<Record<Name, 'units'>> {
   // Each of the names is a key.
@@ -199,7 +199,7 @@ function pricedSearch(options: unknown, endpoint: Endpoint): Record<string, unkn
 }
 
 function isPricedModality({ priced }: Endpoint, name: unknown): boolean {
-  const price = typeof name === 'string' ? MODALITY_PRICES[name] : undefined
+  const price = typeof name === 'string' ? MODALITY_PRICES.get(name) : undefined
   return price === null || (price !== undefined && priced.has(price))
 }
 

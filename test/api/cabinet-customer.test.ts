@@ -273,7 +273,8 @@ test('home, usage and apps add up to the log', async () => {
   })
   assert.ok(Math.abs(apps.reduce((sum: number, { share }: { share: number }) => sum + share, 0) - 1) < 1e-5)
   assert.equal(apps[0].top_models[0].model, 'sandbox/chat')
-  refused(await own.get('apps?range=year'), 400, 'invalid_input')
+  for (const range of ['year', 'constructor', '__proto__'])
+    refused(await own.get(`apps?range=${range}`), 400, 'invalid_input')
 })
 
 test('the log is exported as CSV, whole and safe for a spreadsheet', async () => {

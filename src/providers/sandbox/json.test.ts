@@ -23,6 +23,10 @@ test('every type, with its bounds', () => {
   is({ type: 'array', maxItems: 0, items: {} }, [])
 })
 
+test('a format with the name of an inherited property is an unknown one', () => {
+  for (const format of ['toString', 'constructor', '__proto__']) is({ type: 'string', format }, 'said')
+})
+
 test('objects: all properties, those that are only required, and what alternatives and parts say', () => {
   is(
     { type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } }, required: ['a', 'c'] },

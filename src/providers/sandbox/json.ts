@@ -10,19 +10,19 @@ const CHARS_MAX = 1_000
 
 type Schema = Readonly<Record<string, unknown>>
 
-const FORMATS: Readonly<Record<string, string>> = {
-  'date-time': '2026-01-02T03:04:05Z',
-  date: '2026-01-02',
-  time: '03:04:05Z',
-  duration: 'P1D',
-  email: 'sandbox@example.com',
-  hostname: 'example.com',
-  ipv4: '192.0.2.1',
-  ipv6: '2001:db8::1',
-  uri: 'https://example.com/',
-  url: 'https://example.com/',
-  uuid: '00000000-0000-4000-8000-000000000000',
-}
+const FORMATS: ReadonlyMap<string, string> = new Map([
+  ['date-time', '2026-01-02T03:04:05Z'],
+  ['date', '2026-01-02'],
+  ['time', '03:04:05Z'],
+  ['duration', 'P1D'],
+  ['email', 'sandbox@example.com'],
+  ['hostname', 'example.com'],
+  ['ipv4', '192.0.2.1'],
+  ['ipv6', '2001:db8::1'],
+  ['uri', 'https://example.com/'],
+  ['url', 'https://example.com/'],
+  ['uuid', '00000000-0000-4000-8000-000000000000'],
+])
 
 /**
  * A value that satisfies a JSON Schema, as far as its keywords need no search (`pattern`, `not` and `if` are ignored).
@@ -133,7 +133,7 @@ class Instance {
   }
 
   #string(schema: Schema): string {
-    const known = FORMATS[textOf(schema['format']) ?? '']
+    const known = FORMATS.get(textOf(schema['format']) ?? '')
     if (known !== undefined) return known
     const most = countOf(schema['maxLength']) ?? CHARS_MAX
     const least = Math.min(CHARS_MAX, countOf(schema['minLength']) ?? 0)
