@@ -8,7 +8,8 @@ export type CsvValue = string | number | boolean | null
  * separator, since a file with commas is also opened as one with semicolons, tabs or bars. Quotes, spaces of
  * every width and characters without any may be between, as readers of such files drop them.
  */
-const FORMULA_START = /(^|[,;|\t\r\n])([ "'\v\f\p{Z}\p{Cf}]*)([=+\-@\uFF0B\uFF0D\uFF1D\uFF20])/gu
+const FORMULA_START =
+  /(^|[,;|\t\r\n])([ "'\v\f\u00A0\u00AD\u1680\u2000-\u200F\u2028-\u202F\u205F-\u2064\u3000\uFEFF]*)([=+\-@\uFF0B\uFF0D\uFF1D\uFF20])/g
 const NEEDS_QUOTES = /[",;|\t\r\n]|^\s|\s$/
 
 /** One line of a CSV file (RFC 4180) with its end. */
