@@ -194,7 +194,7 @@ test('check warns of what sells below its cost, and refuses a price of one token
   assert.equal(refused.code, 2)
   assert.match(
     refused.err,
-    /prices\.yaml:9: models\[0\]\.endpoints\[0\]\.price\.prompt: is 0\.0000025 USD, and a price of this model that is known is \S+ USD: prices are per million tokens/,
+    /prices\.yaml:9: models\[0\]\.endpoints\[0\]\.price\.prompt: is 0\.0000025 USD, but a known price of this model is \S+ USD: prices are per million tokens/,
   )
 })
 
