@@ -287,18 +287,17 @@ async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<
   for (const { id, answer } of changes.keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
 }
 
-const loneTexts = new Map<string, string>()
+const ROWS_BEGIN = 'unnest('
+const ROWS_END = ') AS v'
 
 /** The statement with its one row as plain values: arrays of one element cost the server more than the row itself. */
 function ofOneRow(statement: string): string {
-  const known = loneTexts.get(statement)
-  if (known !== undefined) return known
-  const lone = statement.replace(/unnest\(([^)]*)\) AS v/, (_match, arrays: string) => {
-    const marks = arrays.replaceAll('[]', '')
-    return `(VALUES (${marks})) AS v`
-  })
-  loneTexts.set(statement, lone)
-  return lone
+  const begin = statement.indexOf(ROWS_BEGIN)
+  const end = statement.indexOf(ROWS_END, begin)
+  if (begin === -1 || end === -1) throw new Error(`A statement of rows has no ${ROWS_BEGIN}…${ROWS_END}: ${statement}`)
+  const rows = statement.slice(begin, end + ROWS_END.length)
+  const marks = rows.slice(ROWS_BEGIN.length, -ROWS_END.length).replaceAll('[]', '')
+  return statement.replace(rows, () => `(VALUES (${marks})) AS v`)
 }
 
 /** The last statement, with the others before it as WITH clauses. */
