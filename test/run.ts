@@ -39,6 +39,8 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/long-reads.test.ts',
   'test/api/overload.test.ts',
   'test/api/sign-in-timing.test.ts',
+  'test/console/pages.test.ts',
+  'test/console/security.test.ts',
   'test/crash/backup.test.ts',
   'test/crash/database-full.test.ts',
   'test/crash/database-outage.test.ts',
@@ -55,6 +57,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/faults/process.test.ts',
   'test/nodes/sharing.test.ts',
   'test/nodes/standing-loop.test.ts',
+  'test/nodes/valkey.test.ts',
   'test/providers/ai-sdk.test.ts',
   'test/shipped/chart.test.ts',
   'test/shipped/files.test.ts',
@@ -63,6 +66,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/shipped/package.test.ts',
   'test/shipped/proxies.test.ts',
   'test/soak/soak.test.ts',
+  'test/stalls-routes.test.ts',
   'test/stalls-upstreams.test.ts',
 ])
 /**
