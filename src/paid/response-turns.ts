@@ -50,8 +50,7 @@ export async function turnHistory(
   turn: TurnMemory,
 ): Promise<Pick<ResponsesDoor, 'history' | 'isKept'>> {
   const type = isObject(call.json) ? field(call.json, 'type') : undefined
-  if (type !== MESSAGE_TYPE)
-    throw invalidInput('type', `must be '${MESSAGE_TYPE}', got '${quoted(String(type ?? 'nothing'))}'`)
+  if (type !== MESSAGE_TYPE) throw invalidInput('type', `must be '${MESSAGE_TYPE}', got '${quoted(type ?? 'nothing')}'`)
   if (isObject(call.json) && field(call.json, 'stream_id') !== undefined)
     throw invalidInput('stream_id', 'is not offered: the turns of a socket run one after another')
   const previousId = previousIdOf(call.json)
