@@ -44,7 +44,12 @@ test('every error has the shape of each protocol, and a type that goes with its 
     assert.deepEqual(body('openai', error), error.body(), name)
     const { code, ...rest } = (body('responses', error) as { error: Record<string, unknown> }).error
     const { code: plain, ...same } = error.body().error
-    const param = name === 'previous_response_not_found' ? { param: 'previous_response_id' } : {}
+    const param =
+      name === 'previous_response_not_found'
+        ? { param: 'previous_response_id' }
+        : name === 'item_not_found'
+          ? { param: 'input' }
+          : {}
     assert.deepEqual([rest, typeof code === 'string' || code === plain], [{ ...same, ...param }, true], name)
   }
 })
@@ -105,6 +110,7 @@ test('errors that Codex acts on have its words beside the status of the table', 
   assert.deepEqual(coded, [
     ['input_tokens_exceeded', 400, 'context_length_exceeded'],
     ['token_limit_exceeded', 400, 'context_length_exceeded'],
+    ['item_not_found', 404, 'item_not_found'],
     ['previous_response_not_found', 400, 'previous_response_not_found'],
     ['insufficient_balance', 402, 'insufficient_quota'],
     ['rate_limit_exceeded', 429, 'rate_limit_exceeded'],

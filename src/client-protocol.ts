@@ -58,6 +58,13 @@ const RESPONSES_CODES: Readonly<Partial<Record<ErrorName, string>>> = {
   limit_exceeded: 'insufficient_quota',
   rate_limit_exceeded: 'rate_limit_exceeded',
   previous_response_not_found: 'previous_response_not_found',
+  item_not_found: 'item_not_found',
+}
+
+/** Errors of one parameter, which OpenAI names. */
+const RESPONSES_PARAMS: Readonly<Partial<Record<ErrorName, string>>> = {
+  previous_response_not_found: 'previous_response_id',
+  item_not_found: 'input',
 }
 
 /** The Responses code of an error; null = none, and the status says everything. */
@@ -67,8 +74,10 @@ export function responsesCode(name: ErrorName): string | null {
 
 function responsesBody(error: ApiError): Record<string, unknown> {
   const { error: body } = error.body()
-  const param = error.errorName === 'previous_response_not_found' ? { param: 'previous_response_id' } : {}
-  return { error: { ...body, code: responsesCode(error.errorName) ?? body['code'], ...param } }
+  const param = RESPONSES_PARAMS[error.errorName]
+  return {
+    error: { ...body, code: responsesCode(error.errorName) ?? body['code'], ...(param === undefined ? {} : { param }) },
+  }
 }
 
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {

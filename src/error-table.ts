@@ -135,6 +135,11 @@ const REQUEST = {
     when: 'the content of a job was requested before the job is done; retry later',
     label: { en: 'The job is not finished', ru: 'Задание ещё не готово' },
   },
+  item_not_found: {
+    status: 404,
+    when: 'an `item_reference` names no item of a kept Response of the account',
+    label: { en: 'The item was not found', ru: 'Элемент не найден' },
+  },
   previous_response_not_found: {
     status: 400,
     when: "the Response of `previous_response_id`, or one that it continues, was not kept (`store: true`), was removed, is past its time, has not ended, or is another account's",

@@ -3,7 +3,7 @@ const ASSISTANTS = 'There are no assistants and threads here: use /v1/responses 
 const TRAINING = 'Models are not trained or graded here'
 
 /** Parts of OpenAI's API that clients try but we do not offer, by the first segment after `/v1/`. */
-const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
+export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['files', FILES],
   ['uploads', FILES],
   ['containers', FILES],

@@ -3,7 +3,8 @@ import type { Settings } from '../catalog/catalog.ts'
 import { ApiError, overloaded } from '../errors.ts'
 import { parseInTurns } from '../http/json-body.ts'
 import type { ChunkIdentity } from '../kinds/chat/answer.ts'
-import { isObject } from '../kinds/fields/json-fields.ts'
+import { isObject, wordOf } from '../kinds/fields/json-fields.ts'
+import { referencesOf, resolvedInput } from '../kinds/responses/keeping.ts'
 import { keptResponse, newResponse } from '../kinds/responses/kept-response.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -12,7 +13,13 @@ import { isResponsesOperation } from '../operations/responses.ts'
 import type { Generation } from '../relay/generation.ts'
 import type { GenerationInput, GenerationResult } from '../relay/generation-input.ts'
 import type { AnswerKeeper, Operation } from '../relay/operation.ts'
-import { CHAIN_MAX, responsePurpose, type KeptTurn, type ResponseStore } from '../store/responses/response-store.ts'
+import {
+  CHAIN_MAX,
+  responsePurpose,
+  type KeptResponse,
+  type KeptTurn,
+  type ResponseStore,
+} from '../store/responses/response-store.ts'
 
 /** A longer answer is charged but not kept. */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
@@ -24,8 +31,21 @@ const DAY_MS = 24 * 3_600_000
 const MEGABYTE = 1_048_576
 const LINE_END = 0x0a
 const COMMA = Buffer.from(',')
+/** An item's id that names its generation: one of an answer, or of the list of what it answers. */
+const ITEM_ID = /^[a-z]+-(\d+-[0-9A-Za-z]+)-(?:in)?\d+$/
+const PREVIOUS = 'previous_response_id'
+const REFERENCE = 'item_reference'
+/** What of a request brings kept items into it. */
+type Continuing = typeof PREVIOUS | typeof REFERENCE
 
 type Body = Readonly<Record<string, unknown>>
+
+/** A turn's items, as JSON arrays. */
+interface PlainTurn {
+  readonly id: string
+  readonly input: Buffer
+  readonly output: Buffer
+}
 
 export interface KeptResponsePorts {
   readonly store: ResponseStore
@@ -121,7 +141,7 @@ export class KeptResponses {
     const parts = await this.#read(accountId, generationId)
     if (parts.length !== turns.length) return null
     for (const { id, input, output } of parts) {
-      for (const [index, item] of itemsIn(input).entries()) items.push(listed(item, `msg-${id.slice(4)}-in${index}`))
+      for (const item of listedInput({ id, input })) items.push(item)
       if (id !== last.id) for (const item of itemsIn(output)) items.push(item)
       await nextTurn()
     }
@@ -136,7 +156,43 @@ export class KeptResponses {
     checkTurns(turns, asked, previousId)
     const parts = await this.#read(accountId, asked)
     if (parts.length !== turns.length) throw previousNotFound(previousId)
-    return conversation(parts.flatMap(({ input, output }) => [input, output]))
+    return conversation(
+      parts.flatMap(({ input, output }) => [input, output]),
+      PREVIOUS,
+    )
+  }
+
+  /** The elements of `input` with the kept items that it refers to; null = it refers to none. Throws an ApiError. */
+  async resolved(accountId: string, body: unknown): Promise<readonly unknown[] | null> {
+    const times = referencesOf(body)
+    if (times.size === 0) return null
+    this.#refuseOff(REFERENCE)
+    const items = new Map<string, Body>()
+    let bytes = 0
+    for await (const [id, item] of this.#itemsBeside(accountId, [...times.keys()])) {
+      if (!times.has(id) || items.has(id)) continue
+      items.set(id, item)
+      bytes += JSON.stringify(item).length * (times.get(id) ?? 1)
+      if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(REFERENCE, 'it has more than 10 MB')
+    }
+    for (const id of times.keys()) if (!items.has(id)) throw itemNotFound(id)
+    return conversation([Buffer.from(JSON.stringify(resolvedInput(body, items)))], REFERENCE)
+  }
+
+  /** All items, by id, of the kept Responses that the items `ids` belong to. A provider's own id names no Response. */
+  async *#itemsBeside(accountId: string, ids: readonly string[]): AsyncGenerator<readonly [string, Body]> {
+    const turns = new Set(ids.flatMap((id) => ITEM_ID.exec(id)?.[1] ?? []))
+    checkTurnCount(turns.size, REFERENCE)
+    let bytes = 0
+    for (const turn of turns) {
+      const found = await this.#ports.store.find(accountId, `gen-${turn}`, this.#sinceMs)
+      const part = found?.state === 'ended' ? this.#plain(found) : null
+      if (part === null) continue
+      bytes += part.input.length + part.output.length
+      if (bytes > CHAIN_BYTES_MAX) throw tooLarge(REFERENCE)
+      for (const item of [...listedInput(part), ...itemsIn(part.output)]) yield [wordOf(item['id']), item]
+      await nextTurn()
+    }
   }
 
   /** Older answers are past their time. */
@@ -156,18 +212,20 @@ export class KeptResponses {
     )
   }
 
-  async #read(
-    accountId: string,
-    generationId: string,
-  ): Promise<readonly { readonly id: string; readonly input: Buffer; readonly output: Buffer }[]> {
+  async #read(accountId: string, generationId: string): Promise<readonly PlainTurn[]> {
     const read = []
-    for (const { id, input, answer } of await this.#ports.store.contents(accountId, generationId, this.#sinceMs)) {
-      const [asked, plain] = [this.#decrypt('input', id, input), this.#decrypt('answer', id, answer)]
-      if (asked !== null && plain !== null)
-        read.push({ id, input: asked, output: plain.subarray(plain.indexOf(LINE_END) + 1) })
+    for (const turn of await this.#ports.store.contents(accountId, generationId, this.#sinceMs)) {
+      const plain = this.#plain(turn)
+      if (plain !== null) read.push(plain)
       await nextTurn()
     }
     return read
+  }
+
+  #plain({ id, input, answer }: Omit<KeptResponse, 'state'>): PlainTurn | null {
+    const [asked, plain] = [this.#decrypt('input', id, input), this.#decrypt('answer', id, answer)]
+    if (asked === null || plain === null) return null
+    return { id, input: asked, output: plain.subarray(plain.indexOf(LINE_END) + 1) }
   }
 
   #encrypt(part: 'input' | 'answer', id: string, plain: Buffer): Buffer {
@@ -200,7 +258,7 @@ export function generationIdOf(id: string): string {
 }
 
 /** A conversation from its parts, each a JSON array, within the limits of a request. Throws an ApiError. */
-export async function conversation(parts: readonly Buffer[]): Promise<readonly unknown[]> {
+export async function conversation(parts: readonly Buffer[], parameter: Continuing): Promise<readonly unknown[]> {
   const inner = parts.map((part) => part.subarray(1, -1)).filter((part) => part.length > 0)
   const bytes = Buffer.concat([
     Buffer.from('{"input":['),
@@ -209,11 +267,7 @@ export async function conversation(parts: readonly Buffer[]): Promise<readonly u
   ])
   const excess =
     bytes.length > CONVERSATION_BYTES_MAX ? 'it has more than 10 MB' : new JsonScan(BODY_LIMITS).whole(bytes)
-  if (excess !== null)
-    throw new ApiError(
-      'request_too_large',
-      `The conversation of previous_response_id is larger than a request may be: ${excess}. Begin another one`,
-    )
+  if (excess !== null) throw tooLarge(parameter, excess)
   return itemsOf(await parseInTurns(bytes))
 }
 
@@ -222,6 +276,30 @@ export function previousNotFound(previousId: string): ApiError {
     'previous_response_not_found',
     `Previous response with id '${previousId.slice(0, 128)}' not found. An answer is kept only if its request says store: true`,
   )
+}
+
+function itemNotFound(id: string): ApiError {
+  return new ApiError(
+    'item_not_found',
+    `Item with id '${id.slice(0, 128)}' not found. Items are kept only with an answer whose request says store: true. Ask so, or send the item itself`,
+  )
+}
+
+function tooLarge(parameter: Continuing, excess = ''): ApiError {
+  return new ApiError(
+    'request_too_large',
+    excess === ''
+      ? `The conversation of ${parameter} has become too large. Begin another one`
+      : `The conversation of ${parameter} is larger than a request may be: ${excess}. Begin another one`,
+  )
+}
+
+function checkTurnCount(turns: number, parameter: Continuing): void {
+  if (turns > CHAIN_MAX)
+    throw new ApiError(
+      'invalid_input',
+      `${parameter}: the conversation has more than ${CHAIN_MAX} turns. Begin another one`,
+    )
 }
 
 /** Its request ended without an answer: its process died, or its store did not answer. */
@@ -239,16 +317,8 @@ function checkTurns(turns: readonly KeptTurn[], asked: string, previousId: strin
 }
 
 function checkSize(turns: readonly KeptTurn[]): void {
-  if (turns.length > CHAIN_MAX)
-    throw new ApiError(
-      'invalid_input',
-      `previous_response_id: the conversation has more than ${CHAIN_MAX} turns. Begin another one`,
-    )
-  if (turns.reduce((sum, { bytes }) => sum + bytes, 0) > CHAIN_BYTES_MAX)
-    throw new ApiError(
-      'request_too_large',
-      'The conversation of previous_response_id has become too large. Begin another one',
-    )
+  checkTurnCount(turns.length, PREVIOUS)
+  if (turns.reduce((sum, { bytes }) => sum + bytes, 0) > CHAIN_BYTES_MAX) throw tooLarge(PREVIOUS)
 }
 
 /**
@@ -272,6 +342,10 @@ function itemsIn(json: Buffer): readonly Body[] {
 
 function itemsOf({ input }: Body): readonly unknown[] {
   return Array.isArray(input) ? input : []
+}
+
+function listedInput({ id, input }: Pick<PlainTurn, 'id' | 'input'>): readonly Body[] {
+  return itemsIn(input).map((item, index) => listed(item, `msg-${id.slice(4)}-in${index}`))
 }
 
 /** An item in OpenAI's list form: with an id, and its content in parts. */

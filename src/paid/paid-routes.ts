@@ -13,9 +13,11 @@ import { sessionOf, type PaidKind } from '../operations/paid-kind.ts'
 import { isResponsesOperation } from '../operations/responses.ts'
 import type { Operation } from '../relay/operation.ts'
 import { answerPaid, type AnswerPorts } from './paid-answer.ts'
-import { isWarmUp, turnHistory, warmUp } from './response-turns.ts'
+import { accountOf, isWarmUp, turnHistory, warmUp } from './response-turns.ts'
 
 const EMPTY = Buffer.alloc(0)
+type KeptItems = Pick<ResponsesDoor, 'history' | 'resolved'>
+const NOTHING_KEPT: KeptItems = { history: [], resolved: null }
 
 export interface PaidRoutePorts extends AnswerPorts {
   readonly idempotency: IdempotentCalls
@@ -41,10 +43,17 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
 
 async function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
   if (call.turn !== null) return paidTurn(ports, kind, call, call.turn)
-  const previousId = kind.continues === true ? previousIdOf(call.json) : null
-  if (previousId === null) return paidOnce(ports, kind, call, [])
-  if (call.principal === null) throw new Error('A paid route has a principal.')
-  return paidOnce(ports, kind, call, await ports.responses.history(call.principal.accountId, previousId))
+  return paidOnce(ports, kind, call, kind.continues === true ? await keptItems(ports, call) : NOTHING_KEPT)
+}
+
+/** The kept items that a request continues or refers to. */
+async function keptItems({ responses }: PaidRoutePorts, call: Call<Principal>): Promise<KeptItems> {
+  const previousId = previousIdOf(call.json)
+  const accountId = accountOf(call)
+  return {
+    history: previousId === null ? [] : await responses.history(accountId, previousId),
+    resolved: await responses.resolved(accountId, call.json),
+  }
 }
 
 /** A message of a socket; an `Idempotency-Key` of its handshake would be that of every turn, so none is looked at. */
@@ -55,7 +64,8 @@ async function paidTurn(
   turn: TurnMemory,
 ): Promise<Reply | typeof HIJACKED> {
   const { history, isKept } = await turnHistory(ports, call, turn)
-  const operation = operationOf(ports, kind, call, { history, isKept, socket: true })
+  const resolved = await ports.responses.resolved(accountOf(call), call.json)
+  const operation = operationOf(ports, kind, call, { history, resolved, isKept, socket: true })
   if (isWarmUp(call) && isResponsesOperation(operation)) return warmUp(ports, call, turn, operation, history)
   return answerPaid(ports, call, operation, null, history)
 }
@@ -64,9 +74,9 @@ function paidOnce(
   ports: PaidRoutePorts,
   kind: PaidKind,
   call: Call<Principal>,
-  history: readonly unknown[],
+  kept: KeptItems,
 ): Promise<Reply | typeof HIJACKED> {
-  const operation = operationOf(ports, kind, call, { history, isKept: true, socket: false })
+  const operation = operationOf(ports, kind, call, { ...kept, isKept: true, socket: false })
   const answer = (): Promise<Reply | typeof HIJACKED> =>
     ports.idempotency.once(call, (claim) => answerPaid(ports, call, operation, claim))
   return isLong(call.rawBody ?? EMPTY) ? nextTurn().then(answer) : answer()

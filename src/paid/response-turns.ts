@@ -57,7 +57,7 @@ export async function turnHistory(
   if (previousId === null) return { history: [], isKept: true }
   const { value } = turn
   if (value instanceof SocketConversation && value.responseId === previousId)
-    return { history: await conversation([value.items]), isKept: value.isKept }
+    return { history: await conversation([value.items], 'previous_response_id'), isKept: value.isKept }
   return { history: await ports.responses.history(accountOf(call), previousId), isKept: true }
 }
 
@@ -149,7 +149,7 @@ function remember(
   else hold.release()
 }
 
-function accountOf({ principal }: Call<Principal>): string {
+export function accountOf({ principal }: Call<Principal>): string {
   if (principal === null) throw new Error('A paid route has a principal.')
   return principal.accountId
 }

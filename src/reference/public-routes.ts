@@ -150,7 +150,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     summary: 'The same models, in the form of Responses. Nothing is kept unless `store` or `background` says so.',
     body: ResponsesBody,
     answer: ResponsesAnswer,
-    errors: [...CHAT, 'missing_input', 'previous_response_not_found'],
+    errors: [...CHAT, 'missing_input', 'previous_response_not_found', 'item_not_found'],
     example: { body: { model: 'sandbox/chat', input: 'Hello' } },
   },
   'POST /v1/messages': {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { NOT_OFFERED } from '../../src/endpoints/not-offered.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { refused } from '../harness/refused.ts'
 
@@ -52,6 +53,20 @@ test('a known path without its version gets 404 with the right path', async () =
   }
   const other = await tollgate.request('POST', '/v1/nothing', { key, body: {} })
   assert.equal(other.body.error.message, 'Unknown endpoint: POST /v1/nothing')
+})
+
+test('every part of the API that is not offered says so in words of its own, and names only routes that exist', async () => {
+  const { paths } = (await tollgate.request('GET', '/openapi.json', {})).body
+  for (const [part, message] of NOT_OFFERED) {
+    for (const path of [`/v1/${part}`, `/v1/${part}/x/y`, `/${part}`, `/${part}/x`])
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const answer = await tollgate.request(method, path, { key })
+        refused(answer, 404, 'endpoint_not_found')
+        assert.equal(answer.body.error.message, `Unknown endpoint: ${method} ${path}. ${message}`)
+      }
+    for (const [route] of message.matchAll(/\/v1\/[a-z/]+/g)) assert.ok(Object.hasOwn(paths, route), route)
+  }
+  refused(await tollgate.request('GET', '/v1/filesx', { key }), 404, 'endpoint_not_found', /^[^.]*filesx$/)
 })
 
 test('parts of the API that are not offered say what to use instead', async () => {

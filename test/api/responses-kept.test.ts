@@ -9,6 +9,11 @@ serveResponses()
 
 const of = (id: unknown, rest = ''): string => `/v1/responses/${String(id)}${rest}`
 const read = (id: unknown, as = key): Promise<Answer> => tollgate.request('GET', of(id), { key: as })
+const CHAT_ANSWER = {
+  id: 'c0',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
+  usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 },
+}
 const messagesSent = (): unknown => upstream.requests.at(-1)?.['messages']
 
 test('store: true keeps what the client got, whole and streamed, with its cost; without it nothing is kept', async () => {
@@ -122,6 +127,77 @@ test('previous_response_id brings the turns before, with calls and their results
   )
   for (const query of ['after=msg-none', 'limit=0', 'order=up'])
     assert.equal((await tollgate.request('GET', of(second.response.id, `/input_items?${query}`), { key })).status, 400)
+})
+
+test('item_reference: an item of a kept answer, or of what it answers, stands where it is named', async () => {
+  const first = await ask({ input: 'My name is Ada.', store: true })
+  const said = first.response.output[0]
+  const asked = (await tollgate.request('GET', of(first.response.id, '/input_items'), { key })).body.data[0]
+  const references = [{ type: 'item_reference', id: asked.id }, { id: said.id }, { role: 'user', content: 'And?' }]
+  const inWords = [
+    { role: 'user', content: asked.content },
+    { role: 'assistant', content: said.content },
+    { role: 'user', content: 'And?' },
+  ]
+  answerJson(CHAT_ANSWER)
+  const { status, raw } = await ask({ model: 'test/chat', input: inWords })
+  assert.equal(status, 200, raw)
+  const expected = messagesSent()
+  answerJson(CHAT_ANSWER)
+  const second = await ask({ model: 'test/chat', input: references, store: true })
+  assert.equal(second.status, 200, second.raw)
+  assert.deepEqual(messagesSent(), expected)
+  // What is kept of it are the items themselves: it goes on without the answer that it named.
+  await tollgate.request('DELETE', of(first.response.id), { key })
+  answerJson(CHAT_ANSWER)
+  const third = await ask({ model: 'test/chat', input: 'Go on.', previous_response_id: second.response.id })
+  assert.equal(third.status, 200, third.raw)
+  assert.deepEqual((messagesSent() as unknown[]).slice(0, 3), expected)
+})
+
+test('item_reference: 404 of what is not kept, removed, running, of another account, or no id; 400 of no text', async () => {
+  const kept = await ask({ store: true })
+  const { id } = kept.response.output[0]
+  const unkept = (await ask({})).response.output[0].id
+  const removed = await ask({ store: true })
+  await tollgate.request('DELETE', of(removed.response.id), { key })
+  const running = await ask({ background: true, input: 'sandbox: delay_ms=300' })
+  const refer = (named: unknown, as = key): ReturnType<typeof respond> =>
+    respond(tollgate.url, as, { model: 'test/sandbox', input: [{ type: 'item_reference', id: named }] })
+  assert.equal((await refer(id)).status, 200)
+  const other = (await tollgate.createAccount()).key
+  for (const [named, as] of [
+    [unkept, key],
+    [removed.response.output[0].id, key],
+    [running.response.id.replace(/^resp-(.*)$/, 'msg-$1-0'), key],
+    [id.replace(/-0$/, '-1'), key],
+    [id, other],
+    ['msg_1', key],
+    ["'; --", key],
+    [`msg-${'a'.repeat(100_000)}-0`, key],
+  ] as const) {
+    const refused = await refer(named, as)
+    const { code, param, message, metadata } = refused.response.error
+    assert.deepEqual(
+      [refused.status, code, param, metadata.error_type],
+      [404, 'item_not_found', 'input', 'item_not_found'],
+    )
+    assert.match(message, /^Item with id '.{1,128}' not found/)
+  }
+  for (const named of ['', 7, {}, null]) {
+    const refused = await refer(named)
+    assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [400, 'invalid_input'])
+  }
+  await tollgate.request('POST', of(running.response.id, '/cancel'), { key })
+})
+
+test('item_reference: many names of a large item are refused before they are put together', async () => {
+  const { response } = await ask({ input: 'word '.repeat(20_000), store: true, max_output_tokens: 8 })
+  const items = (await tollgate.request('GET', of(response.id, '/input_items'), { key })).body.data
+  const input = Array.from({ length: 9_000 }, () => ({ type: 'item_reference', id: items[0].id }))
+  const refused = await ask({ input })
+  assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [413, 'request_too_large'])
+  assert.match(refused.response.error.message, /^The conversation of item_reference is larger than .* 10 MB/)
 })
 
 test('the turns before are counted in the hold and in the limits of a request', async () => {

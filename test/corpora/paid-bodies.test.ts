@@ -77,7 +77,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   responses: {
     schema: ResponsesBody,
-    read: (body) => parseResponses(body, { history: [], isKept: true, socket: false }),
+    read: (body) => parseResponses(body, { history: [], resolved: null, isKept: true, socket: false }),
     right: [{ input: 'x' }, { input: [USER], model: 'a/b', metadata: { a: 'b' }, reasoning: { effort: 'low' } }],
   },
   messages: {

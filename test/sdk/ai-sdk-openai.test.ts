@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
-import { APICallError, generateObject, generateText, jsonSchema, streamText, tool } from 'ai'
+import { APICallError, generateObject, generateText, jsonSchema, streamText, tool, type ModelMessage } from 'ai'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 /** The AI SDK's provider of OpenAI's own protocols, against the product: `openai(model)` speaks Responses. */
@@ -49,6 +49,29 @@ test('responses: a forced tool call comes back parsed', async () => {
   })
   assert.deepEqual(toolCalls[0]?.input, { input: 'Moscow' })
   assert.equal(finishReason, 'tool-calls')
+})
+
+test('responses: a second turn names the kept items of the first (item_reference)', async () => {
+  const asked: string[] = []
+  const sent = createOpenAI({
+    baseURL: `${tollgate.url}/v1`,
+    apiKey: (await tollgate.createAccount()).key,
+    fetch: (url, init) => {
+      asked.push(String(init?.body))
+      return fetch(url, init)
+    },
+  })
+  const options = { model: sent.responses('sandbox/chat'), providerOptions: { openai: { store: true } } }
+  const first = await generateText({ ...options, prompt: 'Hello' })
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'Hello' },
+    ...first.response.messages,
+    { role: 'user', content: 'Again' },
+  ]
+  const second = await generateText({ ...options, messages })
+  assert.match(asked[1] ?? '', /\{"type":"item_reference","id":"msg-/)
+  assert.equal(second.text, 'Hello from the sandbox. You said: Again')
+  assert.ok((second.usage.inputTokens ?? 0) > (first.usage.inputTokens ?? 0) + 10)
 })
 
 test('responses: an answer cut by its limit says so', async () => {

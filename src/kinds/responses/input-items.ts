@@ -65,7 +65,7 @@ function itemOf(raw: unknown, path: string): InputItem {
     case 'item_reference':
       throw invalidInput(
         path,
-        "type 'item_reference' is not supported: send the item itself, or continue its answer by previous_response_id",
+        "type 'item_reference' is not supported here: send the item itself, or ask POST /v1/responses",
       )
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')

@@ -1,4 +1,12 @@
-import { booleanField, field, invalidInput, isObject, stringField, type RawObject } from '../fields/json-fields.ts'
+import {
+  booleanField,
+  field,
+  invalidInput,
+  isObject,
+  stringField,
+  wordOf,
+  type RawObject,
+} from '../fields/json-fields.ts'
 import { inputElements, parseItems } from './input-items.ts'
 import type { InputItem, Keeping, ResponsesDoor, ResponsesRequest } from './request.ts'
 
@@ -11,6 +19,36 @@ const NOT_KEPT_REFUSAL =
 /** The id of the Response that a body continues, which is read before the rest; null = none. */
 export function previousIdOf(body: unknown): string | null {
   return isObject(body) ? (stringField(body, PREVIOUS) ?? null) : null
+}
+
+/** The ids of the items that `input` refers to, and how often. */
+export function referencesOf(body: unknown): ReadonlyMap<string, number> {
+  const times = new Map<string, number>()
+  for (const [index, element] of inputList(body).entries()) {
+    if (!isReference(element)) continue
+    const id = stringField(element, 'id', `input[${index}].id`) ?? ''
+    if (id === '') throw invalidInput(`input[${index}].id`, 'must be a non-empty string')
+    times.set(id, (times.get(id) ?? 0) + 1)
+  }
+  return times
+}
+
+/** The elements of `input`, with the items instead of the references to them. */
+export function resolvedInput(body: unknown, items: ReadonlyMap<string, RawObject>): readonly unknown[] {
+  return inputList(body).map((element) => (isReference(element) ? items.get(wordOf(element['id'])) : element))
+}
+
+function inputList(body: unknown): readonly unknown[] {
+  const input = isObject(body) ? field(body, 'input') : undefined
+  return Array.isArray(input) ? input : []
+}
+
+/** An element that only names an item of a kept Response. */
+function isReference(element: unknown): element is RawObject {
+  if (!isObject(element)) return false
+  const type = field(element, 'type')
+  if (type !== undefined) return type === 'item_reference'
+  return field(element, 'role') === undefined && field(element, 'id') !== undefined
 }
 
 /**
@@ -35,7 +73,7 @@ export function conversationOf(
   { previousId }: Keeping,
 ): Pick<ResponsesRequest, 'added' | 'row'> & { readonly items: readonly InputItem[] } {
   const history = door?.history ?? []
-  const added = addedItems(body, history.length > 0)
+  const added = door?.resolved ?? addedItems(body, history.length > 0)
   return {
     added,
     items: [...parseItems(history, PREVIOUS), ...parseItems(added, 'input')],

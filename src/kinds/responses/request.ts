@@ -16,6 +16,8 @@ export interface Keeping {
 export interface ResponsesDoor {
   /** Items of the conversation that it continues; empty = it begins one. */
   readonly history: readonly unknown[]
+  /** The elements of `input` where it refers to kept items; null = they are as they came. */
+  readonly resolved: readonly unknown[] | null
   /** It is that of a kept answer, and need not be kept again. */
   readonly isKept: boolean
   /** It came as a message of a WebSocket: its answer is always events, and never in the background. */
