@@ -4,12 +4,12 @@ import { withBundled } from '../catalog/bundled.ts'
 import type { Snapshot } from '../catalog/catalog.ts'
 import { parseDocumentText } from '../catalog/document-reader.ts'
 import { buildSnapshot } from '../catalog/snapshot.ts'
-import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { Router } from '../http/router.ts'
 import type { Principal } from '../access/principal.ts'
 import type { EndpointState } from './model-record.ts'
 import { modelRoutes } from './models.ts'
+import { refusal } from '../../test/harness/refusal.ts'
 
 const CATALOGUE = `bundled: false
 rates: { USD: 100 }
@@ -103,13 +103,8 @@ function ids(target: string): string[] {
 }
 
 function refused(target: string): string {
-  try {
-    get(target)
-  } catch (thrown) {
-    assert.ok(thrown instanceof ApiError)
-    return `${thrown.status} ${thrown.errorType} ${thrown.message}`
-  }
-  return assert.fail(`${target} is refused`)
+  const { status, errorType, message } = refusal(() => get(target))
+  return `${status} ${errorType} ${message}`
 }
 
 test('D-1.1: the whole record, priced at the cheapest endpoint', () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { ApiError } from '../errors.ts'
 import { parseMultipart } from './multipart.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
+import { refusal } from '../../test/harness/refusal.ts'
 
 const TYPE = 'multipart/form-data; boundary=X'
 
@@ -12,16 +13,10 @@ function body(...parts: readonly (string | Buffer)[]): Buffer {
 }
 
 function refused(what: RegExp, bytes: Buffer | string, type = TYPE): void {
-  assert.throws(
-    () => parseMultipart(type, Buffer.from(bytes)),
-    (error: unknown) => {
-      assert.ok(error instanceof ApiError)
-      assert.equal(error.errorName, 'file_upload_error')
-      assert.match(error.message, /^File upload failed: /)
-      assert.match(error.message, what)
-      return true
-    },
-  )
+  const { errorName, message } = refusal(() => parseMultipart(type, Buffer.from(bytes)))
+  assert.equal(errorName, 'file_upload_error')
+  assert.match(message, /^File upload failed: /)
+  assert.match(message, what)
 }
 
 const field = (name: string, value: string): string =>

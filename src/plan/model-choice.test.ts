@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../errors.ts'
 import { checkModalities, chooseModels, type ModelWish } from './model-choice.ts'
 import { chat, model, snapshot } from '../../test/harness/plan-fixture.ts'
+import { verdict } from '../../test/harness/refusal.ts'
 
 const catalog = snapshot(
   [
@@ -31,9 +31,9 @@ function wish(fields: Partial<ModelWish>): ModelWish {
 const chosen = (fields: Partial<ModelWish>): readonly (readonly [string, string | null])[] =>
   chooseModels(wish(fields), catalog).map((one) => [one.model.id, one.sort] as const)
 const refused = (fields: Partial<ModelWish>, errorName: string, message: string): void =>
-  assert.throws(
-    () => chooseModels(wish(fields), catalog),
-    (thrown) => thrown instanceof ApiError && thrown.errorName === errorName && thrown.message === message,
+  assert.equal(
+    verdict(() => chooseModels(wish(fields), catalog)),
+    `${errorName} | ${message}`,
   )
 
 test('id, alias and routing suffix lead to the canonical model', () => {

@@ -5,6 +5,7 @@ import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { recordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { serve } from '../harness/served.ts'
+import { refused } from '../harness/refused.ts'
 
 const UPSTREAM_KEY = 'upstream-canary-key'
 /** Long enough that the recorded usage is plausible for it. */
@@ -85,7 +86,7 @@ unsendableTest(world, (body) => ask('sdk-basic-stream', body), [
 
 test('an overloaded provider is a 503, a too long prompt a 400 with its numbers', async () => {
   const overloaded = await ask('q-529-overloaded', { messages: [{ role: 'user', content: 'x' }] })
-  assert.deepEqual([overloaded.status, overloaded.error?.metadata['error_type']], [503, 'provider_unavailable'])
+  refused(overloaded, 503, 'provider_unavailable')
   const tooLong = 'real-error-scenarios-anthropic-claude-haiku-4-5-handles-cont'
   const long = await ask(tooLong, { messages: [{ role: 'user', content: 'x' }] })
   assert.deepEqual(

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { refused } from '../harness/refused.ts'
 
 let upstream: ScriptedUpstream
 let tollgate: InProcessServer
@@ -162,7 +163,7 @@ test('one of several prompts that fails ends the request free of charge', async 
   })
   const before = await balance()
   const answer = await complete({ model: 'test/wrapped', prompt: ['a', 'b', 'c'], max_tokens: 5 })
-  assert.deepEqual([answer.status, answer.error?.metadata['error_type']], [400, 'invalid_input'])
+  refused(answer, 400, 'invalid_input')
   assert.equal(await balance(), before)
   assert.equal((await lastRow())['status'], 'error')
 })
@@ -276,49 +277,49 @@ test('a stream of several prompts numbers the choices through', async () => {
 })
 
 test('bad requests get the error of the table', async () => {
-  const refused = async (body: Record<string, unknown>): Promise<readonly unknown[]> => {
+  const refusalOf = async (body: Record<string, unknown>): Promise<readonly unknown[]> => {
     const { status, error } = await complete({ model: 'test/native', ...body })
     return [status, error?.metadata['error_type'], error?.message]
   }
-  assert.deepEqual(await refused({}), [400, 'missing_prompt', "Parameter 'prompt' is required"])
-  for (const prompt of ['', [], null]) assert.equal((await refused({ prompt }))[1], 'missing_prompt')
+  assert.deepEqual(await refusalOf({}), [400, 'missing_prompt', "Parameter 'prompt' is required"])
+  for (const prompt of ['', [], null]) assert.equal((await refusalOf({ prompt }))[1], 'missing_prompt')
   for (const prompt of [5, [1, 2], [[1, 2]], [''], Array.from({ length: 21 }, () => 'x'), { a: 1 }])
-    assert.deepEqual(await refused({ prompt }), [
+    assert.deepEqual(await refusalOf({ prompt }), [
       400,
       'invalid_input',
       'prompt: must be a string or an array of 1 to 20 non-empty strings',
     ])
-  assert.deepEqual(await refused({ prompt: 'x', n: 3, best_of: 2 }), [
+  assert.deepEqual(await refusalOf({ prompt: 'x', n: 3, best_of: 2 }), [
     400,
     'invalid_input',
     'best_of: must be at least n (3)',
   ])
-  assert.deepEqual(await refused({ prompt: 'x', logprobs: 6 }), [
+  assert.deepEqual(await refusalOf({ prompt: 'x', logprobs: 6 }), [
     400,
     'invalid_input',
     'logprobs: must be an integer between 0 and 5',
   ])
-  assert.deepEqual(await refused({ prompt: 'x', echo: 'yes' }), [400, 'invalid_input', 'echo: must be a boolean'])
-  assert.deepEqual(await refused({ prompt: 'x', temperature: 3 }), [
+  assert.deepEqual(await refusalOf({ prompt: 'x', echo: 'yes' }), [400, 'invalid_input', 'echo: must be a boolean'])
+  assert.deepEqual(await refusalOf({ prompt: 'x', temperature: 3 }), [
     400,
     'invalid_input',
     'temperature: must be between 0 and 2',
   ])
-  assert.deepEqual((await refused({ prompt: 'x', model: 'test/none' })).slice(0, 2), [400, 'model_not_found'])
-  assert.deepEqual((await refused({ prompt: 'a '.repeat(20_000) })).slice(0, 2), [400, 'input_tokens_exceeded'])
+  assert.deepEqual((await refusalOf({ prompt: 'x', model: 'test/none' })).slice(0, 2), [400, 'model_not_found'])
+  assert.deepEqual((await refusalOf({ prompt: 'a '.repeat(20_000) })).slice(0, 2), [400, 'input_tokens_exceeded'])
 })
 
 test('the hold covers every prompt: what cannot be paid is refused before anything is sent', async () => {
   const poor = await tollgate.createAccount({ balance: 0.05 })
   const sent = upstream.requests.length
-  const refused = await chat(
+  const answer = await chat(
     tollgate.url,
     poor.key,
     { model: 'test/wrapped', prompt: ['a', 'b', 'c'], max_tokens: 20 },
     {},
     '/v1/completions',
   )
-  assert.deepEqual([refused.status, refused.error?.metadata['error_type']], [402, 'insufficient_balance'])
+  refused(answer, 402, 'insufficient_balance')
   assert.equal(upstream.requests.length, sent)
   echoChats()
   assert.equal(

@@ -5,6 +5,7 @@ import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { recordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { serve } from '../harness/served.ts'
+import { refused } from '../harness/refused.ts'
 
 const UPSTREAM_KEY = 'upstream-canary-key'
 const ACCESS_TOKEN = 'ya29.canary-token'
@@ -112,9 +113,9 @@ test("errors are the client's only where the request was wrong, and name nothing
     assert.doesNotMatch(JSON.stringify(error), /project|canary|API key|location/i, name)
   }
   const unreachable = 'vertex/chat/model-sees-multiple-images-google-vertex-2'
-  const refused = await ask(unreachable, {})
-  assert.deepEqual([refused.status, refused.error?.metadata['error_type']], [400, 'invalid_input'])
-  assert.equal(refused.error?.message, recordedCase(unreachable).expected.error?.message)
+  const answer = await ask(unreachable, {})
+  refused(answer, 400, 'invalid_input')
+  assert.equal(answer.error?.message, recordedCase(unreachable).expected.error?.message)
 })
 
 test('a blocked prompt is an answer that was filtered', async () => {

@@ -14,6 +14,7 @@ import {
   generous,
   serveImages,
 } from '../harness/images-world.ts'
+import { refused } from '../harness/refused.ts'
 
 serveImages()
 
@@ -166,8 +167,8 @@ describe("Google's pictures", () => {
         usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 },
       }),
     )
-    const refused = await draw({ model: 'v/gemini' })
-    assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [400, 'content_filtered'])
+    const answer = await draw({ model: 'v/gemini' })
+    refused(answer, 400, 'content_filtered')
   })
 })
 
@@ -209,7 +210,7 @@ describe('chat models that answer with pictures', () => {
 
   test('one that only speaks is no model of pictures, in the answer and in the list', async () => {
     const answer = await draw({ model: 'v/mute' })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [400, 'model_not_supported'])
+    refused(answer, 400, 'model_not_supported')
     upstream.answer((_request, response) => sendJson(response, said([])))
     assert.equal((await draw({ model: 'v/chat' })).status, 502)
     const { body } = await tollgate.request('GET', '/v1/images/models', { key })
@@ -225,6 +226,6 @@ describe('chat models that answer with pictures', () => {
       key,
       body: { model: 'v/any', messages: [{ role: 'user', content: 'x' }] },
     })
-    assert.deepEqual([speaking.status, speaking.body.error.metadata.error_type], [400, 'model_not_supported'])
+    refused(speaking, 400, 'model_not_supported')
   })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inflateSync } from 'node:zlib'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { refused } from '../harness/refused.ts'
 
 const PRICE_RUB = 0.5
 
@@ -145,7 +146,7 @@ describe('pictures of the sandbox, on a fresh machine', () => {
       [200, 1, 1, PRICE_RUB],
     )
     const none = await draw({ n: 4, prompt: 'a cat\nsandbox: empty=1' })
-    assert.deepEqual([none.status, none.body.error.metadata.error_type], [502, 'empty_response'])
+    refused(none, 502, 'empty_response')
     assert.equal(before - (await balance()), PRICE_RUB)
     const { body: log } = await tollgate.request(
       'GET',
@@ -174,12 +175,12 @@ describe('pictures of the sandbox, on a fresh machine', () => {
     const poor = await tollgate.createAccount({ balance: 1 })
     const ask = (n: number): Promise<Answer> =>
       tollgate.request('POST', '/v1/images', { key: poor.key, body: { model: 'sandbox/image', prompt: 'x', n } })
-    const refused = await ask(3)
+    const answer = await ask(3)
     assert.deepEqual(
-      [refused.status, refused.body.error.metadata.error_type, refused.body.error.metadata.required],
+      [answer.status, answer.body.error.metadata.error_type, answer.body.error.metadata.required],
       [402, 'insufficient_balance', 1.5],
     )
-    assert.doesNotMatch(refused.body.error.message, /max_tokens/)
+    assert.doesNotMatch(answer.body.error.message, /max_tokens/)
     assert.equal((await ask(2)).status, 200)
     assert.equal((await ask(1)).status, 402)
     const limited = await tollgate.createAccount({ balance: 10, key: { limit: 0.7 } })
@@ -187,7 +188,7 @@ describe('pictures of the sandbox, on a fresh machine', () => {
       key: limited.key,
       body: { model: 'sandbox/image', prompt: 'x', n: 2 },
     })
-    assert.deepEqual([over.status, over.body.error.metadata.error_type], [429, 'limit_exceeded'])
+    refused(over, 429, 'limit_exceeded')
   })
 
   test('a wrong token, id or time is the same 404, and says nothing more', async () => {

@@ -16,6 +16,7 @@ import {
   generous,
   serveImages,
 } from '../harness/images-world.ts'
+import { refused } from '../harness/refused.ts'
 
 serveImages()
 
@@ -150,8 +151,8 @@ describe("OpenAI's protocol", () => {
         400,
       ),
     )
-    const refused = await draw({ model: 'v/dall-e-3', n: 4 })
-    assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [400, 'content_filtered'])
+    const filtered = await draw({ model: 'v/dall-e-3', n: 4 })
+    refused(filtered, 400, 'content_filtered')
   })
 
   test('more pictures than were asked for are not delivered and not charged', async () => {
@@ -224,8 +225,8 @@ describe("OpenAI's protocol", () => {
       await draw({ model, image_config: config })
       assert.equal(sent()['size'], size, JSON.stringify(config))
     }
-    const refused = await draw({ model: 'v/gpt', image_config: { aspect_ratio: '16:9' } })
-    assert.deepEqual(errorOf(refused), [
+    const answer = await draw({ model: 'v/gpt', image_config: { aspect_ratio: '16:9' } })
+    assert.deepEqual(errorOf(answer), [
       400,
       'invalid_input',
       'image_config: this provider makes pictures of 1024x1024, 1536x1024, 1024x1536',
@@ -251,8 +252,8 @@ describe("OpenAI's protocol", () => {
       ],
     )
     assert.deepEqual(Buffer.from((await files[1]?.arrayBuffer()) ?? new ArrayBuffer(0)), PNG)
-    const refused = await draw({ model: 'v/gpt', image: `${upstream.url}/secret.png` })
-    assert.deepEqual(errorOf(refused), [
+    const unfetched = await draw({ model: 'v/gpt', image: `${upstream.url}/secret.png` })
+    assert.deepEqual(errorOf(unfetched), [
       400,
       'invalid_input',
       'image: this provider fetches no addresses. Send the image as a data URL in base64',
@@ -362,7 +363,7 @@ describe('what the model cannot serve', () => {
       body: 'x',
       headers: { 'content-type': 'multipart/form-data; boundary=x' },
     })
-    assert.deepEqual([form.status, form.body.error.metadata.error_type], [415, 'unsupported_media_type'])
+    refused(form, 415, 'unsupported_media_type')
   })
 })
 

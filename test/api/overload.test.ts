@@ -6,6 +6,7 @@ import { admitted, until as untilIn } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { refused } from '../harness/refused.ts'
 
 let upstream: ScriptedUpstream
 let tollgate: Tollgate
@@ -92,11 +93,10 @@ test('a key over its 100 running requests gets 429 with retry_after 1 before its
   const account = await tollgate.createAccount({ balance: 1_000 })
   const running = Array.from({ length: 100 }, () => chat(account.key))
   await until(() => provider.waiting() === 100)
-  const refused = await chat(account.key)
-  assert.equal(refused.status, 429)
-  assert.equal(refused.body.error.metadata.error_type, 'rate_limit_exceeded')
-  assert.equal(refused.body.error.retry_after, 1)
-  assert.equal(refused.headers['retry-after'], '1')
+  const answer = await chat(account.key)
+  refused(answer, 429, 'rate_limit_exceeded')
+  assert.equal(answer.body.error.retry_after, 1)
+  assert.equal(answer.headers['retry-after'], '1')
   const { port } = new URL(tollgate.url)
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: 9000000\r\n\r\n`
   assert.equal(

@@ -3,6 +3,7 @@ import { before, describe, test } from 'node:test'
 import type { InProcessServer } from '../harness/in-process.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/served.ts'
+import { refused } from '../harness/refused.ts'
 
 /**
  * A provider bills the usage that it reports; the customer pays it as far as it is plausible. A token costs us 1 RUB
@@ -146,7 +147,7 @@ test('implausible usage and a shortfall are shown in the log, by a filter, as me
       web_search_options: {},
     },
   })
-  assert.deepEqual([searching.status, searching.body.error.metadata.error_type], [429, 'rate_limit_exceeded'])
+  refused(searching, 429, 'rate_limit_exceeded')
   assert.match(
     searching.body.error.message,
     /^Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one\./,

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { until } from '../harness/patience.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
-import { badRequestTests, type BadRequest } from '../harness/refused.ts'
+import { badRequestTests, refused, type BadRequest } from '../harness/refused.ts'
 
 const WARM_MS = 10_000
 
@@ -291,7 +291,7 @@ for (const [what, body] of [
   test(`${what} is no answer: 502, free`, async () => {
     upstream.answer(answers(body))
     const answer = await rerank({ model: 'test/searches', query: QUERY, documents: DOCUMENTS })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [502, 'provider_error'])
+    refused(answer, 502, 'provider_error')
     assert.doesNotMatch(answer.text, /canary/)
     const log = await logOf(answer.headers['x-generation-id'])
     assert.deepEqual([log['type'], log['status'], log['total_cost']], ['rerank', 'error', 0])
@@ -301,7 +301,7 @@ for (const [what, body] of [
 test('no result at all is an empty response', async () => {
   upstream.answer(answers({ results: [] }))
   const answer = await rerank({ model: 'test/searches', query: QUERY, documents: DOCUMENTS })
-  assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [502, 'empty_response'])
+  refused(answer, 502, 'empty_response')
 })
 
 test('one provider fails, the next one answers at its price', async () => {

@@ -4,6 +4,7 @@ import type { Answer } from '../harness/api-client.ts'
 import { until } from '../harness/patience.ts'
 import { respond } from '../harness/response-fold.ts'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
+import { refused } from '../harness/refused.ts'
 
 serveResponses()
 
@@ -251,9 +252,8 @@ test('0 days: store, background and previous_response_id say that nothing is kep
     tollgate.admin('PATCH', '/admin/v1/settings', { kept_responses: { days, megabytes: 1 } })
   assert.equal((await settings(0)).status, 200)
   for (const body of [{ store: true }, { background: true }, { previous_response_id: response.id }]) {
-    const refused = await ask(body)
-    assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [400, 'invalid_input'])
-    assert.match(refused.response.error.message, /are not kept on this service/)
+    const answer = await ask(body)
+    refused(answer, 400, 'invalid_input', /are not kept on this service/)
   }
   assert.equal((await ask({ store: false })).status, 200)
   assert.equal((await read(response.id)).status, 404)

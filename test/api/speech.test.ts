@@ -7,7 +7,7 @@ import { request as undiciRequest } from 'undici'
 import { audioContainer, audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
 import { until } from '../harness/patience.ts'
 import { first, second, tollgate, key, speak, post, lastLog, sound, serveSpeech } from '../harness/speech-world.ts'
-import { badRequest } from '../harness/refused.ts'
+import { badRequest, refused } from '../harness/refused.ts'
 import { loggedRow } from '../harness/log-row.ts'
 import { untilStill } from '../harness/patience.ts'
 
@@ -201,8 +201,7 @@ test('no audio: the next provider is asked, and then it is 502 empty_response an
   assert.equal((await lastLog())['total_cost'], 0.022)
   second.answer((response) => sound(response))
   const empty = await post({ model: 'test/two', input: 'Hello there' })
-  assert.equal(empty.status, 502)
-  assert.equal(empty.body.error.metadata.error_type, 'empty_response')
+  refused(empty, 502, 'empty_response')
   assert.deepEqual([(await lastLog())['status'], (await lastLog())['total_cost']], ['error', 0])
 })
 

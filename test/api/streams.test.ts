@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { foldStream, leaveAfter } from '../harness/chat-fold.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { loggedRow } from '../harness/log-row.ts'
+import { refused } from '../harness/refused.ts'
 
 let tollgate: InProcessServer
 
@@ -98,8 +99,7 @@ test('another account cannot see the stream, and an unknown one is 404 stream_no
     ['never', key],
   ] as const) {
     const answer = await tollgate.request('GET', `/v1/streams?id=${asked}`, { key: who })
-    assert.equal(answer.status, 404)
-    assert.equal(answer.body.error.metadata.error_type, 'stream_not_found')
+    refused(answer, 404, 'stream_not_found')
   }
 })
 
@@ -148,8 +148,7 @@ test('empty answers are free and 502; an empty answer that says stop is an answe
     })
   for (const stream of [false, true]) {
     const empty = await ask('empty=1', stream)
-    assert.equal(empty.status, 502)
-    assert.equal(empty.body.error.metadata.error_type, 'empty_response')
+    refused(empty, 502, 'empty_response')
     assert.equal((await ask('empty=1 finish=stop', stream)).status, 200)
   }
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { tollgate, key, VIDEO, serveSandboxVideos } from '../harness/sandbox-videos-world.ts'
+import { refused } from '../harness/refused.ts'
 
 serveSandboxVideos()
 
@@ -129,8 +130,7 @@ describe('refusals', () => {
       key,
       body: { model: 'sandbox/video', messages: [{ role: 'user', content: 'x' }] },
     })
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [400, 'model_not_supported'])
-    assert.match(answer.body.error.message, /Supported: videos$/)
+    refused(answer, 400, 'model_not_supported', /Supported: videos$/)
   })
 
   test('no provider left by the preferences is a 404', async () => {
@@ -184,12 +184,12 @@ describe('refusals', () => {
 
   test('402: holds nothing when the balance does not cover the exact price', async () => {
     const poor = await tollgate.createAccount({ balance: 1.99 })
-    const refused = await tollgate.request('POST', '/v1/videos', { key: poor.key, body: { ...VIDEO, duration: 4 } })
+    const answer = await tollgate.request('POST', '/v1/videos', { key: poor.key, body: { ...VIDEO, duration: 4 } })
     assert.deepEqual(
-      [refused.status, refused.body.error.metadata.required, refused.body.error.metadata.available],
+      [answer.status, answer.body.error.metadata.required, answer.body.error.metadata.available],
       [402, 2, 1.99],
     )
-    assert.doesNotMatch(refused.body.error.message, /max_tokens/)
+    assert.doesNotMatch(answer.body.error.message, /max_tokens/)
     assert.deepEqual(await balanceOf(tollgate, poor.key), { balance: 1.99, reserved: 0 })
     const exact = await tollgate.createAccount({ balance: 2 })
     const { id } = await createVideo(tollgate, exact.key, { ...VIDEO, duration: 4 })
@@ -200,8 +200,8 @@ describe('refusals', () => {
   test('429: a key over its spending limit holds nothing', async () => {
     const limited = await tollgate.createAccount({ key: { limit: 3 } })
     const first = await createVideo(tollgate, limited.key, { ...VIDEO, duration: 4 })
-    const refused = await tollgate.request('POST', '/v1/videos', { key: limited.key, body: { ...VIDEO, duration: 4 } })
-    assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [429, 'limit_exceeded'])
+    const answer = await tollgate.request('POST', '/v1/videos', { key: limited.key, body: { ...VIDEO, duration: 4 } })
+    refused(answer, 429, 'limit_exceeded')
     await videoUntil(tollgate, limited.key, first.id, 'completed')
   })
 })

@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { until } from '../harness/patience.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { tollgate, key, accountId, VIDEO, serveSandboxVideos } from '../harness/sandbox-videos-world.ts'
+import { refused } from '../harness/refused.ts'
 
 serveSandboxVideos()
 
@@ -109,7 +110,7 @@ test('what the request leaves open is the model’s first; seconds is a name of 
 test('content: the whole file, ranges, HEAD, the wrong range and the wrong index', async () => {
   const { id } = await createVideo(tollgate, key, { ...VIDEO, duration: 4 })
   const early = await tollgate.request('GET', `/v1/videos/content?id=${id}`, { key })
-  assert.deepEqual([early.status, early.body.error.metadata.error_type], [400, 'job_not_completed'])
+  refused(early, 400, 'job_not_completed')
   assert.match(early.body.error.message, new RegExp(`^Job '${id}' is (pending|in_progress)$`))
   await videoUntil(tollgate, key, id, 'completed')
   const get = async (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => {
@@ -224,14 +225,13 @@ test('DELETE of a finished job removes its file and keeps its record; of a runni
     assert.deepEqual([answer.status, answer.body], [200, { id, object: 'video.deleted', deleted: true }])
   }
   const gone = await tollgate.request('GET', `/v1/videos/${id}/content`, { key: account.key })
-  assert.deepEqual([gone.status, gone.body.error.metadata.error_type], [404, 'job_not_found'])
+  refused(gone, 404, 'job_not_found')
   const { body: record } = await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })
   assert.deepEqual([record.status, record.unsigned_urls, record.usage.cost], ['completed', undefined, 2])
   const running = await createVideo(tollgate, account.key, { ...VIDEO, prompt: 'sandbox: delay_ms=60000' })
   await videoUntil(tollgate, account.key, running.id, 'in_progress')
-  const refused = await tollgate.request('DELETE', `/v1/videos?id=${running.id}`, { key: account.key })
-  assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [400, 'invalid_input'])
-  assert.match(refused.body.error.message, /already running/)
+  const answer = await tollgate.request('DELETE', `/v1/videos?id=${running.id}`, { key: account.key })
+  refused(answer, 400, 'invalid_input', /already running/)
 })
 
 test('failures: refused at the submission, failed on the way, empty; each is free, with one log row', async () => {
@@ -251,7 +251,7 @@ test('failures: refused at the submission, failed on the way, empty; each is fre
     assert.deepEqual(failed.usage, { cost: 0, currency: 'RUB', is_byok: false })
     assert.equal(failed.expires_at, null)
     const content = await tollgate.request('GET', `/v1/videos/content?id=${id}`, { key: account.key })
-    assert.deepEqual([content.status, content.body.error.metadata.error_type], [400, 'job_not_completed'])
+    refused(content, 400, 'job_not_completed')
   }
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 50, reserved: 0 })
   const { logs, total } = (await tollgate.request('GET', '/v1/generation?limit=50&type=video', { key: account.key }))

@@ -1,6 +1,5 @@
 import { PLAIN_DIALECT } from '../../src/catalog/dialect.ts'
 import type { Endpoint, Model, Snapshot } from '../../src/catalog/catalog.ts'
-import { ApiError } from '../../src/errors.ts'
 import { parseChat } from '../../src/kinds/chat/parse.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { METER_TABLE, type Meter } from '../../src/meter-table.ts'
@@ -136,15 +135,4 @@ export function planWish(
     adapters: NO_ADAPTERS,
     ...fields,
   }
-}
-
-/** The error that a refusal throws. */
-export function refusal(run: () => unknown): ApiError {
-  try {
-    run()
-  } catch (thrown) {
-    if (thrown instanceof ApiError) return thrown
-    throw thrown
-  }
-  throw new Error('Nothing was refused.')
 }

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer } from './api-client.ts'
+import type { FoldedAnswer } from './chat-fold.ts'
+import type { FoldedResponse } from './response-fold.ts'
 
 /** Asserts this refusal: its status, its name and, if given, its message. */
-export function refused(answer: Answer, status: number, errorType: string, message?: RegExp): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.error.code, status, answer.text)
-  assert.equal(answer.body.error.metadata.error_type, errorType, answer.text)
-  if (message !== undefined) assert.match(answer.body.error.message, message)
+export function refused(
+  answer: Answer | FoldedAnswer | FoldedResponse,
+  status: number,
+  errorType: string,
+  message?: RegExp,
+): void {
+  const text = 'text' in answer && 'body' in answer ? answer.text : answer.raw
+  assert.equal(answer.status, status, text)
+  const { error } = JSON.parse(text)
+  assert.equal(error.code, status, text)
+  assert.equal(error.metadata.error_type, errorType, text)
+  if (message !== undefined) assert.match(error.message, message)
 }
 
 /** A 400 of a paid kind. */

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../errors.ts'
 import { parseChat } from './parse.ts'
+import { verdict } from '../../../test/harness/refusal.ts'
 
 const HI = [{ role: 'user', content: 'hi' }]
 
 function refusal(body: unknown): string {
-  try {
-    parseChat(body)
-  } catch (thrown) {
-    assert.ok(thrown instanceof ApiError, String(thrown))
-    return `${thrown.errorName} | ${thrown.message}`
-  }
-  return 'accepted'
+  return verdict(() => parseChat(body))
 }
 
 function refusedWith(fields: Readonly<Record<string, unknown>>, expected: string): void {

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../errors.ts'
 import { microFromRubles, microOf, rubles } from '../../money.ts'
 import { body, filled, flag, list, nullable, oneOf, optional, rub, text, time, whole } from '../../schema.ts'
 import { readBody } from './strict-body.ts'
+import { refusal } from '../../../test/harness/refusal.ts'
 
-function refusal(read: () => unknown): string {
-  try {
-    read()
-  } catch (thrown) {
-    assert.ok(thrown instanceof ApiError)
-    assert.equal(thrown.errorName, 'invalid_input')
-    return thrown.message
-  }
-  assert.fail('nothing was refused')
+function refused(read: () => unknown): string {
+  const { errorName, message } = refusal(read)
+  assert.equal(errorName, 'invalid_input')
+  return message
 }
 
 const LIMIT = body({ requests: whole('', { minimum: 1, maximum: 10 }), window: whole('', { minimum: 1, maximum: 10 }) })
@@ -30,14 +25,14 @@ const ACCOUNT = body({
 
 test('unknown fields are refused by name, with those that are known', () => {
   assert.equal(
-    refusal(() => readBody(body({ name: filled() }), { name: 'x', role: 'admin', balance: 1 })),
+    refused(() => readBody(body({ name: filled() }), { name: 'x', role: 'admin', balance: 1 })),
     'Unknown fields: role, balance. Known: name',
   )
 })
 
 test('a wrong field is refused before an unknown one', () => {
   assert.match(
-    refusal(() => readBody(ACCOUNT, { other: 1, name: '' })),
+    refused(() => readBody(ACCOUNT, { other: 1, name: '' })),
     /^name: /,
   )
 })
@@ -47,15 +42,15 @@ test('a nested object is named by its path', () => {
     rate_limit: { requests: 1, window: 2 },
   })
   assert.match(
-    refusal(() => readBody(ACCOUNT, { rate_limit: { requests: 1, window: 1, burst: 2 } })),
+    refused(() => readBody(ACCOUNT, { rate_limit: { requests: 1, window: 1, burst: 2 } })),
     /^Unknown field: rate_limit\.burst\./,
   )
   assert.match(
-    refusal(() => readBody(ACCOUNT, { rate_limit: { requests: 1 } })),
+    refused(() => readBody(ACCOUNT, { rate_limit: { requests: 1 } })),
     /^rate_limit\.window: /,
   )
   assert.match(
-    refusal(() => readBody(ACCOUNT, { rate_limit: [1] })),
+    refused(() => readBody(ACCOUNT, { rate_limit: [1] })),
     /rate_limit/,
   )
 })
@@ -68,7 +63,7 @@ test('absent and null stay apart, so that null can take a setting away', () => {
 test('inherited names are not fields of a body', () => {
   assert.deepEqual(readBody(body({ constructor: optional(filled()), name: optional(filled()) }), {}), {})
   assert.match(
-    refusal(() => readBody(ACCOUNT, JSON.parse('{"__proto__": {"name": "evil"}}'))),
+    refused(() => readBody(ACCOUNT, JSON.parse('{"__proto__": {"name": "evil"}}'))),
     /__proto__/,
   )
 })
@@ -79,12 +74,12 @@ test('a field that the route judges may be absent, null or out of bounds, but ha
   assert.deepEqual(readBody(CODE, { amount: null }, ['amount']), { amount: null })
   assert.deepEqual(readBody(CODE, { amount: -1 }, ['amount']), { amount: -1 })
   assert.match(
-    refusal(() => readBody(CODE, { amount: '1' }, ['amount'])),
+    refused(() => readBody(CODE, { amount: '1' }, ['amount'])),
     /^amount: must be an amount in RUB/,
   )
   for (const given of [{}, { amount: null }, { amount: 0 }])
     assert.match(
-      refusal(() => readBody(CODE, given)),
+      refused(() => readBody(CODE, given)),
       /^amount: /,
     )
 })
@@ -126,7 +121,7 @@ for (const [what, field, message] of [
 ] as const) {
   test(`refuses ${what} and names the field`, () => {
     assert.equal(
-      refusal(() => readBody(body(field), GIVEN)),
+      refused(() => readBody(body(field), GIVEN)),
       message,
     )
   })

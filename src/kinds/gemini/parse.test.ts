@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../errors.ts'
 import { parseBatchEmbed, parseEmbedContent } from './embed.ts'
 import { parseCountTokens, parseGenerateContent } from './parse.ts'
 import type { GenerateContentRequest } from './request.ts'
+import { refusal } from '../../../test/harness/refusal.ts'
 
 const USER = { role: 'user', parts: [{ text: 'Hi' }] }
 const PNG = 'iVBORw0KGgo='
 
 function parse(body: Record<string, unknown>): GenerateContentRequest {
   return parseGenerateContent({ contents: [USER], ...body }, { model: 'a/b', stream: false, framing: 'array' })
-}
-
-function refusal(body: Record<string, unknown>): string {
-  try {
-    parse(body)
-  } catch (thrown) {
-    assert.ok(thrown instanceof ApiError)
-    return thrown.message
-  }
-  assert.fail('taken')
 }
 
 test('contents become messages: text, media, thoughts, calls and results', () => {
@@ -212,7 +202,7 @@ test('what cannot be said is named; what would make the answer wrong is refused 
     [{ toolConfig: { functionCallingConfig: { mode: 'SOME' } } }, /'SOME' is not allowed/],
     [{ generationConfig: { maxOutputTokens: 1, max_output_tokens: 9 } }, /given twice/],
   ]
-  for (const [body, message] of refused) assert.match(refusal(body), message)
+  for (const [body, message] of refused) assert.match(refusal(() => parse(body)).message, message)
 })
 
 test('countTokens takes a request or what holds one; embeddings take texts with the same options', () => {

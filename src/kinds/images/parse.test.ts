@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../errors.ts'
 import { decodeBase64, imageTypeOf, pictureOf, readDataUrl } from './bytes.ts'
 import { parseImages } from './parse.ts'
 import { ASPECT_RATIOS, IMAGE_SIZES, sizeOfRatio, wantedRatio } from './request.ts'
+import { verdict } from '../../../test/harness/refusal.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
 const DATA = `data:image/png;base64,${PNG.toString('base64')}`
@@ -14,13 +14,7 @@ function parsed(fields: Record<string, unknown>): ReturnType<typeof parseImages>
 }
 
 function refusal(body: unknown): string {
-  try {
-    parseImages(body)
-  } catch (thrown) {
-    if (thrown instanceof ApiError) return `${thrown.errorName} | ${thrown.message}`
-    throw thrown
-  }
-  return 'accepted'
+  return verdict(() => parseImages(body))
 }
 
 test('required fields come before types and ranges', () => {

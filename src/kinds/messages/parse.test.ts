@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../errors.ts'
 import { encodeDetails } from '../responses/encoded-details.ts'
 import { parseMessages } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
+import { verdict } from '../../../test/harness/refusal.ts'
 
 function read(fields: Record<string, unknown>, headers: Record<string, string> = {}): MessagesRequest {
   const body = { model: 'a/b', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...fields }
   return parseMessages(body, { headers, bytes: Buffer.byteLength(JSON.stringify(body)) })
-}
-
-function refusal(fields: Record<string, unknown>): string {
-  try {
-    read(fields)
-  } catch (thrown) {
-    assert.ok(thrown instanceof ApiError)
-    return `${thrown.errorName}: ${thrown.message}`
-  }
-  return 'read'
 }
 
 test('a conversation with tools, thoughts, pictures and documents becomes one of chat', () => {
@@ -207,11 +197,11 @@ test('tools that Anthropic describes are functions elsewhere, those that it runs
 
 test('what cannot be right is refused in one sentence', () => {
   const rows: readonly (readonly [Record<string, unknown>, RegExp])[] = [
-    [{ max_tokens: undefined }, /^invalid_input: max_tokens: is required/],
-    [{ max_tokens: 0 }, /^invalid_input: max_tokens: must be an integer of at least 1/],
+    [{ max_tokens: undefined }, /^invalid_input \| max_tokens: is required/],
+    [{ max_tokens: 0 }, /^invalid_input \| max_tokens: must be an integer of at least 1/],
     [{ messages: [] }, /^missing_messages/],
     [{ messages: [{ role: 'user', content: [] }] }, /^missing_messages/],
-    [{ messages: [{ role: 'tool', content: 'x' }] }, /^invalid_message_role: .*'tool'.*user, assistant, system/],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, /^invalid_message_role \| .*'tool'.*user, assistant, system/],
     [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, /messages\[0\]\.content\[0\]: text must be/],
     [
       { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
@@ -223,7 +213,7 @@ test('what cannot be right is refused in one sentence', () => {
           { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'i', data: '*' } }] },
         ],
       },
-      /^invalid_base64/,
+      /^invalid_base64 /,
     ],
     [{ tools: [{ name: 'f' }] }, /tools\[0\]\.input_schema: is required/],
     [{ tool_choice: 'auto' }, /tool_choice: must be an object/],
@@ -251,7 +241,11 @@ test('what cannot be right is refused in one sentence', () => {
     ),
     [{ mcp_servers: [{ url: 'https://x.example' }] }, /mcp_servers: is not offered/],
   ]
-  for (const [fields, message] of rows) assert.match(refusal(fields), message)
+  for (const [fields, message] of rows)
+    assert.match(
+      verdict(() => read(fields)),
+      message,
+    )
 })
 
 test('no byte of the body makes more than one token: the whole body bounds the input', () => {

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../errors.ts'
 import { hostedUse } from './hosted-tools.ts'
 import { parseResponses } from './parse.ts'
+import { refusal } from '../../../test/harness/refusal.ts'
 
 const user = (content: unknown): Record<string, unknown> => ({ role: 'user', content })
 
 function messagesOf(input: unknown, more: Record<string, unknown> = {}): unknown {
   return parseResponses({ model: 'v/m', input, ...more }).chat.messages
-}
-
-function refusal(body: Record<string, unknown>): [string, string] {
-  try {
-    parseResponses(body)
-  } catch (thrown) {
-    assert.ok(thrown instanceof ApiError)
-    return [thrown.errorType, thrown.message]
-  }
-  return assert.fail(`accepted ${JSON.stringify(body)}`)
 }
 
 test('a string is one user message; instructions come before it', () => {
@@ -384,9 +374,9 @@ test('every refusal has its type and names the place', () => {
     [{ input: 'x', provider: { sort: 'luck' } }, 'invalid_input', /sort/],
   ]
   for (const [body, type, message] of cases) {
-    const [givenType, givenMessage] = refusal(body)
-    assert.equal(givenType, type, JSON.stringify(body))
-    assert.match(givenMessage, message, JSON.stringify(body))
+    const given = refusal(() => parseResponses(body))
+    assert.equal(given.errorType, type, JSON.stringify(body))
+    assert.match(given.message, message, JSON.stringify(body))
   }
 })
 

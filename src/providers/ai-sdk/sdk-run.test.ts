@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { startReplayUpstream, type Replay } from '../../../test/harness/replay.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../../../test/harness/scripted-upstream.ts'
 import { startTollgate, type Answer, type Tollgate } from '../../../test/harness/server.ts'
+import { refused } from '../../../test/harness/refused.ts'
 
 const KEY = 'sk-upstream-canary-key-0123456789'
 
@@ -146,9 +147,9 @@ test('errors are read as everywhere: statuses, words and nothing of ours', async
       .writeHead(400, { 'content-type': 'application/json' })
       .end(JSON.stringify({ message: `bad input_type for ${KEY}` })),
   )
-  const refused = await post('/v1/embeddings', { model: 'test/live', input: 'a' })
-  assert.deepEqual([refused.status, refused.body.error.metadata.error_type], [400, 'invalid_input'])
-  assert.doesNotMatch(refused.text, /canary/)
+  const answer = await post('/v1/embeddings', { model: 'test/live', input: 'a' })
+  refused(answer, 400, 'invalid_input')
+  assert.doesNotMatch(answer.text, /canary/)
   upstream.answer((response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"surprise":true}'),
   )
@@ -161,7 +162,7 @@ test('a package without models of the kind is a provider that is not there', asy
     ['/v1/rerank', { model: 'test/no-ranks', query: 'q', documents: ['a'] }],
   ] as const) {
     const answer = await post(path, body)
-    assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [503, 'provider_unavailable'])
+    refused(answer, 503, 'provider_unavailable')
     assert.doesNotMatch(answer.text, /ai-sdk|AI_|groq/i)
   }
 })
