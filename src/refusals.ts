@@ -91,6 +91,7 @@ export type FieldCheck = keyof FieldChecks
 export interface RefusalReasons {
   readonly account_missing: None
   readonly another_needed: None
+  readonly beyond_own: None
   readonly code_unknown: None
   readonly code_used: None
   readonly connected: None
@@ -100,7 +101,7 @@ export interface RefusalReasons {
   readonly has_administrator: None
   readonly identity_taken: None
   readonly keys_most: { readonly most: number }
-  readonly last_administrator: None
+  readonly last_owner: None
   readonly last_way_in: None
   readonly link_dead: None
   readonly not_parked: { readonly id: string }
@@ -109,10 +110,12 @@ export interface RefusalReasons {
   readonly only_administrators: None
   readonly only_provider: None
   readonly reference_taken: { readonly reference: string }
+  readonly scope_needed: { readonly scope: string }
   readonly session_stale: { readonly minutes: number }
   readonly sign_in_first: None
   readonly sign_in_late: None
   readonly sign_up_closed: None
+  readonly token_name_taken: { readonly name: string }
   readonly totp_needed: None
   readonly totp_none_new: None
   readonly totp_off: None

@@ -1,3 +1,4 @@
+import type { AdminScope } from './admin-scopes.ts'
 import type { ErrorName } from './errors.ts'
 import type { Fields, JsonSchema, ObjectSchema, Static } from './schema.ts'
 
@@ -29,6 +30,12 @@ export interface WireRoute {
   /** Refusals of this route, beside those of its plane. */
   readonly errors?: readonly ErrorName[]
   readonly example?: RouteExample
+}
+
+/** A route of the admin API. */
+export interface AdminWireRoute extends WireRoute {
+  /** What its caller must be allowed to do. */
+  readonly scope: AdminScope
 }
 
 export interface MediaType {

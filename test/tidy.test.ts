@@ -27,9 +27,11 @@ const BASE = [
   'meters',
   'schema',
   'wire-route',
+  'admin-scopes',
   'email',
   'client-protocol',
 ]
+const ALONE = { lib: [], schema: [], 'admin-scopes': [], 'client-setups': [] }
 const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', 'access', 'plan']
 
 /**
@@ -37,9 +39,8 @@ const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', '
  * docs/decisions.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  lib: [],
-  schema: [],
-  'wire-route': ['errors', 'schema'],
+  ...ALONE,
+  'wire-route': ['admin-scopes', 'errors', 'schema'],
   'error-table': ['lib'],
   errors: ['lib', 'error-table'],
   'client-protocol': ['errors', 'error-table'],
@@ -49,9 +50,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'meter-table': ['lib'],
   'model-types': ['lib', 'meter-table'],
   'settings-table': ['lib'],
-  'client-setups': [],
   meters: ['lib', 'money', 'meter-table'],
-  http: ['lib', 'errors', 'refusals', 'client-protocol'],
+  http: ['lib', 'errors', 'refusals', 'admin-scopes', 'client-protocol'],
   store: [...BASE, 'ledger', 'catalog'],
   kinds: BASE,
   ledger: [...BASE, 'store'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { movingClock, type MovingClock } from '../../test/harness/moving-clock.ts'
-import type { AccessResult } from '../http/edge.ts'
+import type { AccessPlane, AccessResult } from '../http/edge.ts'
 import { randomIds } from '../lib/ids.ts'
 import type { AccountRecord } from '../store/accounts/account-store.ts'
 import type { KeyOwner, KeyRecord } from '../store/accounts/key-store.ts'
@@ -46,6 +46,7 @@ const ADMINISTRATOR: ConsoleSession = {
     email: 'root@example.org',
     name: 'root',
     role: 'admin',
+    operatorRole: 'owner',
     accountId: 'acc_1',
     passwordHash: 'x',
     disabled: false,
@@ -114,19 +115,14 @@ class Bench {
 
   admit(
     headers: IncomingHttpHeaders,
-    plane: 'key' | 'admin' = 'key',
+    plane: AccessPlane = 'key',
     ip = IP,
     method = 'GET',
   ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     return this.access.admit(head(headers, method), plane, ip)
   }
 
-  async outcome(
-    headers: IncomingHttpHeaders,
-    plane: 'key' | 'admin' = 'key',
-    ip = IP,
-    method = 'GET',
-  ): Promise<string> {
+  async outcome(headers: IncomingHttpHeaders, plane: AccessPlane = 'key', ip = IP, method = 'GET'): Promise<string> {
     const result = await this.admit(headers, plane, ip, method)
     return 'error' in result ? `${result.error.status} ${result.error.errorName}` : 'admitted'
   }
@@ -276,14 +272,18 @@ test('the admin plane: token, session of the same origin, and never an API key',
     [{ cookie: 'session=good', origin: 'https://evil.example', host: 'gate.example' }, 'DELETE', '403 access_denied'],
   ]
   for (const [headers, method, expected] of table)
-    assert.equal(await bench.outcome(headers, 'admin', IP, method), expected, JSON.stringify(headers))
+    assert.equal(await bench.outcome(headers, 'accounts:read', IP, method), expected, JSON.stringify(headers))
   const request = head({ authorization: `Bearer ${ADMIN_TOKEN}` }, 'GET')
-  await bench.access.admit(request, 'admin', IP)
+  await bench.access.admit(request, 'accounts:read', IP)
   assert.equal(bench.access.actorOf(request), 'token')
   assert.equal(
-    await new Bench({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'admin'),
+    await new Bench({ adminToken: null }).outcome({ authorization: 'Bearer null' }, 'accounts:read'),
     '401 unauthorized',
   )
+  const billing = { ...ADMINISTRATOR, user: { ...ADMINISTRATOR.user, operatorRole: 'billing' as const } }
+  const limited = new Bench({ session: () => Promise.resolve(billing) })
+  assert.equal(await limited.outcome({ cookie: 'session=good' }, 'money:read'), 'admitted')
+  assert.equal(await limited.outcome({ cookie: 'session=good' }, 'catalog:read'), '403 access_denied')
   assert.throws(() => new Bench({ adminToken: 'short' }), /at least 32/)
 })
 

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { ROLE_SCOPES, type AdminScope } from '../admin-scopes.ts'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { fieldError, reasonError } from '../refusals.ts'
@@ -7,7 +8,16 @@ import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { KeyStore } from '../store/accounts/key-store.ts'
 import type { ConsoleSession } from './console-sessions.ts'
-import { digestOf, digestText, isManagementKey, isWellFormed, KEY_PREFIX, MANAGEMENT_PREFIX } from './api-key.ts'
+import type { AdminTokenStore } from '../store/people/admin-token-store.ts'
+import {
+  digestOf,
+  digestText,
+  isAdminToken,
+  isManagementKey,
+  isWellFormed,
+  KEY_PREFIX,
+  MANAGEMENT_PREFIX,
+} from './api-key.ts'
 import { bearer, DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 import { IpGuard } from './ip-guard.ts'
 import { KeyCache, knownKey, refusalOf, type KnownKey } from './key-cache.ts'
@@ -21,6 +31,9 @@ import { foreignOrigin, isSafeMethod, isSameOrigin } from './same-origin.ts'
 const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success renews the guard's memory of (address, key): far below the day that it lasts. */
 const PROVE_EVERY_MS = 60_000
+/** How often the last use of an admin token is written. */
+const TOUCH_MS = 60_000
+const NO_SCOPES: ReadonlySet<AdminScope> = new Set()
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({
   nodes: () => 1,
@@ -38,8 +51,10 @@ export interface AccessOptions {
   readonly clock: Clock
   /** Live settings: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
-  /** null = programs cannot use the admin API. */
+  /** The owner's; null = programs use named tokens only. */
   readonly adminToken: string | null
+  /** Absent = there are none. */
+  readonly adminTokens?: Pick<AdminTokenStore, 'findByDigest' | 'touch'>
   /** The request's console session, or null without a valid one. */
   readonly session: (request: IncomingMessage) => Promise<ConsoleSession | null>
   /** Administrators must turn on two-step sign-in before they may use the admin API. */
@@ -57,10 +72,12 @@ export interface AccessOptions {
 /** Checks each request before its body is read: who calls, from which address, and how often. */
 export interface Access extends EdgeAccess<Principal> {
   /**
-   * The actor of a change through the admin API, for the audit log: `token` or the administrator's name; null before
-   * `admit`.
+   * The actor of a change through the admin API, for the audit log: `token`, `token:NAME` or the administrator's
+   * e-mail; null before `admit`.
    */
   actorOf(request: IncomingMessage): string | null
+  /** What the caller of a route of the admin API may do; nothing before `admit`. */
+  scopesOf(request: IncomingMessage): ReadonlySet<AdminScope>
   /** The console session of a request of the `session` or `playground` plane; throws before `admit`. */
   sessionOf(request: IncomingMessage): ConsoleSession
   /** Makes this node apply an administrator's change of a key or account at once. */
@@ -91,6 +108,7 @@ class AccessStage implements Access {
   readonly #adminDigest: Buffer | null
   readonly #shared: NonNullable<AccessOptions['shared']>
   readonly #actors = new WeakMap<IncomingMessage, string>()
+  readonly #scopes = new WeakMap<IncomingMessage, ReadonlySet<AdminScope>>()
   readonly #sessions = new WeakMap<IncomingMessage, ConsoleSession>()
 
   constructor(options: AccessOptions) {
@@ -120,12 +138,12 @@ class AccessStage implements Access {
       case 'management':
       case 'any_key':
         return this.#admitKey(request, plane, clientIp)
-      case 'admin':
-        return this.#admitAdmin(request)
       case 'session':
         return this.#admitSession(request)
       case 'playground':
         return this.#admitPlayground(request, clientIp)
+      default:
+        return this.#admitAdmin(request, plane)
     }
   }
 
@@ -153,6 +171,10 @@ class AccessStage implements Access {
 
   actorOf(request: IncomingMessage): string | null {
     return this.#actors.get(request) ?? null
+  }
+
+  scopesOf(request: IncomingMessage): ReadonlySet<AdminScope> {
+    return this.#scopes.get(request) ?? NO_SCOPES
   }
 
   invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
@@ -185,7 +207,7 @@ class AccessStage implements Access {
     const blockedSeconds = this.#guard.blockedSeconds(ip)
     const token = presentedKey(request)
     const manages = typeof token === 'string' && isManagementKey(token)
-    const digest = typeof token === 'string' && isWellFormed(token) ? digestText(token) : null
+    const digest = typeof token === 'string' && isWellFormed(token) && !isAdminToken(token) ? digestText(token) : null
     const cache = manages ? this.#managers : this.#cache
     if (blockedSeconds > 0 && (digest === null || !this.#guard.isProven(ip, digest)))
       return this.#stopped(ip, cache, digest, blockedSeconds)
@@ -300,7 +322,7 @@ class AccessStage implements Access {
    * The planes are separate: an API key never opens the admin API, whatever its account may do (guarantees.md
    * requirement 7).
    */
-  #admitAdmin(request: IncomingMessage): AccessResult<Principal> | Promise<AccessResult<Principal>> {
+  #admitAdmin(request: IncomingMessage, scope: AdminScope): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     const { authorization } = request.headers
     const token = bearer(authorization)
     if (token?.startsWith(KEY_PREFIX) === true || token?.startsWith(MANAGEMENT_PREFIX) === true) {
@@ -308,14 +330,40 @@ class AccessStage implements Access {
     }
     // Digests have one length, as the constant-time comparison requires, and hide the token's length.
     if (token !== null && this.#adminDigest !== null && timingSafeEqual(digestOf(token), this.#adminDigest)) {
-      this.#actors.set(request, 'token')
-      return ADMITTED
+      return this.#admitScoped(request, scope, 'token', ROLE_SCOPES.owner)
     }
+    if (token !== null && isAdminToken(token)) return this.#admitToken(request, scope, token)
     if (authorization !== undefined || request.headers.cookie === undefined) return refusal(unauthorized())
-    return this.#admitAdministrator(request)
+    return this.#admitAdministrator(request, scope)
   }
 
-  async #admitAdministrator(request: IncomingMessage): Promise<AccessResult<Principal>> {
+  /** The one place where the scope of a route is enforced. */
+  #admitScoped(
+    request: IncomingMessage,
+    scope: AdminScope,
+    actor: string,
+    scopes: ReadonlySet<AdminScope>,
+  ): AccessResult<Principal> {
+    if (!scopes.has(scope))
+      return refusal(reasonError('access_denied', 'scope_needed', { scope }, `This needs the scope ${scope}`))
+    this.#actors.set(request, actor)
+    this.#scopes.set(request, scopes)
+    return ADMITTED
+  }
+
+  async #admitToken(request: IncomingMessage, scope: AdminScope, text: string): Promise<AccessResult<Principal>> {
+    const { adminTokens } = this.#options
+    // The checksum refuses guesses without a look-up.
+    if (adminTokens === undefined || !isWellFormed(text)) return refusal(unauthorized())
+    const token = await adminTokens.findByDigest(digestOf(text))
+    const nowMs = this.#clock.now()
+    if (token === null || token.revokedAtMs !== null || (token.expiresAtMs !== null && token.expiresAtMs <= nowMs))
+      return refusal(unauthorized())
+    if (nowMs - (token.lastUsedAtMs ?? 0) >= TOUCH_MS) await adminTokens.touch(token.id, nowMs)
+    return this.#admitScoped(request, scope, `token:${token.name}`, new Set(token.scopes))
+  }
+
+  async #admitAdministrator(request: IncomingMessage, scope: AdminScope): Promise<AccessResult<Principal>> {
     const found = await this.#options.session(request)
     if (found === null) return refusal(unauthorized())
     if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
@@ -327,8 +375,7 @@ class AccessStage implements Access {
         reasonError('access_denied', 'totp_needed', {}, 'Turn two-step sign-in on first: administrators need it'),
       )
     this.#sessions.set(request, found)
-    this.#actors.set(request, user.email)
-    return ADMITTED
+    return this.#admitScoped(request, scope, user.email, ROLE_SCOPES[user.operatorRole ?? 'read_only'])
   }
 
   /** The planes are separate: keys and tokens never open the cabinet. */
@@ -407,7 +454,7 @@ function wrongKind(manages: boolean): ApiError {
 function unauthorized(): ApiError {
   return new ApiError(
     'unauthorized',
-    "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>' or an administrator's console session",
+    "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>', a named admin token in force, or an administrator's console session",
   )
 }
 

@@ -5,9 +5,11 @@ import type { IdSource } from '../lib/ids.ts'
 export const KEY_PREFIX = 'sk-tg-'
 /** The prefix of a key that opens no model, only the routes that manage keys. */
 export const MANAGEMENT_PREFIX = 'sk-tgm-'
+/** The prefix of a named token for the admin API. */
+export const ADMIN_PREFIX = 'sk-tga-'
 const SECRET_LETTERS = 32
 const CHECKSUM_LETTERS = 6
-const SHAPE = /^sk-tgm?-[0-9A-Za-z]{38}$/
+const SHAPE = /^sk-tg[am]?-[0-9A-Za-z]{38}$/
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** A new API key: prefix, 190 random bits, checksum (wire.md 12). It is shown once and stored as a digest. */
@@ -22,6 +24,10 @@ export function generateKey(ids: IdSource, prefix = KEY_PREFIX): string {
  */
 export function isWellFormed(key: string): boolean {
   return SHAPE.test(key) && key.slice(-CHECKSUM_LETTERS) === checksum(key.slice(0, -CHECKSUM_LETTERS))
+}
+
+export function isAdminToken(key: string): boolean {
+  return key.startsWith(ADMIN_PREFIX)
 }
 
 export function isManagementKey(key: string): boolean {

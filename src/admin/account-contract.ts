@@ -15,6 +15,8 @@ import {
   type Schema,
   type Static,
 } from '../schema.ts'
+import { OPERATOR_ROLES } from '../admin-scopes.ts'
+import { OperatorRole } from './token-contract.ts'
 import { KEY_LIMIT_FIELDS, KEY_LIMITS } from '../ledger/key-limits-contract.ts'
 
 export const PageQuery = object({
@@ -148,13 +150,14 @@ export const KeyPatch = body({
 })
 export type KeyBody = Static<typeof KeyBody>
 
-export const UserRole = oneOf(['user', 'admin'])
+export const UserRole = oneOf(['user', 'admin'], '`admin`: an operator, who may do what `operator_role` says.')
 
 export const ConsoleUser = object(
   {
     id: text(),
     email: text(),
     role: UserRole,
+    operator_role: nullable(OperatorRole),
     account: nullable(text()),
     disabled: flag(),
     has_password: flag(),
@@ -185,13 +188,20 @@ export const UserQuery = object({
   query: optional(text('The beginning of the e-mail.')),
 })
 
-export const UserPatch = body({ role: optional(nullable(UserRole)), disabled: optional(flag()) })
+export const UserPatch = body({
+  role: optional(nullable(UserRole)),
+  operator_role: optional(nullable(oneOf(OPERATOR_ROLES, 'It makes a user an operator.'))),
+  disabled: optional(flag()),
+})
 
 export const PasswordLinkBody = body({
   clear_totp: optional(flag('Two-step sign-in is taken off too, when the link is used.')),
 })
 
-export const AdministratorBody = body({ email: filled('', 255) })
+export const AdministratorBody = body({
+  email: filled('', 255),
+  role: optional(oneOf(OPERATOR_ROLES, '`owner` if absent.')),
+})
 
 /** A person and the link to hand to them. */
 export const PersonLink = object({ id: text(), email: text(), link: text() })

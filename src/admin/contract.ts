@@ -1,6 +1,6 @@
 import { Statement } from '../ledger/statement.ts'
 import { list, object, rub, text, whole } from '../schema.ts'
-import type { ApiOf, WireRoute } from '../wire-route.ts'
+import type { AdminWireRoute, ApiOf } from '../wire-route.ts'
 import {
   Account,
   AccountBody,
@@ -57,22 +57,26 @@ import {
   UsageRow,
 } from './report-contract.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
+import { AdminToken, AdminTokenBody, NewAdminToken } from './token-contract.ts'
 import { OperatorWarning } from './warning-contract.ts'
 
 const DAYS = { from: '2026-01-01', to: '2026-01-31' }
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
 const KEY = { id: 'key_Vb3kQ9xT2mLr7dWa' }
+const TOKEN = { id: 'tok_Vb3kQ9xT2mLr7dWa' }
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
 
 /**
  * The wire contract of `/admin/v1` between the console's operator pages and the server. The browser imports only the
- * types. An administrator's console session or the admin token opens it; a user's session is refused with 403
+ * types. An administrator's console session, the admin token or a named one opens it, as far as it has the scope of the
+ * route; a user's session is refused with 403
  * `access_denied`, and so is an administrator who must first turn on two-step sign-in. Amounts, times, errors and the
  * origin of changes are as in the cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit`
  * (1–1000, default 100) and `offset`.
  */
 export const ADMIN_ROUTES = {
   'GET /admin/v1/accounts': {
+    scope: 'accounts:read',
     summary: 'Lists accounts. `query` finds by the beginning of id, name or e-mail.',
     query: AccountQuery,
     answer: listed(Account),
@@ -80,6 +84,7 @@ export const ADMIN_ROUTES = {
     example: { query: { limit: '10' } },
   },
   'POST /admin/v1/accounts': {
+    scope: 'accounts:write',
     summary: 'Makes an account.',
     body: AccountBody,
     answer: Account,
@@ -88,12 +93,14 @@ export const ADMIN_ROUTES = {
     example: { body: { name: 'Lantern Ltd', email: 'books@example.com' } },
   },
   'GET /admin/v1/accounts/:id': {
+    scope: 'accounts:read',
     summary: 'One account.',
     answer: Account,
     errors: ['not_found'],
     example: { path: ACCOUNT },
   },
   'PATCH /admin/v1/accounts/:id': {
+    scope: 'accounts:write',
     summary: 'Changes the fields that are given.',
     body: AccountPatch,
     answer: Account,
@@ -101,6 +108,7 @@ export const ADMIN_ROUTES = {
     example: { path: ACCOUNT, body: { rate_limit: { requests: 300, window: 60 }, allowed_models: null } },
   },
   'POST /admin/v1/accounts/:id/ledger': {
+    scope: 'money:write',
     summary:
       'Books money. A repeated reference answers 200 with the first entry; with another amount, or where `available` does not cover it, 409.',
     body: EntryBody,
@@ -111,6 +119,7 @@ export const ADMIN_ROUTES = {
     example: { path: ACCOUNT, body: { kind: 'topup', amount: 1500.5, reason: 'invoice 17', reference: 'invoice-17' } },
   },
   'GET /admin/v1/accounts/:id/ledger': {
+    scope: 'money:read',
     summary: 'The entries of an account, newest first.',
     query: PageQuery,
     answer: listed(Entry),
@@ -118,6 +127,7 @@ export const ADMIN_ROUTES = {
     example: { path: ACCOUNT },
   },
   'GET /admin/v1/accounts/:id/statement': {
+    scope: 'money:read',
     summary: 'A statement of whole days: opening + lines = closing. At most 366 days.',
     query: object({ from: text('A day.', { format: 'date' }), to: text('A day, included.', { format: 'date' }) }),
     answer: Statement,
@@ -125,6 +135,7 @@ export const ADMIN_ROUTES = {
     example: { path: ACCOUNT, query: DAYS },
   },
   'GET /admin/v1/accounts/:id/keys': {
+    scope: 'keys:read',
     summary: 'The keys of an account.',
     query: PageQuery,
     answer: listed(Key),
@@ -132,6 +143,7 @@ export const ADMIN_ROUTES = {
     example: { path: ACCOUNT },
   },
   'POST /admin/v1/accounts/:id/keys': {
+    scope: 'keys:write',
     summary: 'Makes a key. `key` is in this answer only.',
     body: KeyBody,
     answer: object({ ...Key.fields, key: text() }),
@@ -140,6 +152,7 @@ export const ADMIN_ROUTES = {
     example: { path: ACCOUNT, body: { name: 'production', limit: 500, limit_reset: 'monthly' } },
   },
   'PATCH /admin/v1/keys/:id': {
+    scope: 'keys:write',
     summary: 'Changes the fields that are given.',
     body: KeyPatch,
     answer: Key,
@@ -147,6 +160,7 @@ export const ADMIN_ROUTES = {
     example: { path: KEY, body: { disabled: true } },
   },
   'DELETE /admin/v1/keys/:id': {
+    scope: 'keys:write',
     summary: 'Deletes a key. Requests with it are refused from then on.',
     answer: Deleted,
     errors: ['not_found'],
@@ -154,6 +168,7 @@ export const ADMIN_ROUTES = {
   },
 
   'GET /admin/v1/users': {
+    scope: 'people:read',
     summary: 'Lists the people of the console.',
     query: UserQuery,
     answer: listed(ConsoleUser),
@@ -161,14 +176,16 @@ export const ADMIN_ROUTES = {
     example: { query: { role: 'user' } },
   },
   'PATCH /admin/v1/users/:id': {
+    scope: 'people:write',
     summary:
-      'Changes the role, or locks somebody out. Every session of theirs ends. Nobody can lock out or demote themselves or the last administrator (409).',
+      'Changes the role, or locks somebody out. Nobody can lock out or demote themselves or the last owner (409), or whoever may do more than they (403).',
     body: UserPatch,
     answer: ConsoleUser,
     errors: ['invalid_input', 'not_found', 'conflict'],
     example: { path: USER, body: { disabled: true } },
   },
   'POST /admin/v1/users/:id/password-link': {
+    scope: 'people:write',
     summary: 'A link, good once and for 60 minutes, with which the user sets a new password.',
     body: PasswordLinkBody,
     answer: PersonLink,
@@ -176,13 +193,15 @@ export const ADMIN_ROUTES = {
     example: { path: USER, body: { clear_totp: true } },
   },
   'DELETE /admin/v1/users/:id/identities/:identity': {
+    scope: 'people:write',
     summary: "Takes a single sign-on away. Every session of the user ends. 409 for the user's only way in.",
     answer: Deleted,
     errors: ['not_found', 'conflict'],
     example: { path: { ...USER, identity: 'Vb3kQ9xT2mLr7dWa' } },
   },
   'POST /admin/v1/administrators': {
-    summary: 'Makes an administrator, and a link with which they set their password.',
+    scope: 'people:write',
+    summary: 'Makes an operator of the console, and a link with which they set their password.',
     body: AdministratorBody,
     answer: PersonLink,
     status: 201,
@@ -190,18 +209,55 @@ export const ADMIN_ROUTES = {
     example: { body: { email: 'root@example.com' } },
   },
 
+  'GET /admin/v1/tokens': {
+    scope: 'tokens:read',
+    summary: 'Named tokens for this API, newest first, those that have ended too.',
+    query: PageQuery,
+    answer: listed(AdminToken),
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'POST /admin/v1/tokens': {
+    scope: 'tokens:write',
+    summary: 'Makes a token with the scopes given, or those of a role. `token` is in this answer only.',
+    body: AdminTokenBody,
+    answer: NewAdminToken,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: {
+      body: { name: 'deploy', scopes: ['catalog:read', 'catalog:write'], expires_at: '2030-01-01T00:00:00Z' },
+    },
+  },
+  'GET /admin/v1/tokens/:id': {
+    scope: 'tokens:read',
+    summary: 'One token.',
+    answer: AdminToken,
+    errors: ['not_found'],
+    example: { path: TOKEN },
+  },
+  'DELETE /admin/v1/tokens/:id': {
+    scope: 'tokens:write',
+    summary: 'Revokes a token. It opens nothing from then on, on any node.',
+    answer: Deleted,
+    errors: ['not_found'],
+    example: { path: TOKEN },
+  },
+
   'GET /admin/v1/catalog': {
+    scope: 'catalog:read',
     summary: 'The whole catalogue, credentials cut to their last four characters.',
     query: CatalogQuery,
     answer: CatalogDocument,
     example: {},
   },
   'GET /admin/v1/catalog/warnings': {
+    scope: 'catalog:read',
     summary: 'What of the catalogue in force is sold at a loss, or cannot be sold.',
     answer: CatalogWarnings,
     example: {},
   },
   'PUT /admin/v1/catalog': {
+    scope: 'catalog:write',
     summary: 'Makes the catalogue equal to the document, and answers the difference.',
     query: DryRunQuery,
     body: CatalogBody,
@@ -229,6 +285,7 @@ export const ADMIN_ROUTES = {
     },
   },
   'POST /admin/v1/catalog/update': {
+    scope: 'catalog:write',
     summary: 'Takes the bundled models of this release.',
     query: DryRunQuery,
     body: object({}),
@@ -237,6 +294,7 @@ export const ADMIN_ROUTES = {
     example: { query: { dry_run: '1' }, body: {} },
   },
   'PUT /admin/v1/providers/:slug': {
+    scope: 'catalog:write',
     summary: 'Makes or replaces a provider.',
     body: ProviderBody,
     answer: ProviderEntry,
@@ -254,12 +312,14 @@ export const ADMIN_ROUTES = {
     },
   },
   'DELETE /admin/v1/providers/:slug': {
+    scope: 'catalog:write',
     summary: 'Takes a provider out.',
     answer: Deleted,
     errors: ['invalid_input', 'not_found'],
     example: { path: { slug: 'example' } },
   },
   'PUT /admin/v1/models/*id': {
+    scope: 'catalog:write',
     summary: 'Makes or replaces a model. The slashes of its id stay in the path.',
     body: ModelBody,
     answer: ModelEntry,
@@ -275,18 +335,21 @@ export const ADMIN_ROUTES = {
     },
   },
   'DELETE /admin/v1/models/*id': {
+    scope: 'catalog:write',
     summary: 'Takes a model out.',
     answer: Deleted,
     errors: ['invalid_input', 'not_found'],
     example: { path: { id: 'example/echo' } },
   },
   'GET /admin/v1/models': {
+    scope: 'catalog:read',
     summary: 'Every model with what it costs and sells for, hidden and inactive ones included.',
     answer: listed(PricedModel),
     example: {},
   },
-  'GET /admin/v1/settings': { summary: 'The live settings.', answer: Settings, example: {} },
+  'GET /admin/v1/settings': { scope: 'settings:read', summary: 'The live settings.', answer: Settings, example: {} },
   'PATCH /admin/v1/settings': {
+    scope: 'settings:write',
     summary: 'Changes the settings that are given, on every node within 5 seconds.',
     body: SettingsPatch,
     answer: object({ ...Settings.fields, ...Warned.fields }),
@@ -295,6 +358,7 @@ export const ADMIN_ROUTES = {
   },
 
   'GET /admin/v1/usage': {
+    scope: 'usage:read',
     summary: 'Requests, tokens and money by group.',
     query: UsageQuery,
     answer: listed(UsageRow),
@@ -302,6 +366,7 @@ export const ADMIN_ROUTES = {
     example: { query: { group_by: 'provider' } },
   },
   'GET /admin/v1/margin': {
+    scope: 'usage:read',
     summary: 'What was earned, by day, model, provider and account.',
     query: DayRangeQuery,
     answer: MarginReport,
@@ -309,6 +374,7 @@ export const ADMIN_ROUTES = {
     example: { query: DAYS },
   },
   'GET /admin/v1/generations': {
+    scope: 'log:read',
     summary: 'The log of all accounts, newest first.',
     query: GenerationQuery,
     answer: Generations,
@@ -316,11 +382,13 @@ export const ADMIN_ROUTES = {
     example: { query: { status: 'completed', limit: '20' } },
   },
   'GET /admin/v1/endpoints/health': {
+    scope: 'health:read',
     summary: 'Of each endpoint its state, errors, and percentiles.',
     answer: listed(EndpointHealth),
     example: {},
   },
   'GET /admin/v1/audit': {
+    scope: 'audit:read',
     summary: 'Checks the invariants of the books.',
     query: SinceQuery,
     answer: AuditReport,
@@ -328,6 +396,7 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'GET /admin/v1/audit/replay': {
+    scope: 'audit:read',
     summary: 'Makes every charge of a period again from the log: price version × meters.',
     query: ReplayQuery,
     answer: ReplayReport,
@@ -335,6 +404,7 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'POST /admin/v1/reconciliations': {
+    scope: 'audit:read',
     summary: "Compares a provider's bill with what its answers cost by the log.",
     body: ReconciliationBody,
     answer: Reconciliation,
@@ -342,6 +412,7 @@ export const ADMIN_ROUTES = {
     example: { body: { provider: 'sandbox', csv: 'day,model,amount,currency\n2026-01-31,chat,12.50,RUB\n' } },
   },
   'GET /admin/v1/events': {
+    scope: 'audit:read',
     summary: 'Who changed what, when. The filters match exactly; `action` matches by its beginning.',
     query: EventQuery,
     answer: listed(AuditEvent),
@@ -349,17 +420,20 @@ export const ADMIN_ROUTES = {
     example: { query: { action: 'account.' } },
   },
   'GET /admin/v1/warnings': {
+    scope: 'health:read',
     summary: 'What the operator should look at.',
     answer: object({ data: list(OperatorWarning) }),
     example: {},
   },
   'POST /admin/v1/kek/rotate': {
+    scope: 'security:write',
     summary: 'Wraps the credentials of providers anew with the first key of `TOLLGATE_KEK`.',
     answer: object({ rewrapped: whole('Credentials.') }),
     example: {},
   },
 
   'GET /admin/v1/codes': {
+    scope: 'money:read',
     summary: 'Codes that customers redeem for money.',
     query: PageQuery,
     answer: listed(Code),
@@ -367,6 +441,7 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'POST /admin/v1/codes': {
+    scope: 'money:write',
     summary: 'Makes codes. `code` of each is shown this once.',
     body: CodeBody,
     answer: NewCodes,
@@ -375,6 +450,7 @@ export const ADMIN_ROUTES = {
     example: { body: { amount: 100, count: 2, note: 'fair' } },
   },
   'PATCH /admin/v1/codes/:id': {
+    scope: 'money:write',
     summary: 'Switches a code off or on, or changes its note.',
     body: CodePatch,
     answer: Code,
@@ -382,31 +458,40 @@ export const ADMIN_ROUTES = {
     example: { path: { id: 'code_Vb3kQ9xT2mLr7dWa' }, body: { disabled: true } },
   },
   'GET /admin/v1/payments': {
+    scope: 'money:read',
     summary: 'Orders at the payment provider, with what was refunded.',
     query: PaymentQuery,
     answer: listed(PaymentRow),
     errors: ['invalid_input'],
     example: {},
   },
-  'GET /admin/v1/ip-blocks': { summary: 'Blocked addresses.', answer: listed(IpBlock), example: {} },
+  'GET /admin/v1/ip-blocks': {
+    scope: 'security:read',
+    summary: 'Blocked addresses.',
+    answer: listed(IpBlock),
+    example: {},
+  },
   'DELETE /admin/v1/ip-blocks/*ip': {
+    scope: 'security:write',
     summary: 'Lifts a block.',
     answer: Deleted,
     errors: ['not_found'],
     example: { path: { ip: '203.0.113.7' } },
   },
   'GET /admin/v1/videos/parked': {
+    scope: 'log:read',
     summary: 'Video jobs whose submission may have arrived at the provider.',
     answer: listed(ParkedVideo),
     example: {},
   },
   'POST /admin/v1/videos/:id/resolve': {
+    scope: 'money:write',
     summary: 'Says what became of such a job at the provider.',
     body: ResolveBody,
     answer: Resolved,
     errors: ['invalid_input', 'not_found', 'conflict'],
     example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' }, body: { upstream_id: null } },
   },
-} as const satisfies Readonly<Record<string, WireRoute>>
+} as const satisfies Readonly<Record<string, AdminWireRoute>>
 
 export type AdminApi = ApiOf<typeof ADMIN_ROUTES>

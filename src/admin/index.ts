@@ -7,6 +7,7 @@ import { marginAdminRoutes } from './margin.ts'
 import type { AdminPorts } from './ports.ts'
 import { proofAdminRoutes } from './proof.ts'
 import { reportAdminRoutes } from './reports.ts'
+import { tokenAdminRoutes } from './tokens.ts'
 import { userAdminRoutes } from './users.ts'
 import { videoAdminRoutes } from './video-jobs.ts'
 
@@ -19,6 +20,7 @@ export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): r
     ...proofAdminRoutes(ports),
     ...videoAdminRoutes(ports),
     ...userAdminRoutes(ports),
+    ...tokenAdminRoutes(ports),
     ...codeAdminRoutes(ports),
     ...marginAdminRoutes(ports),
   ]

@@ -2,6 +2,7 @@ import type { EventAction } from '../ledger/event-action.ts'
 import type { Access } from '../access/access.ts'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
+import { covers, type AdminScope } from '../admin-scopes.ts'
 import type { ApiError } from '../errors.ts'
 import { reasonError } from '../refusals.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
@@ -13,7 +14,7 @@ import { wholeParameter } from '../http/query.ts'
 import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { AuditCheck } from '../store/audit/audit-store.ts'
 import type { Store } from '../store/store.ts'
-import type { BodyOf, WireRoute } from '../wire-route.ts'
+import type { AdminWireRoute, BodyOf } from '../wire-route.ts'
 import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
 import type { SetupLinks } from './setup-links.ts'
 
@@ -72,12 +73,13 @@ export function adminRoute<K extends keyof AdminApi>(
   handle: (call: AdminCall, read: AdminBody<K>) => Promise<AdminReply<K> | TextReply>,
 ): Route<Principal> {
   const [method = '', path = ''] = key.split(' ')
-  const row: WireRoute = ADMIN_ROUTES[key]
+  const row: AdminWireRoute = ADMIN_ROUTES[key]
   return {
     // The keys of the contract begin with a method and a path.
     method: method as Route<Principal>['method'],
     path,
     plane: 'admin',
+    scope: row.scope,
     body: row.body === undefined ? 'none' : 'json',
     handle: (call) => handle(call, bodyReader<BodyOf<AdminApi[K]>>(row, call.json)),
   }
@@ -116,6 +118,17 @@ export async function recordEvent(
 
 export function actor(ports: AdminPorts, call: AdminCall): string {
   return ports.access.actorOf(call.request) ?? 'unknown'
+}
+
+/** Nobody hands out, takes away or resets what they may not do themselves. */
+export function refuseBeyondOwn(ports: AdminPorts, call: AdminCall, scopes: Iterable<AdminScope>): void {
+  if (!covers(ports.access.scopesOf(call.request), scopes))
+    throw reasonError(
+      'access_denied',
+      'beyond_own',
+      {},
+      'This may do more than you: it takes somebody who may do it all',
+    )
 }
 
 export function param(call: AdminCall, name: string): string {

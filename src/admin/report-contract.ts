@@ -173,7 +173,7 @@ export type Reconciliation = Static<typeof Reconciliation>
 export const AuditEvent = object({
   id: whole(),
   at: time(),
-  actor: text("`token`, an administrator's e-mail, a user's e-mail, or `start`."),
+  actor: text("`token`, `token:NAME`, an administrator's e-mail, a user's e-mail, or `start`."),
   ip: nullable(text()),
   action: oneOf(EVENT_ACTIONS),
   object: text(),

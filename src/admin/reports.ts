@@ -1,4 +1,7 @@
 import { readEmail } from '../email.ts'
+import { ROLE_SCOPES } from '../admin-scopes.ts'
+import type { BodyOf } from '../wire-route.ts'
+import type { AdminApi } from './contract.ts'
 import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
@@ -13,7 +16,15 @@ import type { GenerationFilter } from '../store/log/query.ts'
 import { RequestStatus, type GenerationRow } from '../ledger/generation-record.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import { usageSums } from './margin.ts'
-import { adminRoute, page, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
+import {
+  adminRoute,
+  page,
+  recordEvent,
+  refuseBeyondOwn,
+  type AdminCall,
+  type AdminReply,
+  type AdminPorts,
+} from './ports.ts'
 import { refuseOwnLink } from './users.ts'
 import { UsageGroup, type Generation } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
@@ -29,7 +40,7 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
     adminRoute('GET /admin/v1/events', (call) => events(ports, call)),
     adminRoute('GET /admin/v1/warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
-    adminRoute('POST /admin/v1/administrators', (call, read) => invite(ports, call, read().email)),
+    adminRoute('POST /admin/v1/administrators', (call, read) => invite(ports, call, read())),
     adminRoute('POST /admin/v1/kek/rotate', (call) => rotateKek(ports, call)),
   ]
 }
@@ -138,11 +149,12 @@ async function warnings({ store, catalog }: AdminPorts): Promise<readonly Operat
 async function invite(
   ports: AdminPorts,
   call: AdminCall,
-  email: string,
+  { email, role = 'owner' }: BodyOf<AdminApi['POST /admin/v1/administrators']>,
 ): Promise<AdminReply<'POST /admin/v1/administrators'>> {
+  refuseBeyondOwn(ports, call, ROLE_SCOPES[role])
   refuseOwnLink(ports, call, readEmail(email))
-  const { id, email: kept, token } = await ports.links.invite(email)
-  await recordEvent(ports, call, 'administrator.create', id, null, { email: kept })
+  const { id, email: kept, token } = await ports.links.invite(email, role)
+  await recordEvent(ports, call, 'administrator.create', id, null, { email: kept, role })
   return {
     status: 201,
     body: { id, email: kept, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}` },

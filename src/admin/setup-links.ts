@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { OperatorRole } from '../admin-scopes.ts'
 import { readEmail } from '../email.ts'
 import { reasonError } from '../refusals.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -24,16 +25,19 @@ export class SetupLinks {
     this.#ports = ports
   }
 
-  /** A token for the first administrator; null when there is one already. */
+  /** A token for the first owner; null when there is one already. */
   async firstToken(): Promise<string | null> {
-    return (await this.#ports.users.administrators()) > 0 ? null : this.#token(null, false)
+    return (await this.#ports.users.owners()) > 0 ? null : this.#token(null, false)
   }
 
   /**
-   * Makes an administrator without a password, and a token to choose one. A link that was never used may be requested
+   * Makes an operator without a password, and a token to choose one. A link that was never used may be requested
    * again.
    */
-  async invite(given: string): Promise<{ readonly id: string; readonly email: string; readonly token: string }> {
+  async invite(
+    given: string,
+    operatorRole: OperatorRole,
+  ): Promise<{ readonly id: string; readonly email: string; readonly token: string }> {
     const email = readEmail(given)
     const { users, ids, clock } = this.#ports
     const created = await users.create({
@@ -41,6 +45,7 @@ export class SetupLinks {
       email,
       name: email,
       role: 'admin',
+      operatorRole,
       accountId: null,
       passwordHash: null,
       language: null,
@@ -48,7 +53,7 @@ export class SetupLinks {
       createdAtMs: clock.now(),
     })
     const user = created ?? (await users.findByEmail(email))
-    if (user === null || user.role !== 'admin' || user.passwordHash !== null)
+    if (user === null || user.operatorRole !== operatorRole || user.passwordHash !== null)
       throw reasonError('conflict', 'email_taken', { email }, `A user with the e-mail '${email}' exists`)
     return { id: user.id, email, token: await this.#token(user.id, false) }
   }

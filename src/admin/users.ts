@@ -1,11 +1,14 @@
 import { identitiesOf, identityNamed, takeIdentity } from '../access/identities.ts'
 import type { Principal } from '../access/principal.ts'
-import { reasonError } from '../refusals.ts'
+import { ROLE_SCOPES, type OperatorRole } from '../admin-scopes.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import { choiceParameter } from '../http/query.ts'
 import type { UserPatch, UserRecord } from '../store/people/user-store.ts'
 import { UserRole, type ConsoleUser } from './account-contract.ts'
+import type { BodyOf } from '../wire-route.ts'
+import type { AdminApi } from './contract.ts'
 import {
   actor,
   adminRoute,
@@ -13,6 +16,7 @@ import {
   page,
   param,
   recordEvent,
+  refuseBeyondOwn,
   type AdminBody,
   type AdminCall,
   type AdminReply,
@@ -46,6 +50,7 @@ function wireUser(user: UserRecord): ConsoleUser {
     id: user.id,
     email: user.email,
     role: user.role,
+    operator_role: user.operatorRole,
     account: user.accountId,
     disabled: user.disabled,
     has_password: user.passwordHash !== null,
@@ -75,22 +80,47 @@ async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
   return user
 }
 
+/** The user of the path, who may do no more than the caller: access to their account is access to what they may do. */
+async function oneWithin(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
+  const user = await one(ports, call)
+  if (user.operatorRole !== null) refuseBeyondOwn(ports, call, ROLE_SCOPES[user.operatorRole])
+  return user
+}
+
+function operatorRoleAfter(
+  { operatorRole: before }: UserRecord,
+  { role, operator_role: given }: BodyOf<AdminApi['PATCH /admin/v1/users/:id']>,
+): OperatorRole | null {
+  if (role === 'user') {
+    if (typeof given === 'string')
+      throw fieldError('operator_role', 'one_of', { allowed: 'null' }, 'must be null for a user')
+    return null
+  }
+  return given ?? before ?? (role === 'admin' ? 'owner' : null)
+}
+
 async function patchUser(
   ports: AdminPorts,
   call: AdminCall,
   read: AdminBody<'PATCH /admin/v1/users/:id'>,
 ): Promise<AdminReply<'PATCH /admin/v1/users/:id'>> {
   const before = await one(ports, call)
-  const { role, disabled } = read()
+  const body = read()
+  const operatorRole = operatorRoleAfter(before, body)
+  const { disabled } = body
   const patch: UserPatch = {
-    ...(typeof role === 'string' ? { role } : {}),
+    role: operatorRole === null ? 'user' : 'admin',
+    operatorRole,
     ...(disabled === undefined ? {} : { disabled }),
   }
-  const loses = before.role === 'admin' && !before.disabled && (patch.role === 'user' || patch.disabled === true)
+  for (const role of [before.operatorRole, operatorRole])
+    if (role !== null) refuseBeyondOwn(ports, call, ROLE_SCOPES[role])
+  const loses =
+    before.operatorRole !== null && !before.disabled && (operatorRole !== before.operatorRole || disabled === true)
   if (loses && before.email === actor(ports, call))
     throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
-  if (loses && (await ports.store.users.administrators()) <= 1)
-    throw reasonError('conflict', 'last_administrator', {}, 'This is the last administrator')
+  if (loses && before.operatorRole === 'owner' && (await ports.store.users.owners()) <= 1)
+    throw reasonError('conflict', 'last_owner', {}, 'This is the last owner')
   const after = await ports.store.users.update(before.id, patch)
   if (after === null) throw notFound('User', before.id)
   // A session keeps the rights of the role that it was opened with, so it must end when they change.
@@ -104,7 +134,7 @@ async function unlinkIdentity(
   ports: AdminPorts,
   call: AdminCall,
 ): Promise<AdminReply<'DELETE /admin/v1/users/:id/identities/:identity'>> {
-  const user = await one(ports, call)
+  const user = await oneWithin(ports, call)
   const identity = identityNamed(user, param(call, 'identity'))
   await takeIdentity(ports.store.users, user, identity)
   await ports.store.sessions.deleteOthers(user.id, null)
@@ -117,7 +147,7 @@ async function passwordLink(
   call: AdminCall,
   read: AdminBody<'POST /admin/v1/users/:id/password-link'>,
 ): Promise<AdminReply<'POST /admin/v1/users/:id/password-link'>> {
-  const user = await one(ports, call)
+  const user = await oneWithin(ports, call)
   const { clear_totp: clearTotp = false } = read()
   refuseOwnLink(ports, call, user.email)
   const token = await ports.links.newPassword(user, clearTotp)

@@ -296,6 +296,7 @@ function callerServices({
     clock,
     settings: () => catalog.current().settings,
     adminToken: config.adminToken,
+    adminTokens: store.adminTokens,
     session: (request: IncomingMessage) => sessions.find(request),
     adminTotpRequired: config.adminTotpRequired,
     shared: nodes.access,

@@ -126,13 +126,14 @@ export async function setUp(
 }
 
 async function first(ports: PeoplePorts, email: string, passwordHash: string): Promise<UserRecord> {
-  if ((await ports.store.users.administrators()) > 0)
+  if ((await ports.store.users.owners()) > 0)
     throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
   const created = await ports.store.users.create({
     id: newUserId(ports),
     email,
     name: email,
     role: 'admin',
+    operatorRole: 'owner',
     accountId: null,
     passwordHash,
     language: null,

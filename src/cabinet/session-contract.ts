@@ -1,3 +1,4 @@
+import { ADMIN_SCOPES, OPERATOR_ROLES } from '../admin-scopes.ts'
 import {
   anything,
   body,
@@ -63,6 +64,8 @@ export const Profile = object({
   email: text(),
   name: text(),
   role: Role,
+  operator_role: nullable(oneOf(OPERATOR_ROLES, 'null = no operator.')),
+  scopes: list(oneOf(ADMIN_SCOPES), 'What an operator may do in `/admin/v1`.'),
   account_id: text(),
   account_status: oneOf(['active', 'deactivated', 'locked']),
   default_model: nullable(text()),

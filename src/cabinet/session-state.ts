@@ -1,3 +1,4 @@
+import { ROLE_SCOPES } from '../admin-scopes.ts'
 import { PASSWORD_LENGTH } from '../access/passwords.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import type { SessionRecord } from '../store/people/session-store.ts'
@@ -13,7 +14,7 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
     version: ports.version,
     signup: settings.signup ?? ports.signupDefault,
     oidc: oidcName === null ? null : { name: oidcName, start: '/cabinet/v1/oidc/start' },
-    needs_setup: (await ports.store.users.administrators()) === 0,
+    needs_setup: (await ports.store.users.owners()) === 0,
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
     api_base: `${publicUrlOf(ports.publicUrl, call)}/v1`,
     currency: 'RUB',
@@ -30,6 +31,8 @@ export async function profileOf(ports: CabinetPorts, given: UserRecord): Promise
     email: user.email,
     name: user.name,
     role: user.role,
+    operator_role: user.operatorRole,
+    scopes: user.operatorRole === null ? [] : [...ROLE_SCOPES[user.operatorRole]],
     account_id: account?.id ?? '',
     account_status: account?.status ?? 'active',
     default_model: account?.defaultModel ?? null,

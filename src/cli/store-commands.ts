@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { OPERATOR_ROLES, type OperatorRole } from '../admin-scopes.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
 import { providerKeys } from '../catalog/bundled-base.ts'
 import { readBundledRelease } from '../catalog/bundled-release.ts'
@@ -62,7 +63,10 @@ export const STORE_COMMANDS: readonly Command[] = [
     words: 'admin create',
     operands: ['EMAIL'],
     summary: 'Creates a console administrator and prints the one-time link to choose a password with.',
-    options: { json: { help: 'print id, email and link as JSON' } },
+    options: {
+      role: { value: 'ROLE', help: `what they may do: ${OPERATOR_ROLES.join(', ')}; owner unless told` },
+      json: { help: 'print id, email and link as JSON' },
+    },
     run: createAdministrator,
   },
   {
@@ -194,16 +198,17 @@ async function migrate(_input: CommandInput, context: CliContext): Promise<numbe
 
 async function createAdministrator(input: CommandInput, context: CliContext): Promise<number> {
   const email = input.operands[0] ?? ''
+  const role = roleOf(input.text('role') ?? 'owner')
   const base = context.config.publicUrl ?? context.config.url
   const made = await withStore<Readonly<Record<string, unknown>>>(
     context,
     async (own) => {
       const links = new SetupLinks({ users: own.store.users, clock: context.clock, ids: context.ids })
-      const { id, email: kept, token } = await links.invite(email)
-      await recordEvent(context, own, 'administrator.create', id, { email: kept })
+      const { id, email: kept, token } = await links.invite(email, role)
+      await recordEvent(context, own, 'administrator.create', id, { email: kept, role })
       return { id, email: kept, link: `${base}/setup?token=${token}` }
     },
-    (client) => client.call('POST', '/admin/v1/administrators', { email }),
+    (client) => client.call('POST', '/admin/v1/administrators', { email, role }),
   )
   context.stdout(
     input.flag('json')
@@ -211,6 +216,12 @@ async function createAdministrator(input: CommandInput, context: CliContext): Pr
       : `Set-up link for ${String(made['email'])}, once, within 60 minutes:\n${String(made['link'])}`,
   )
   return 0
+}
+
+function roleOf(text: string): OperatorRole {
+  const role = OPERATOR_ROLES.find((name) => name === text)
+  if (role === undefined) throw new UsageError(`--role must be one of ${OPERATOR_ROLES.join(', ')}, got '${text}'`)
+  return role
 }
 
 async function rotateKek(_input: CommandInput, context: CliContext): Promise<number> {

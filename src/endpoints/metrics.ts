@@ -11,7 +11,7 @@ const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/
 /** Headers that proxies add: with any of them the connection comes from a proxy. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
-/** `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with the admin token. */
+/** `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with an admin token. */
 export function metricsRoute(
   access: EdgeAccess<Principal>,
   metrics: () => Promise<readonly MetricReading[]>,
@@ -26,7 +26,7 @@ export function metricsRoute(
       if (
         !(direct && LOOPBACK.test(request.socket.remoteAddress ?? '') && LOOPBACK_HOST.test(request.headers.host ?? ''))
       ) {
-        const admitted = await access.admit(request, 'admin', clientIp)
+        const admitted = await access.admit(request, 'metrics:read', clientIp)
         if ('error' in admitted) throw admitted.error
       }
       return { status: 200, body: prometheusText(await metrics()), contentType: PROMETHEUS_TYPE }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AdminScope } from '../admin-scopes.ts'
 import type { ClientProtocol } from '../client-protocol.ts'
 import type { ApiError } from '../errors.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
@@ -6,26 +7,31 @@ import type { RequestLog } from './request-log.ts'
 import type { TurnMemory } from './turn-memory.ts'
 
 /**
- * How access checks a caller: `key` = a principal; `management` = a key that manages keys; `any_key` = either; `admin`
- * = the admin token or an administrator's session; `session` = anybody's session; `playground` = a session that acts as
- * a principal.
+ * How access checks a caller: `key` = a principal; `management` = a key that manages keys; `any_key` = either;
+ * `session` = anybody's session; `playground` = a session that acts as a principal; a scope = the admin token, or a
+ * named one or an administrator's session that has the scope.
  */
-export type AccessPlane = 'key' | 'management' | 'any_key' | 'admin' | 'session' | 'playground'
+export type AccessPlane = 'key' | 'management' | 'any_key' | 'session' | 'playground' | AdminScope
 /** Who may call a route. Also `open` = no key is needed; `token` = the URL carries the credential. */
-export type RoutePlane = 'open' | 'token' | AccessPlane
+export type RoutePlane = 'open' | 'token' | 'admin' | Exclude<AccessPlane, AdminScope>
 
 /**
  * One row of the route table. The answers 404 and 405, the health list and the route × principal matrix come from it.
  * `P` is the result of access.
  */
-export interface Route<P> {
+export type Route<P> = RouteRow<P> &
+  (
+    | { readonly plane: 'admin'; readonly scope: AdminScope }
+    | { readonly plane: Exclude<RoutePlane, 'admin'>; readonly scope?: never }
+  )
+
+interface RouteRow<P> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
    * Segments; `:name` is one decoded segment, a final `*name` the rest of the path (decoded, slashes kept), and a final
    * `*name:word` a rest that ends with `:word`, which is no part of the value.
    */
   readonly path: string
-  readonly plane: RoutePlane
   /** The format of its errors; absent = decided by the path. */
   readonly protocol?: ClientProtocol | ((request: IncomingMessage) => ClientProtocol)
   /** The kind of body that the route takes; GET and DELETE ignore bodies. */

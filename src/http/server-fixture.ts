@@ -44,7 +44,7 @@ const routes: Route<string>[] = [
   },
   { method: 'POST', path: '/v1/audio', plane: 'key', body: 'json-or-multipart', handle: echo },
   { method: 'GET', path: '/v1/models/*id', plane: 'key', body: 'none', handle: echo },
-  { method: 'POST', path: '/admin/v1/accounts', plane: 'admin', body: 'json', handle: echo },
+  { method: 'POST', path: '/admin/v1/accounts', plane: 'admin', scope: 'accounts:write', body: 'json', handle: echo },
   {
     method: 'GET',
     path: '/v1/bug',

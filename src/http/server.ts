@@ -259,7 +259,11 @@ class HttpEdge<P> implements Edge {
       if (foreign !== null) throw foreign
       return this.#receive(exchange, route)
     }
-    const result = this.#options.access.admit(request, route.plane, exchange.clientIp)
+    const result = this.#options.access.admit(
+      request,
+      route.plane === 'admin' ? route.scope : route.plane,
+      exchange.clientIp,
+    )
     if (!(result instanceof Promise)) return this.#admitted(exchange, route, result)
     result
       .then((late) => this.#admitted(exchange, route, late))

@@ -45,6 +45,8 @@ export const EVENT_ACTIONS = [
   'sign_in',
   'sign_in.failed',
   'sign_out',
+  'token.create',
+  'token.revoke',
   'totp.disable',
   'totp.enable',
   'totp.recovery_codes',

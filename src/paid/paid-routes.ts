@@ -92,7 +92,7 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
       ({ plane, path, protocol = protocolOfPath(path) }) =>
         plane === 'key' && (protocol === 'openai' || protocol === 'responses'),
     )
-    .map(({ turns: _turns, ...route }) => ({
+    .map(({ turns: _turns, scope: _scope, ...route }) => ({
       ...route,
       path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'),
       plane: 'playground',

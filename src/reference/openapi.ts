@@ -21,6 +21,8 @@ export interface Operation {
   readonly tags: readonly Tag[]
   readonly summary: string
   readonly operationId: string
+  /** The scope that a route of the admin API needs. */
+  readonly 'x-scope'?: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
@@ -51,7 +53,7 @@ const TAGS = [
   { name: 'service', description: 'What balancers and monitors call.' },
   { name: 'cabinet', description: 'What the console of customers calls, with a session.' },
   { name: 'playground', description: 'The API under a session of the console, for one of its keys.' },
-  { name: 'admin', description: 'What operators call, with the admin token or an administrator’s session.' },
+  { name: 'admin', description: 'What operators call, with an admin token or an operator’s session.' },
 ] as const
 
 const JSON_TYPE = 'application/json'
@@ -81,7 +83,7 @@ export function openApiDocument(routes: readonly ServedRoute[], version: string)
       schemas: Object.fromEntries([...SCHEMA_NAMES].map(([schema, name]) => [name, inner(schema)])),
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key: `sk-tg-…`.' },
-        admin: { type: 'http', scheme: 'bearer', description: 'The admin token.' },
+        admin: { type: 'http', scheme: 'bearer', description: 'The admin token, or a named one: `sk-tga-…`.' },
         session: { type: 'apiKey', in: 'cookie', name: 'tg_sid', description: 'A session of the console.' },
       },
     },
@@ -97,6 +99,7 @@ function operationOf(route: ServedRoute, row: WireRoute): Operation {
       .replaceAll(/[^A-Za-z0-9]+/g, '_')
       .toLowerCase(),
     security: securityOf(route),
+    ...('scope' in row ? { 'x-scope': String(row.scope) } : {}),
     parameters: parametersOf(route, row),
     ...(body === undefined
       ? {}

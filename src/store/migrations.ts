@@ -285,6 +285,21 @@ const MIGRATIONS: readonly Migration[] = [
           ]
         : [],
   },
+  {
+    version: 20,
+    name: 'admin tokens and roles of operators',
+    least: { sqlite: 19, postgres: 8 },
+    statements: (dialect) => {
+      const { blob, clustered } = words(dialect)
+      return [
+        `CREATE TABLE admin_token (
+          id TEXT PRIMARY KEY, name TEXT NOT NULL, digest ${blob} NOT NULL UNIQUE, label TEXT NOT NULL, scopes TEXT NOT NULL, created_by TEXT NOT NULL,
+          created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT, last_used_at BIGINT)${clustered}`,
+        'CREATE UNIQUE INDEX admin_token_name ON admin_token (name) WHERE revoked_at IS NULL',
+        `ALTER TABLE console_user ADD COLUMN operator_role TEXT CHECK (operator_role IN ('owner','administrator','billing','support','read_only'))`,
+      ]
+    },
+  },
 ]
 
 /** Programs from this version on seal what they write. */

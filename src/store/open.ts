@@ -3,6 +3,7 @@ import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { AccountStore } from './accounts/account-store.ts'
+import { AdminTokenStore } from './people/admin-token-store.ts'
 import { AuditStore } from './audit/audit-store.ts'
 import { openBooks, type Books } from './audit/book-store.ts'
 import { CatalogStore } from './catalog/catalog-store.ts'
@@ -128,6 +129,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     events: new EventStore(database, seal),
     users: new UserStore(database),
     sessions: new SessionStore(database),
+    adminTokens: new AdminTokenStore(database),
     signIns: new SignInStore(database),
     codes: new CodeStore(database, seal),
     payments: new PaymentStore(database, seal),

@@ -1,4 +1,5 @@
 import type { AccountStore } from './accounts/account-store.ts'
+import type { AdminTokenStore } from './people/admin-token-store.ts'
 import type { AuditStore } from './audit/audit-store.ts'
 import type { Books } from './audit/book-store.ts'
 import type { CatalogStore } from './catalog/catalog-store.ts'
@@ -37,6 +38,7 @@ export interface Store {
   readonly events: EventStore
   readonly users: UserStore
   readonly sessions: SessionStore
+  readonly adminTokens: AdminTokenStore
   readonly signIns: SignInStore
   readonly codes: CodeStore
   readonly payments: PaymentStore

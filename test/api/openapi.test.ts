@@ -192,6 +192,7 @@ test('each example is answered as its contract says', async () => {
   const other = await signedUp(server)
   const adminKey = (await server.admin('POST', `/admin/v1/accounts/${account}/keys`, { name: 'a' })).body.id
   const code = (await server.admin('POST', '/admin/v1/codes', { amount: 1 })).body.data[0].id
+  const token = (await server.admin('POST', '/admin/v1/tokens', { name: 'other', role: 'support' })).body.id
   const chat = await server.request('POST', '/v1/chat/completions', {
     key: key.key,
     body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
@@ -202,6 +203,7 @@ test('each example is answered as its contract says', async () => {
     mkey_Vb3kQ9xT2mLr7dWa: manager,
     usr_Vb3kQ9xT2mLr7dWa: other.userId,
     code_Vb3kQ9xT2mLr7dWa: code,
+    tok_Vb3kQ9xT2mLr7dWa: token,
     'gen-Vb3kQ9xT2mLr7dWa': route.path.includes('/videos') ? job : chat.body.id,
   })
   const managed = (await person.browser.post('keys', { name: 'managed' })).body.id

@@ -52,7 +52,7 @@ let server: MovingServer
 let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
 /** A's objects, by the names that a path or query uses. */
-const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '' }
+const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '', token: '' }
 
 async function person(email: string): Promise<Person> {
   const { browser, accountId, userId } = await signedUp(server, email)
@@ -104,6 +104,8 @@ before(async () => {
   const { body } = await second.get('sessions')
   objects.session = body.data.find(({ current }: { current: boolean }) => current).id
   objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
+  const named = { name: 'named', scopes: ['log:read'] }
+  objects.token = (await server.admin('POST', '/admin/v1/tokens', named)).body.id
   const video = await server.request('POST', '/v1/videos', {
     key,
     body: { model: 'sandbox/video', prompt: 'x', duration: 4 },
@@ -143,6 +145,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1alpha/models/*id': () => 'sandbox/chat',
   '/admin/v1/accounts/:id': () => people.A.id,
   '/admin/v1/keys/:id': () => people.A.keyId,
+  '/admin/v1/tokens/:id': () => objects.token,
   '/admin/v1/providers/:slug': () => 'sandbox',
   '/admin/v1/models/*id': () => 'test/slow',
   '/admin/v1/videos/:id': () => objects.video,

@@ -31,13 +31,13 @@ export function administratorTests(records: BenchTest): void {
         oidc: null,
         createdAtMs: NOON_MS,
       }
-      assert.equal(await users.administrators(), 0)
+      assert.equal(await users.owners(), 0)
       assert.equal((await users.create(person))?.theme, 'auto')
       assert.equal(await users.create({ ...person, id: 'usr_2' }), null)
-      assert.equal(await users.administrators(), 0, 'nobody without a password can sign in')
+      assert.equal(await users.owners(), 0, 'nobody without a password can sign in')
       await users.update('usr_1', { passwordHash: 'hash' })
       assert.equal((await users.findByEmail('root@example.com'))?.passwordHash, 'hash')
-      assert.equal(await users.administrators(), 1)
+      assert.equal(await users.owners(), 1)
       await users.putSetupToken({ hash: 'once', userId: 'usr_1', clearTotp: true, expiresAtMs: NOON_MS + 10 })
       await users.putSetupToken({ hash: 'late', userId: null, clearTotp: false, expiresAtMs: NOON_MS + 10 })
       const claims = await Promise.all(Array.from({ length: 8 }, () => users.claimSetupToken('once', NOON_MS)))
@@ -69,6 +69,58 @@ export function administratorTests(records: BenchTest): void {
       assert.equal(await sessions.delete('session'), true)
     },
   )
+
+  records(
+    'one admin token in force has a name; a revoked one keeps its row and is found no more in force',
+    async ({ store: { adminTokens } }) => {
+      const token = (id: string, name = 'deploy') => ({
+        id,
+        name,
+        digest: Buffer.alloc(32, id),
+        label: 'sk-tga-ab…xyz',
+        scopes: ['log:read', 'money:write'] as const,
+        createdBy: 'token',
+        createdAtMs: NOON_MS,
+        expiresAtMs: NOON_MS + 10,
+      })
+      const made = await Promise.all(['1', '2', '3'].map((id) => adminTokens.create(token(id))))
+      assert.equal(made.filter(Boolean).length, 1, 'of three at once')
+      const winner = String(made.indexOf(true) + 1)
+      const { digest, ...kept } = token(winner)
+      assert.deepEqual(await adminTokens.findByDigest(digest), { ...kept, revokedAtMs: null, lastUsedAtMs: null })
+      await adminTokens.touch(winner, NOON_MS + 1)
+      const revoked = await Promise.all([1, 2, 3].map((more) => adminTokens.revoke(winner, NOON_MS + more)))
+      assert.equal(revoked.filter(Boolean).length, 1)
+      assert.ok(((await adminTokens.get(winner))?.revokedAtMs ?? 0) > NOON_MS)
+      assert.equal(await adminTokens.create(token('4')), true)
+      const { data, total } = await adminTokens.list(1, 0)
+      assert.deepEqual([data.length, total], [1, 2])
+      assert.equal(await adminTokens.findByDigest(Buffer.alloc(32, 'x')), null)
+    },
+  )
+
+  records('operators have a role; only owners who can sign in count as owners', async ({ store: { users } }) => {
+    const person = (id: string, operatorRole: 'owner' | 'support' | null) => ({
+      id,
+      email: `${id}@example.com`,
+      name: id,
+      role: operatorRole === null ? ('user' as const) : ('admin' as const),
+      operatorRole,
+      accountId: null,
+      passwordHash: 'hash',
+      language: null,
+      oidc: null,
+      createdAtMs: NOON_MS,
+    })
+    assert.equal((await users.create(person('one', 'support')))?.operatorRole, 'support')
+    assert.equal((await users.create(person('two', null)))?.operatorRole, null)
+    assert.equal(await users.owners(), 0)
+    assert.equal((await users.update('one', { operatorRole: 'owner' }))?.operatorRole, 'owner')
+    assert.equal((await users.update('two', { role: 'admin' }))?.operatorRole, 'owner', 'as made by an older program')
+    assert.equal(await users.owners(), 2)
+    assert.equal((await users.update('two', { role: 'user', operatorRole: null }))?.operatorRole, null)
+    assert.equal(await users.owners(), 1)
+  })
 
   records('a step of two-step sign-in and a recovery code work once, also at once', async ({ store: { users } }) => {
     await users.create({

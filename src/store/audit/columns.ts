@@ -251,6 +251,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   recovery_code: 'people',
   console_session: 'people',
   management_key: 'who may make keys, as a session may',
+  admin_token: 'who may use the admin API, as a session may; the audit log has what each did',
   sign_in: 'people',
   idempotency_key: 'answers, sealed for themselves',
   kept_response: 'answers, sealed for themselves',

@@ -11,10 +11,12 @@ import {
   type Sql,
   type SqlValue,
 } from '../database.ts'
+import type { OperatorRole } from '../../admin-scopes.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import type { IdentityName } from './identity.ts'
 import type { Page } from '../page.ts'
 
+/** `admin` = an operator of the console. */
 export type UserRole = 'user' | 'admin'
 
 export interface LinkedIdentity extends IdentityName {
@@ -30,6 +32,8 @@ export interface UserRecord {
   readonly email: string
   readonly name: string
   readonly role: UserRole
+  /** What an operator may do; null = a user. */
+  readonly operatorRole: OperatorRole | null
   /** null only for an invited administrator who has not set a password yet. */
   readonly accountId: string | null
   readonly passwordHash: string | null
@@ -49,12 +53,22 @@ export interface UserRecord {
 export type NewUser = Pick<
   UserRecord,
   'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'
-> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
+> &
+  Partial<Pick<UserRecord, 'operatorRole'>> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
 
 export type UserPatch = Partial<
   Pick<
     UserRecord,
-    'name' | 'role' | 'accountId' | 'passwordHash' | 'disabled' | 'timezone' | 'language' | 'theme' | 'lastSignInAtMs'
+    | 'name'
+    | 'role'
+    | 'operatorRole'
+    | 'accountId'
+    | 'passwordHash'
+    | 'disabled'
+    | 'timezone'
+    | 'language'
+    | 'theme'
+    | 'lastSignInAtMs'
   >
 >
 
@@ -69,6 +83,7 @@ const COLUMNS = [
   'email',
   'name',
   'role',
+  'operator_role',
   'account_id',
   'password_hash',
   'disabled',
@@ -91,11 +106,13 @@ const SELECT = `SELECT ${USER_COLUMNS} FROM console_user u`
 export function readUser(row: Row): UserRecord {
   const issuer = textOrNull(row, 'user_oidc_issuer')
   const subject = textOrNull(row, 'user_oidc_subject')
+  const isOperator = text(row, 'user_role') === 'admin'
   return {
     id: text(row, 'user_id'),
     email: text(row, 'user_email'),
     name: text(row, 'user_name'),
-    // CHECKs of the schema bound these three.
+    // CHECKs of the schema bound these four. A program that knew no roles made owners.
+    operatorRole: isOperator ? ((textOrNull(row, 'user_operator_role') ?? 'owner') as OperatorRole) : null,
     role: text(row, 'user_role') as UserRole,
     language: textOrNull(row, 'user_language') as UserRecord['language'],
     theme: text(row, 'user_theme') as UserRecord['theme'],
@@ -126,10 +143,10 @@ export class UserStore {
     this.#database = database
   }
 
-  /** Administrators who can sign in. */
-  async administrators(): Promise<number> {
+  /** Owners who can sign in. */
+  async owners(): Promise<number> {
     const [row] = await this.#database.all(
-      `SELECT COUNT(*) AS total FROM console_user WHERE role = 'admin' AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`,
+      `SELECT COUNT(*) AS total FROM console_user WHERE role = 'admin' AND COALESCE(operator_role, 'owner') = 'owner' AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`,
     )
     return row === undefined ? 0 : integer(row, 'total')
   }
@@ -137,12 +154,13 @@ export class UserStore {
   /** null = the e-mail address is taken. */
   async create(user: NewUser): Promise<UserRecord | null> {
     const added = await this.#database.run(
-      `INSERT INTO console_user (id, email, name, role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO console_user (id, email, name, role, operator_role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
       [
         user.id,
         user.email,
         user.name,
         user.role,
+        user.operatorRole ?? null,
         user.accountId,
         user.passwordHash,
         user.language,
@@ -205,6 +223,7 @@ export class UserStore {
     }
     set('name', patch.name)
     set('role', patch.role)
+    set('operator_role', patch.operatorRole)
     set('account_id', patch.accountId)
     set('password_hash', patch.passwordHash)
     set('disabled', patch.disabled === undefined ? undefined : bit(patch.disabled))
