@@ -239,23 +239,3 @@ test('a prompt that is too long has a distinct 400; refused credentials are no f
     assert.doesNotMatch(JSON.stringify(denied.error), /AKIA|arn:|123456789012/)
   }
 })
-
-test('a request that the protocol cannot express is a 400 that reaches no provider', async () => {
-  for (const stream of [false, true]) {
-    const { status, error } = await ask({
-      stream,
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'x' },
-            { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
-          ],
-        },
-      ],
-    })
-    assert.deepEqual([status, error?.metadata['error_type']], [400, 'invalid_input'])
-    assert.match(error?.message ?? '', /^messages\[0\]\.content\[1\]\.image_url\.url: /)
-  }
-  assert.equal(seen.length, 0)
-})

@@ -140,13 +140,3 @@ test('an error before the first word has its status', async () => {
   const { status, error } = await ask([{ error: 'model not loaded' }], { stream: true })
   assert.deepEqual([status, error?.metadata['error_type']], [502, 'provider_error'])
 })
-
-test('an image by address is a 400 that reaches no provider', async () => {
-  const content = [
-    { type: 'text', text: PROMPT },
-    { type: 'image_url', image_url: { url: 'https://pictures.test/a.png' } },
-  ]
-  const { status, error } = await ask([END], { messages: [{ role: 'user', content }] })
-  assert.deepEqual([status, error?.metadata['error_type'], sent], [400, 'invalid_input', []])
-  assert.match(error?.message ?? '', /data URL/)
-})
