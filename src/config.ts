@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { proxyList } from './http/client-ip.ts'
 import { parseWrappingKeys } from './ledger/key-wrap.ts'
+import { valkeyAddress } from './lib/valkey-address.ts'
 import { SettingReader, type Environment } from './lib/setting-reader.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -149,7 +150,7 @@ export function readConfig(environment: Environment): {
     port: reader.whole('PORT', 8_080, 0, 65_535),
     dataDir: reader.text('TOLLGATE_DATA') ?? './data',
     databaseUrl,
-    valkeyUrl: reader.url('VALKEY_URL', ['redis:', 'rediss:', 'valkey:', 'valkeys:'], 'redis://host:6379'),
+    valkeyUrl: readValkeyUrl(reader),
     valkeyTimeoutMs: reader.whole('TOLLGATE_VALKEY_TIMEOUT_MS', 50, 1, VALKEY_TIMEOUT_MS_MAX),
     workers: readWorkers(reader, databaseUrl !== null),
     configFile: reader.text('TOLLGATE_CONFIG'),
@@ -172,6 +173,17 @@ export function readConfig(environment: Environment): {
   const twice = Object.keys(environment).filter((name) => settingOfFile(name) !== null && reader.given(name))
   for (const name of twice) reader.problem(name, `is set beside ${settingOfFile(name)}: unset one of them`)
   return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX) }
+}
+
+function readValkeyUrl(reader: SettingReader): string | null {
+  const url = reader.text('VALKEY_URL')
+  // It may hold a password.
+  if (url !== null && valkeyAddress(url) === null)
+    reader.problem(
+      'VALKEY_URL',
+      'must be a URL such as redis://host:6379, or redis+cluster://host1:6379,host2:6379 for a cluster',
+    )
+  return url
 }
 
 function readWorkers(reader: SettingReader, shared: boolean): number {

@@ -146,7 +146,7 @@ export class StreamMessages {
   async #send(message: Message): Promise<number> {
     const { valkey, cipher, clock } = this.#ports
     const encrypted = cipher.encrypt(Buffer.from(JSON.stringify({ ...message, atMs: clock.now() })), PURPOSE)
-    return Number((await valkey.command('PUBLISH', [CHANNEL, encrypted])) ?? 0)
+    return valkey.publish(CHANNEL, encrypted)
   }
 
   #heard(bytes: Buffer): void {

@@ -82,5 +82,5 @@ export class ValkeyWindows implements SharedWindows {
 }
 
 function rateKey(accountId: string): string {
-  return `tollgate:rate:${accountId}`
+  return `tollgate:rate:{${accountId}}`
 }

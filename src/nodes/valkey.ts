@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import type { Clock } from '../lib/clock.ts'
+import { connectValkey, type ValkeyConnection } from './valkey-connection.ts'
 
 const FAILURES_MAX = 3
 const PROBE_MS = 1_000
-const CONNECT_MS = 1_000
-const RECONNECT_MS_MAX = 1_000
 const CLOSE_MS = 1_000
 
 /** A value of a command. Keys and values are bytes to Valkey. */
@@ -18,7 +17,7 @@ export interface Script {
 }
 
 export interface ValkeyPorts {
-  /** redis:, rediss:, valkey: or valkeys:. */
+  /** As `valkeyAddress` reads it. */
   readonly url: string
   /** The longest wait for an answer, ms. */
   readonly timeoutMs: number
@@ -29,8 +28,7 @@ export interface ValkeyPorts {
 
 /** Connects to Valkey; the client library is loaded only where there is a Valkey. */
 export async function openValkey(ports: ValkeyPorts): Promise<Valkey> {
-  const { Redis: Client } = await import('ioredis')
-  return new Valkey(ports, connect(Client, ports.url))
+  return new Valkey(ports, connectValkey(await import('ioredis'), ports.url))
 }
 
 export function script(text: string): Script {
@@ -42,7 +40,8 @@ export function script(text: string): Script {
  * asked until a probe has been answered: requests go on with this node's own knowledge.
  */
 export class Valkey {
-  readonly #redis: Redis
+  readonly #connection: ValkeyConnection
+  readonly #redis: Redis | Cluster
   readonly #timeoutMs: number
   readonly #clock: Clock
   readonly #notice: (message: string) => void
@@ -56,11 +55,12 @@ export class Valkey {
   /** Runs when it answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
 
-  constructor({ timeoutMs, clock, notice }: ValkeyPorts, redis: Redis) {
+  constructor({ timeoutMs, clock, notice }: ValkeyPorts, connection: ValkeyConnection) {
     this.#timeoutMs = timeoutMs
     this.#clock = clock
     this.#notice = notice
-    this.#redis = redis
+    this.#connection = connection
+    this.#redis = connection.commands
     // Without a listener the error would end the process. Calls meanwhile only learn that there is no connection.
     this.#redis.on('error', (error: Error) => {
       this.#broken = error.message
@@ -77,7 +77,7 @@ export class Valkey {
 
   /** Resolves after the first answer or failure. */
   async start(): Promise<void> {
-    for (let tries = 0; tries < FAILURES_MAX * 10 && this.#redis.status !== 'ready'; tries += 1) {
+    for (let tries = 0; tries < FAILURES_MAX * 10 && !this.#connection.isReady(); tries += 1) {
       await new Promise<void>((resolve) => void this.#clock.after(PROBE_MS / 20, resolve))
     }
     while (!this.#open && !(await this.#ping()));
@@ -114,6 +114,11 @@ export class Valkey {
     return this.#ask(() => this.#redis.callBuffer(name, [...values]))
   }
 
+  /** Sends a message to all who listen to `channel`, and answers how many they are; 0 = nobody, or no answer in time. */
+  async publish(channel: string, message: Buffer): Promise<number> {
+    return Number((await this.command(this.#connection.publish, [channel, message])) ?? 0)
+  }
+
   /** The bytes of a key; null = none, or no answer to three requests. */
   async bytesOf(key: string): Promise<Buffer | null> {
     for (let tries = 0; tries < FAILURES_MAX; tries += 1) {
@@ -128,14 +133,10 @@ export class Valkey {
    * ends it.
    */
   listen(channels: readonly string[], heard: (message: Buffer) => void): () => void {
-    const listener = this.#redis.duplicate({
-      enableOfflineQueue: true,
-      maxRetriesPerRequest: null,
-      autoResubscribe: true,
-    })
+    const { listener, subscribe } = this.#connection.listen()
     listener.on('error', () => undefined)
-    listener.on('messageBuffer', (_channel: Buffer, message: Buffer) => heard(message))
-    listener.subscribe(...channels).catch(() => undefined)
+    listener.on(this.#connection.heard, (_channel: Buffer, message: Buffer) => heard(message))
+    subscribe(channels).catch(() => undefined)
     return () => listener.disconnect()
   }
 
@@ -165,7 +166,8 @@ export class Valkey {
     this.#failures += 1
     if (this.#failures < FAILURES_MAX || this.#open || this.#closed) return
     this.#open = true
-    const reason = this.#broken ?? (thrown instanceof Error ? thrown.message : String(thrown))
+    const said = this.#broken ?? (thrown instanceof Error ? thrown.message : String(thrown))
+    const reason = said.startsWith('MOVED') ? 'it is a node of a cluster: begin VALKEY_URL with redis+cluster://' : said
     this.#notice(
       `Valkey does not answer (${reason}): rate limits and address blocks go by what each node knows alone, until it does`,
     )
@@ -196,18 +198,4 @@ export class Valkey {
       return false
     }
   }
-}
-
-function connect(Client: typeof Redis, url: string): Redis {
-  return new Client(url.replace(/^valkey/, 'redis'), {
-    connectTimeout: CONNECT_MS,
-    // A command that cannot be sent now is not sent later.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(RECONNECT_MS_MAX, 50 * times),
-    // The former primary of a failover.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
-    disableClientInfo: true,
-  })
 }

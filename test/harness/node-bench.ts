@@ -4,10 +4,12 @@ import { auditClean } from './audit.ts'
 export { until } from './patience.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
-import { startValkey, type TestValkey } from './valkey.ts'
+import { startValkey, startValkeyCluster, type TestValkey } from './valkey.ts'
 
 /** On a busy machine Valkey may answer late: for exact counts a node must wait for it. */
 const VALKEY_TIMEOUT_MS = 30_000
+
+const VALKEYS = { one: startValkey, cluster: startValkeyCluster }
 
 /** A PostgreSQL, a Valkey if requested, and any number of server processes that share them. */
 export class NodeBench {
@@ -28,10 +30,10 @@ export class NodeBench {
   }
 
   /** null if PostgreSQL or Valkey is not installed. */
-  static async start(options: { readonly valkey: boolean }): Promise<NodeBench | null> {
+  static async start(options: { readonly valkey: boolean | 'cluster' }): Promise<NodeBench | null> {
     const postgres = await startPostgres()
-    const valkey = options.valkey ? await startValkey() : null
-    if (postgres !== null && (valkey !== null || !options.valkey)) return new NodeBench(postgres, valkey)
+    const valkey = options.valkey === false ? null : await VALKEYS[options.valkey === true ? 'one' : 'cluster']()
+    if (postgres !== null && (valkey !== null || options.valkey === false)) return new NodeBench(postgres, valkey)
     await postgres?.stop()
     await valkey?.stop()
     return null

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 
 const NAMES = ['valkey-server', 'redis-server']
@@ -29,29 +29,54 @@ export interface TestValkey {
  * failure.
  */
 export async function startValkey(): Promise<TestValkey | null> {
-  const binary = find()
-  if (binary === null) {
-    const sentence = `SKIPPED: neither ${NAMES.join(' nor ')} is installed. Install the package "redis-server" to run these tests.`
-    if (process.env['CI'] === 'true') throw new Error(sentence)
-    console.error(sentence)
-    return null
-  }
+  const binary = binaryOrSkip()
+  if (binary === null) return null
   const valkey = new ValkeyProcess(binary, await freePort())
   await valkey.start()
   return valkey
 }
 
+/** Three shards without replicas; `kill`, `freeze` and their opposites are those of the first one. */
+export async function startValkeyCluster(): Promise<TestValkey | null> {
+  const binary = binaryOrSkip()
+  if (binary === null) return null
+  const shards: ValkeyProcess[] = []
+  for (let index = 0; index < SHARDS; index += 1)
+    shards.push(new ValkeyProcess(binary, await freePort(), await freePort()))
+  const cluster = new ValkeyCluster(shards)
+  await cluster.start()
+  return cluster
+}
+
+function binaryOrSkip(): string | null {
+  const binary = find()
+  if (binary === null) {
+    const sentence = `SKIPPED: neither ${NAMES.join(' nor ')} is installed. Install the package "redis-server" to run these tests.`
+    if (process.env['CI'] === 'true') throw new Error(sentence)
+    console.error(sentence)
+  }
+  return binary
+}
+
 class ValkeyProcess implements TestValkey {
   readonly url: string
+  readonly port: number
   readonly #binary: string
-  readonly #port: number
+  /** The port of the cluster's own messages; null = it is no part of one. */
+  readonly #busPort: number | null
   readonly #directory = mkdtempSync(join(tmpdir(), 'tollgate-valkey-'))
   #child: ChildProcess | null = null
 
-  constructor(binary: string, port: number) {
+  constructor(binary: string, port: number, busPort: number | null = null) {
     this.#binary = binary
-    this.#port = port
+    this.port = port
+    this.#busPort = busPort
     this.url = `redis://127.0.0.1:${port}`
+  }
+
+  /** Where another shard meets it. */
+  get meetingPoint(): readonly string[] {
+    return ['127.0.0.1', String(this.port), String(this.#busPort ?? 0)]
   }
 
   async command(name: string, ...values: readonly string[]): Promise<unknown> {
@@ -67,7 +92,7 @@ class ValkeyProcess implements TestValkey {
   async start(): Promise<void> {
     const options = [
       '--port',
-      String(this.#port),
+      String(this.port),
       '--bind',
       '127.0.0.1',
       '--save',
@@ -76,6 +101,9 @@ class ValkeyProcess implements TestValkey {
       'no',
       '--dir',
       this.#directory,
+      ...(this.#busPort === null
+        ? []
+        : ['--cluster-enabled', 'yes', '--cluster-port', String(this.#busPort), '--cluster-node-timeout', '2000']),
     ]
     this.#child = spawn(this.#binary, options, { stdio: 'ignore' })
     const deadlineMs = performance.now() + READY_MS
@@ -112,6 +140,75 @@ class ValkeyProcess implements TestValkey {
     await this.kill()
     rmSync(this.#directory, { recursive: true, force: true })
   }
+}
+
+const SHARDS = 3
+const SLOTS = 16_384
+
+class ValkeyCluster implements TestValkey {
+  readonly url: string
+  readonly #shards: readonly ValkeyProcess[]
+  #isMade = false
+
+  constructor(shards: readonly ValkeyProcess[]) {
+    this.#shards = shards
+    this.url = `redis+cluster://${shards.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  }
+
+  get #first(): ValkeyProcess {
+    return this.#shards[0] ?? raise('There is no shard.')
+  }
+
+  async command(name: string, ...values: readonly string[]): Promise<unknown> {
+    const client = new Cluster(this.#shards.map(({ port }) => ({ host: '127.0.0.1', port })))
+    try {
+      return await client.call(name, ...values)
+    } finally {
+      client.disconnect()
+    }
+  }
+
+  async start(): Promise<void> {
+    if (this.#isMade) await this.#first.start()
+    else await this.#make()
+    const deadlineMs = performance.now() + READY_MS
+    for (const shard of this.#shards) {
+      while (!String(await shard.command('CLUSTER', 'INFO')).includes('cluster_state:ok')) {
+        if (performance.now() > deadlineMs) throw new Error(`The cluster is not ready in ${READY_MS} ms.`)
+        await delay(POLL_MS)
+      }
+    }
+  }
+
+  async #make(): Promise<void> {
+    for (const [index, shard] of this.#shards.entries()) {
+      await shard.start()
+      const [from, end] = [index, index + 1].map((part) => Math.floor((part * SLOTS) / SHARDS))
+      await shard.command('CLUSTER', 'ADDSLOTSRANGE', String(from), String((end ?? 0) - 1))
+    }
+    for (const shard of this.#shards) await shard.command('CLUSTER', 'MEET', ...this.#first.meetingPoint)
+    this.#isMade = true
+  }
+
+  kill(): Promise<void> {
+    return this.#first.kill()
+  }
+
+  freeze(): void {
+    this.#first.freeze()
+  }
+
+  thaw(): void {
+    this.#first.thaw()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#shards.map((shard) => shard.stop()))
+  }
+}
+
+function raise(sentence: string): never {
+  throw new Error(sentence)
 }
 
 function find(): string | null {
