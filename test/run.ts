@@ -60,6 +60,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/nodes/standing-loop.test.ts',
   'test/nodes/valkey.test.ts',
   'test/providers/ai-sdk.test.ts',
+  'test/nodes/pgbouncer.test.ts',
   'test/nodes/valkey-cluster.test.ts',
   'test/shipped/chart.test.ts',
   'test/shipped/files.test.ts',

@@ -17,6 +17,7 @@ const DATABASE_FAULTS: Readonly<Record<string, string>> = {
   '28000': 'refuses the user: see pg_hba.conf',
   '53300': 'has no connection left: see max_connections',
   '57P03': 'is starting up or shutting down: try again in a moment',
+  '08P01': 'is behind PgBouncer, which refuses the settings of a connection: add ?pgbouncer=true to DATABASE_URL',
   '42501': 'does not let this user do what is needed',
   '25006': 'is read-only: name the primary and not a replica',
   '53100': 'has no disk space left',

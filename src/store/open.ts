@@ -23,7 +23,7 @@ import { migrate, SEALING_SCHEMA } from './migrations.ts'
 import { openFailure } from './open-failure.ts'
 import { NodeStore } from './nodes/node-store.ts'
 import { PaymentStore } from './accounts/payment-store.ts'
-import { PostgresDatabase, refuseUnsafeCommits } from './postgres/database.ts'
+import { PostgresDatabase, refuseHiddenPooler, refuseUnsafeCommits } from './postgres/database.ts'
 import { ChunkBytes } from './postgres/chunk-bytes.ts'
 import { PostgresLedger } from './postgres/ledger.ts'
 import { ResponseStore } from './responses/response-store.ts'
@@ -64,7 +64,7 @@ export async function openStore(options: SealedStoreOptions): Promise<Store> {
 async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: SealedStoreOptions): Promise<Store> {
   if (databaseUrl === null) {
     const database = new SqliteDatabase(dataDir)
-    const books = await prepared(database, keyWrap)
+    const books = await prepared(database, keyWrap, databaseUrl)
     const ledger = new SqliteLedger(database, books.seal, new JournalFileBytes(dataDir))
     ledger.open()
     return storeOf(
@@ -76,7 +76,7 @@ async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Seal
     )
   }
   const database = new PostgresDatabase(databaseUrl)
-  const books = await prepared(database, keyWrap)
+  const books = await prepared(database, keyWrap, databaseUrl)
   return storeOf(
     'postgres',
     database,
@@ -92,7 +92,7 @@ export async function migrateStore(options: StoreOptions): Promise<void> {
   try {
     const database = databaseUrl === null ? new SqliteDatabase(dataDir) : new PostgresDatabase(databaseUrl)
     try {
-      if (databaseUrl !== null) await refuseUnsafeCommits(database)
+      if (databaseUrl !== null) await refuseUnfit(database, databaseUrl)
       await migrate(database)
     } finally {
       await database.close()
@@ -102,9 +102,14 @@ export async function migrateStore(options: StoreOptions): Promise<void> {
   }
 }
 
-async function prepared(database: Database, keyWrap: KeyWrap): Promise<Books> {
+async function refuseUnfit(database: Database, databaseUrl: string): Promise<void> {
+  await refuseHiddenPooler(database, databaseUrl)
+  await refuseUnsafeCommits(database)
+}
+
+async function prepared(database: Database, keyWrap: KeyWrap, databaseUrl: string | null): Promise<Books> {
   try {
-    if (database.dialect === 'postgres') await refuseUnsafeCommits(database)
+    if (databaseUrl !== null) await refuseUnfit(database, databaseUrl)
     await migrate(database)
     return await openBooks(database, keyWrap, SEALING_SCHEMA)
   } catch (thrown) {

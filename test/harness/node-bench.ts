@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { auditClean } from './audit.ts'
 export { until } from './patience.ts'
+import { startPgBouncer, type PgBouncer } from './pgbouncer.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, startValkeyCluster, type TestValkey } from './valkey.ts'
@@ -15,13 +16,15 @@ const VALKEYS = { one: startValkey, cluster: startValkeyCluster }
 export class NodeBench {
   readonly postgres: Postgres
   readonly valkey: TestValkey | null
+  readonly pooler: PgBouncer | null
   readonly #env: Record<string, string>
   /** Each node with its database. */
   readonly #nodes = new Map<Tollgate, string>()
   #databases = 0
 
-  private constructor(postgres: Postgres, valkey: TestValkey | null) {
+  private constructor(postgres: Postgres, valkey: TestValkey | null, pooler: PgBouncer | null) {
     this.postgres = postgres
+    this.pooler = pooler
     this.valkey = valkey
     this.#env = {
       TOLLGATE_KEK: randomBytes(32).toString('base64'),
@@ -29,11 +32,20 @@ export class NodeBench {
     }
   }
 
-  /** null if PostgreSQL or Valkey is not installed. */
-  static async start(options: { readonly valkey: boolean | 'cluster' }): Promise<NodeBench | null> {
+  /** null if one of the programs is not installed. */
+  static async start(options: {
+    readonly valkey: boolean | 'cluster'
+    readonly pgbouncer?: boolean
+  }): Promise<NodeBench | null> {
     const postgres = await startPostgres()
     const valkey = options.valkey === false ? null : await VALKEYS[options.valkey === true ? 'one' : 'cluster']()
-    if (postgres !== null && (valkey !== null || options.valkey === false)) return new NodeBench(postgres, valkey)
+    const pooler = options.pgbouncer === true && postgres !== null ? await startPgBouncer(postgres.url) : null
+    const isWhole =
+      postgres !== null &&
+      (valkey !== null || options.valkey === false) &&
+      (pooler !== null || options.pgbouncer !== true)
+    if (isWhole) return new NodeBench(postgres, valkey, pooler)
+    await pooler?.stop()
     await postgres?.stop()
     await valkey?.stop()
     return null
@@ -46,6 +58,7 @@ export class NodeBench {
     await client.connect()
     await client.query(`CREATE DATABASE nodes_${this.#databases}`)
     await client.end()
+    if (this.pooler !== null) return `${this.pooler.url(`nodes_${this.#databases}`)}?pgbouncer=true`
     return this.postgres.url.replace(/\/postgres$/, `/nodes_${this.#databases}`)
   }
 
@@ -86,6 +99,7 @@ export class NodeBench {
       // Their last seconds are not tested; but a killed process does not report its coverage.
       if (process.env['NODE_V8_COVERAGE'] === undefined) await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
       await Promise.all(nodes.map((node) => node.stop()))
+      await this.pooler?.stop()
       await this.postgres.stop()
       await this.valkey?.stop()
     }

@@ -141,7 +141,7 @@ interface Owner {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as the user that its package made. */
-async function serverOwner(): Promise<Owner | null> {
+export async function serverOwner(): Promise<Owner | null> {
   if (userInfo().uid !== 0) return null
   const [uid, gid] = await Promise.all(
     ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)),
@@ -150,12 +150,12 @@ async function serverOwner(): Promise<Owner | null> {
   return { uid, gid }
 }
 
-function asOwner(owner: Owner | null, command: string, values: readonly string[]): [string, string[]] {
+export function asOwner(owner: Owner | null, command: string, values: readonly string[]): [string, string[]] {
   if (owner === null) return [command, [...values]]
   return ['setpriv', [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', command, ...values]]
 }
 
-async function ready(url: string, child: ChildProcess): Promise<void> {
+export async function ready(url: string, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + READY_MS
   for (;;) {
     if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode} before it was ready.`)

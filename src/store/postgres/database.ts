@@ -41,14 +41,22 @@ export class PostgresDatabase implements Database {
    * A separate pool: a charge that queued behind readers would keep its account locked for longer than a hold waits.
    */
   readonly #charges: pg.Pool
+  readonly #pooler: Pooler
 
+  /**
+   * `url` with `pgbouncer=true` leads to a pooler in transaction mode: each transaction may have another connection, so
+   * nothing is set or prepared on one.
+   */
   constructor(url: string) {
+    this.#pooler = leadsToPooler(url) ? 'transaction' : 'none'
     const types = new pg.TypeOverrides()
     types.setTypeParser(INT8, (value) => BigInt(value))
     // A SUM of int8 is a numeric without fraction.
     types.setTypeParser(NUMERIC, (value) => BigInt(value))
-    this.#pool = poolOf(url, types, POOL_MAX)
-    this.#charges = poolOf(url, types, CHARGE_POOL_MAX, BY_INDEX.map((setting) => ` -c ${setting}`).join(''))
+    const settings = (...more: readonly string[]): pg.PoolConfig =>
+      this.#pooler === 'transaction' ? {} : settingsOf([...SETTINGS, ...more])
+    this.#pool = poolOf(url, types, POOL_MAX, settings())
+    this.#charges = poolOf(url, types, CHARGE_POOL_MAX, settings(...BY_INDEX))
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
@@ -63,7 +71,7 @@ export class PostgresDatabase implements Database {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#once(
-          (client) => transact(client, work, options),
+          (client) => transact(client, work, { ...options, pooler: this.#pooler }),
           options.purpose === 'charge' ? this.#charges : this.#pool,
         )
       } catch (thrown) {
@@ -104,19 +112,14 @@ export class PostgresDatabase implements Database {
   }
 }
 
-function poolOf(url: string, types: pg.TypeOverrides, max: number, settings = ''): pg.Pool {
+function poolOf(url: string, types: pg.TypeOverrides, max: number, settings: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
     types,
     connectionTimeoutMillis: CONNECT_MS,
-    statement_timeout: STATEMENT_MS,
-    lock_timeout: LOCK_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
-    // Without JIT: the planner would compile for seconds a plan that only looks expensive, since the settings below
-    // raise its estimate.
-    options: `-c jit=off${settings}`,
+    ...settings,
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -125,21 +128,48 @@ function poolOf(url: string, types: pg.TypeOverrides, max: number, settings = ''
   return pool
 }
 
+type Pooler = 'none' | 'transaction'
+
+function leadsToPooler(url: string): boolean {
+  return URL.canParse(url) && new URL(url).searchParams.get('pgbouncer') === 'true'
+}
+
+const SETTINGS = [
+  // The planner would compile for seconds a plan that only looks expensive, since the settings below raise its estimate.
+  'jit=off',
+  `statement_timeout=${STATEMENT_MS}`,
+  `lock_timeout=${LOCK_MS}`,
+  `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
+]
 /**
  * Short transactions find rows by their keys. The planner has no statistics for a young table and would keep a plan
  * that reads all of it: 509 pairs of hold and settle a second instead of 1,166.
  */
 const BY_INDEX = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off']
-const BEGIN_BY_INDEX = ['BEGIN', ...BY_INDEX.map((setting) => `SET LOCAL ${setting}`)].join('; ')
+
+function settingsOf(settings: readonly string[]): pg.PoolConfig {
+  return { options: settings.map((setting) => `-c ${setting}`).join(' ') }
+}
+
+function beginWith(settings: readonly string[]): string {
+  return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
+}
+
+const BEGIN_SHORT = {
+  none: { charge: 'BEGIN', other: beginWith(BY_INDEX) },
+  transaction: { charge: beginWith([...SETTINGS, ...BY_INDEX]), other: beginWith([...SETTINGS, ...BY_INDEX]) },
+} as const
 const BEGIN_PATIENT = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
   // A migration that waits longer for a table is tried again, see migrate.
   migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
 } as const
 
+type Begun = TransactionOptions & { readonly pooler: Pooler }
+
 /** Connections for charges have the settings from the start. */
-function begin(options: TransactionOptions): string {
-  return patient(options) ?? (options.purpose === 'charge' ? 'BEGIN' : BEGIN_BY_INDEX)
+function begin(options: Begun): string {
+  return patient(options) ?? BEGIN_SHORT[options.pooler][options.purpose === 'charge' ? 'charge' : 'other']
 }
 
 /** The beginning of a long transaction; null = it is short. */
@@ -147,11 +177,7 @@ function patient({ purpose }: TransactionOptions): string | null {
   return purpose === 'snapshot' || purpose === 'migration' ? BEGIN_PATIENT[purpose] : null
 }
 
-async function transact<T>(
-  client: pg.PoolClient,
-  work: (sql: Sql) => Promise<T>,
-  options: TransactionOptions,
-): Promise<T> {
+async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: Begun): Promise<T> {
   await client.query(within(begin(options)))
   try {
     const result = await work({
@@ -179,9 +205,9 @@ function statement(text: string, values: readonly SqlValue[]): Timed {
 }
 
 /** Transactions run the same few texts over and over: planning them each time would cost more than running them. */
-function prepared(text: string, values: readonly SqlValue[], options: TransactionOptions): Timed {
+function prepared(text: string, values: readonly SqlValue[], options: Begun): Timed {
   if (patient(options) !== null) return { text: numbered(text), values: bound(values) }
-  return { ...statement(text, values), name: nameOf(text) }
+  return { ...statement(text, values), ...(options.pooler === 'none' ? { name: nameOf(text) } : {}) }
 }
 
 /** Everything but a statement that the server refused: lost sockets, our timeouts, and a server shutting down. */
@@ -239,6 +265,24 @@ function bound(values: readonly SqlValue[]): unknown[] {
 
 function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+}
+
+/** The settings of a connection did not arrive, so something between keeps no connections apart. */
+class HiddenPoolerError extends OperatorError {
+  override readonly name = 'HiddenPoolerError'
+}
+
+/**
+ * Refuses a pooler that nobody said is there: the statements that are prepared on one of its connections would be
+ * missing on the next.
+ */
+export async function refuseHiddenPooler(database: Pick<Database, 'all'>, url: string): Promise<void> {
+  if (leadsToPooler(url)) return
+  const [row] = await database.all(`SELECT setting FROM pg_settings WHERE name = 'lock_timeout'`)
+  if (row === undefined || textOf(row, 'setting') === String(LOCK_MS)) return
+  throw new HiddenPoolerError(
+    'DATABASE_URL: the settings of a connection do not arrive, as through PgBouncer with ignore_startup_parameters: add ?pgbouncer=true to it.',
+  )
 }
 
 /** The database may lose acknowledged commits, so it may hold no money. */

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './free-port.ts'
+import { asOwner, ready, serverOwner } from './postgres.ts'
+
+const BINARY = '/usr/sbin/pgbouncer'
+/** Fewer connections than the nodes together would open. */
+const POOL = 8
+
+/** A PgBouncer in transaction mode in front of a PostgreSQL. */
+export interface PgBouncer {
+  /** As the setting DATABASE_URL has it; `ignore` = of the form that hides it. */
+  url(database: string, ignore?: boolean): string
+  stop(): Promise<void>
+}
+
+/** Before the server at `url`. Returns null, with a message, if none is installed; under CI that is a failure. */
+export async function startPgBouncer(url: string): Promise<PgBouncer | null> {
+  if (!existsSync(BINARY)) {
+    const sentence = 'SKIPPED: no PgBouncer. Install the package "pgbouncer" to run these tests.'
+    if (process.env['CI'] === 'true') throw new Error(sentence)
+    console.error(sentence)
+    return null
+  }
+  const { hostname, port, username } = new URL(url)
+  const owner = await serverOwner()
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-pgbouncer-'))
+  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const started = await Promise.all(
+    ['', 'ignore_startup_parameters = options,extra_float_digits'].map(async (more) => {
+      const listens = await freePort()
+      const file = join(directory, `${listens}.ini`)
+      writeFileSync(
+        file,
+        [
+          '[databases]',
+          `* = host=${hostname} port=${port} user=${username}`,
+          '[pgbouncer]',
+          'listen_addr = 127.0.0.1',
+          `listen_port = ${listens}`,
+          'unix_socket_dir =',
+          'auth_type = any',
+          'pool_mode = transaction',
+          `default_pool_size = ${POOL}`,
+          more,
+        ].join('\n'),
+      )
+      const child = spawn(...asOwner(owner, BINARY, [file]), { cwd: directory, stdio: 'ignore' })
+      await ready(`postgres://${username}@127.0.0.1:${listens}/postgres`, child)
+      return { child, listens }
+    }),
+  )
+  return {
+    url: (database, ignore = false) =>
+      `postgres://${username}@127.0.0.1:${started[ignore ? 1 : 0]?.listens ?? 0}/${database}`,
+    stop: async () => {
+      await Promise.all(
+        started.map(({ child }) => {
+          const ended = new Promise((resolve) => child.once('exit', resolve))
+          child.kill('SIGKILL')
+          return ended
+        }),
+      )
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}

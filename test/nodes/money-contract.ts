@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { auditClean } from '../harness/audit.ts'
+import { form, isChaos, isLong } from '../harness/form.ts'
+import { ask, until, type NodeBench } from '../harness/node-bench.ts'
+import type { Answer, Tollgate } from '../harness/server.ts'
+
+/** guarantees.md F11 and R4: the long form is 200 rounds of 50 requests. */
+const ROUNDS = form({ short: 3, long: 15, chaos: 200 })
+const RACERS = form({ short: 16, long: 16, chaos: 50 })
+/** What others leave of an account while a node stands still. */
+const LEFT_MICRO = 100
+/** Clients of a key at work, and how many of its holds its balance covers. */
+const CLIENTS = 6
+const SPENDS = form({ short: 40, long: 200, chaos: 2_000 })
+
+/** Two nodes on one database of the bench. */
+export function moneyContract(what: string, shared: NodeBench): void {
+  describe(what, () => {
+    let one: Tollgate
+    let two: Tollgate
+    let database: string
+    before(async () => {
+      database = await shared.newDatabase()
+      ;[one, two] = await pair(shared, database)
+    })
+    after(() => shared.stop())
+
+    test('F11, R4: two nodes race for the last ruble in many rounds: one winner, and never less than nothing', async () => {
+      const price = await holdOf(one)
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { id, key } = await one.createAccount({ balance: price })
+        const answers = await race(one, two, key)
+        assert.equal(
+          answers.filter(({ status }) => status === 200).length,
+          1,
+          `round ${round}: ${answers.map(({ status }) => status).join(' ')}`,
+        )
+        assert.equal(answers.filter(({ status }) => status === 402).length, RACERS - 1)
+        const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+        assert.ok(body.balance >= 0 && body.available >= 0 && body.reserved === 0, JSON.stringify(body))
+      }
+      await auditClean(two)
+    })
+
+    test('F11: the limit of a key is exact over nodes', async () => {
+      const price = await holdOf(one)
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { id, key } = await one.createAccount({ balance: 100, key: { limit: price } })
+        const answers = await race(one, two, key)
+        assert.equal(answers.filter(({ status }) => status === 200).length, 1, `round ${round}`)
+        const { body } = await two.admin('GET', `/admin/v1/accounts/${id}/keys`)
+        assert.ok(body.data[0].usage <= price && body.data[0].limit_remaining >= 0, JSON.stringify(body))
+      }
+      await auditClean(one)
+    })
+
+    test('R4: a key at work on two nodes spends what there is and no more, each within what it has set aside', async () => {
+      const price = await holdOf(one)
+      const balance = Math.round(SPENDS * price * 1e6) / 1e6
+      const { id, key } = await one.createAccount({ balance, key: { limit: balance, limit_reset: 'monthly' } })
+      const costs: number[] = []
+      await Promise.all(
+        Array.from({ length: CLIENTS }, async (_, index) => {
+          for (let refused = 0; refused < 2;) {
+            const answer = await ask((index + costs.length) % 2 === 0 ? one : two, key, 'words=9')
+            if (answer.status === 200) costs.push(Number(answer.body.usage.cost))
+            else refused += 1
+            assert.ok(answer.status === 200 || answer.status === 402 || answer.status === 429, answer.text)
+          }
+        }),
+      )
+      assert.ok(costs.length >= SPENDS, `${costs.length} answers for a balance of ${SPENDS} holds`)
+      const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+      const spentMicro = costs.reduce((sum, cost) => sum + Math.round(cost * 1e6), 0)
+      assert.equal(Math.round(body.balance * 1e6), Math.round(balance * 1e6) - spentMicro)
+      assert.ok(body.available >= 0 && body.reserved === 0, JSON.stringify(body))
+      await auditClean(two)
+    })
+
+    test('a refund gets the money that another node has set aside for the next requests', async () => {
+      const price = await holdOf(one)
+      const { id, key } = await one.createAccount({ balance: Math.round(SPENDS * price * 1e6) / 1e6 })
+      for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(one, key, 'words=9')).status, 200)
+      const setAside = `SELECT id FROM hold WHERE account_id = '${id}' AND state = 'open'`
+      assert.equal((await query(database, setAside)).length, 1, 'a part is set aside')
+      const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+      const refund = { kind: 'refund', amount: body.available, reason: 'test', reference: `all-${id}` }
+      const answer = await two.admin('POST', `/admin/v1/accounts/${id}/ledger`, refund)
+      assert.deepEqual([answer.status, answer.body.balance], [201, 0], answer.text)
+      await auditClean(two)
+    })
+
+    if (isLong || isChaos)
+      test('SIGSTOP beyond its lease: a node that comes back charges its answer with what is left, and sells no more', async () => {
+        const { id, key } = await one.createAccount({ balance: 100 })
+        for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(one, key, 'words=9')).status, 200)
+        const answered = ask(one, key, 'words=9 gap_ms=300', { stream: true })
+        await until(20_000, 'its hold is in memory', async () => (await drawn(one)) > 0)
+        process.kill(one.pid, 'SIGSTOP')
+        try {
+          await query(database, "UPDATE hold SET lease_until = 1 WHERE state = 'open'")
+          await until(
+            30_000,
+            'the other node has given its allowance back',
+            async () => (await query(database, "SELECT id FROM hold WHERE state = 'open'")).length === 0,
+          )
+          const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
+          const amount = (LEFT_MICRO - Math.round(body.available * 1e6)) / 1e6
+          const taken = { kind: 'adjustment', amount, reason: 'test', reference: `left-${id}` }
+          assert.equal((await two.admin('POST', `/admin/v1/accounts/${id}/ledger`, taken)).status, 201)
+        } finally {
+          process.kill(one.pid, 'SIGCONT')
+        }
+        assert.equal((await answered).status, 200)
+        const late = `SELECT charged, shortfall > 0 AS short FROM hold WHERE account_id = '${id}' AND state = 'settled_late'`
+        assert.deepEqual(await query(database, late), [{ charged: String(LEFT_MICRO), short: true }])
+        assert.equal((await ask(one, key, 'words=9')).status, 402)
+        await auditClean(two)
+      })
+  })
+}
+
+async function query(database: string, text: string): Promise<readonly unknown[]> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  const { rows } = await client.query(text)
+  await client.end()
+  return rows
+}
+
+async function drawn(node: Tollgate): Promise<number> {
+  const { text } = await node.request('GET', '/metrics')
+  return Number(/^tollgate_ledger_drawn (\d+)$/m.exec(text)?.[1] ?? 0)
+}
+
+async function pair(shared: NodeBench, database: string): Promise<readonly [Tollgate, Tollgate]> {
+  const options = { catalog: 'rate_limit: { requests: 100000, window: 60 }' }
+  return Promise.all([shared.node(database, options), shared.node(database, options)])
+}
+
+/** One request holds all the money, and its final cost leaves too little for another. */
+function race(one: Tollgate, two: Tollgate, key: string): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: RACERS }, (_, index) => ask(index % 2 === 0 ? one : two, key, 'words=9')))
+}
+
+/** The hold of one such request in RUB: a balance that covers exactly one. */
+async function holdOf(node: Tollgate): Promise<number> {
+  const { key } = await node.createAccount({ balance: 0.000001 })
+  const refused = await ask(node, key, 'words=9')
+  assert.equal(refused.status, 402, refused.text)
+  return Number(refused.body.error.metadata.required)
+}
