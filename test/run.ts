@@ -45,6 +45,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/crash/backup.test.ts',
   'test/crash/database-full.test.ts',
   'test/crash/database-outage.test.ts',
+  'test/crash/failover.test.ts',
   'test/crash/idempotency-kill9.test.ts',
   'test/crash/lost-commit.test.ts',
   'test/crash/nodes.test.ts',

@@ -12,6 +12,8 @@ export interface CuttingProxy {
   every(commits: number): void
   /** The same for the next ones. */
   next(commits: number): void
+  /** New connections go there; the ones there are break. */
+  moveTo(port: number): void
   stop(): Promise<void>
 }
 
@@ -24,13 +26,13 @@ export async function startCuttingProxy(target: {
   readonly port: number
 }): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
-  const state = { every: 0, commits: 0, next: 0, cuts: 0 }
+  const state = { every: 0, commits: 0, next: 0, cuts: 0, port: target.port }
   const keep = (socket: Socket): Socket => {
     sockets.add(socket)
     return socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
   }
   const server = createServer((client) => {
-    const database = keep(connect(target.port, target.host))
+    const database = keep(connect(state.port, target.host))
     keep(client)
     let cutting = false
     client.on('data', (bytes: Buffer) => {
@@ -64,6 +66,10 @@ export async function startCuttingProxy(target: {
     },
     next: (commits) => {
       state.next = commits
+    },
+    moveTo: (port) => {
+      state.port = port
+      for (const socket of sockets) socket.destroy()
     },
     stop: async () => {
       for (const socket of sockets) socket.destroy()

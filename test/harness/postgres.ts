@@ -28,6 +28,11 @@ export interface Postgres {
   stop(): Promise<void>
 }
 
+export interface Standby extends Postgres {
+  /** Makes it the primary. */
+  promote(): Promise<void>
+}
+
 /**
  * A PostgreSQL in a temporary directory of `parent`, on a free port of 127.0.0.1. Returns null, with a message, if none
  * is installed; under CI that is a failure.
@@ -46,8 +51,38 @@ export async function startPostgres(
   const directory = mkdtempSync(join(parent, 'tollgate-postgres-'))
   const owner = await serverOwner()
   if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  await run('cp', ['-a', await initialised(bin, owner), join(directory, 'data')])
+  return serve(bin, owner, directory, settings)
+}
+
+/** A standby of `primary`, which streams from it. */
+export async function startStandby(primary: Postgres): Promise<Standby> {
+  const bin = newestBin()
+  if (bin === null) throw new Error('There is no PostgreSQL.')
+  const owner = await serverOwner()
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-standby-'))
+  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const { port, username } = new URL(primary.url)
+  const from = ['-D', join(directory, 'data'), '-h', '127.0.0.1', '-p', port, '-U', username, '-R', '-c', 'fast']
+  await run(...asOwner(owner, join(bin, 'pg_basebackup'), from), { cwd: directory })
+  const standby = await serve(bin, owner, directory, TEST_SETTINGS)
+  const promote = async (): Promise<void> => {
+    const client = new pg.Client({ connectionString: standby.url })
+    await client.connect()
+    await client.query('SELECT pg_promote(true, 30)')
+    await client.end()
+  }
+  return { ...standby, promote }
+}
+
+/** Starts the server of `directory`/data. */
+async function serve(
+  bin: string,
+  owner: Owner | null,
+  directory: string,
+  settings: readonly string[],
+): Promise<Postgres> {
   const data = join(directory, 'data')
-  await run('cp', ['-a', await initialised(bin, owner), data])
   const port = await freePort()
   const options = [
     '-D',
