@@ -4,6 +4,7 @@ import { proxyList } from './http/client-ip.ts'
 import { parseWrappingKeys } from './ledger/key-wrap.ts'
 import { valkeyAddress } from './lib/valkey-address.ts'
 import { SettingReader, type Environment } from './lib/setting-reader.ts'
+import { ownValue } from './lib/own-value.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -122,7 +123,7 @@ export function withSecretFiles(environment: Environment, read: (name: string, p
   const filled: Record<string, string | undefined> = { ...environment }
   for (const [name, path] of Object.entries(environment)) {
     const setting = settingOfFile(name)
-    if (setting === null || path === undefined || environment[setting] !== undefined) continue
+    if (setting === null || path === undefined || ownValue(environment, setting) !== undefined) continue
     filled[setting] = read(name, path).trim()
     delete filled[name]
   }

@@ -32,6 +32,7 @@ import type { RequestTraces } from './telemetry/request-traces.ts'
 import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
 import { StoreUnavailableError } from './store/store-unavailable-error.ts'
+import { ownValue } from './lib/own-value.ts'
 
 const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
@@ -325,7 +326,11 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const url = urlOf(address)
   // Only now: if the server failed to listen, the account would exist and its key would be lost.
   if (!others)
-    await greet(app, config.publicUrl ?? urlOf(LOOPBACK[address] ?? address), newcomer ? await createDemo(app) : null)
+    await greet(
+      app,
+      config.publicUrl ?? urlOf(ownValue(LOOPBACK, address) ?? address),
+      newcomer ? await createDemo(app) : null,
+    )
   // A debugger also stops the loop.
   if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect')))
     watchLoop(LOOP_STILL_MS, log.notice)

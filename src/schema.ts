@@ -177,8 +177,7 @@ export function optional<T>(schema: Schema<T>): OptionalField<T> {
 
 /** An object that may have other fields too, as answers of later versions have. */
 export function object<const F extends Fields>(fields: F, description = ''): ObjectSchema<F> {
-  const names = Object.keys(fields)
-  const required = names.filter((name) => !isOptional(fields[name]))
+  const required = Object.entries(fields).flatMap(([name, field]) => (isOptional(field) ? [] : [name]))
   const properties = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]))
   const schema = {
     type: 'object',

@@ -72,6 +72,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/soak/soak.test.ts',
   'test/stalls-routes.test.ts',
   'test/stalls-upstreams.test.ts',
+  'test/tidy-lookups.test.ts',
 ])
 /**
  * These run after all others, one at a time, their long forms too: they compare seconds of the clock, and would suffer

@@ -30,6 +30,7 @@ import {
   type TextReply,
 } from './ports.ts'
 import { namedSettings } from '../settings-table.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** A text that is no catalogue at all has thousands of problems; nobody reads more than these. */
 const PROBLEMS_MAX = 50
@@ -180,7 +181,7 @@ function warned(warnings: readonly CatalogWarning[]): Warned {
 
 /** The provider as anyone may see it: credentials are cut to their last four characters. */
 function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
-  const entry = catalog.shown().providers[slug]
+  const entry = ownValue(catalog.shown().providers, slug)
   return entry === undefined ? null : wireProvider(entry)
 }
 

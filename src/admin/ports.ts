@@ -17,6 +17,7 @@ import type { Store } from '../store/store.ts'
 import type { AdminWireRoute, BodyOf } from '../wire-route.ts'
 import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
 import type { SetupLinks } from './setup-links.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** Health and speed of an endpoint, as the relay measures them. */
 export interface HealthSource {
@@ -132,5 +133,5 @@ export function refuseBeyondOwn(ports: AdminPorts, call: AdminCall, scopes: Iter
 }
 
 export function param(call: AdminCall, name: string): string {
-  return call.params[name] ?? ''
+  return ownValue(call.params, name) ?? ''
 }

@@ -6,6 +6,7 @@ import { rubles, type Decimal, type Micro } from '../money.ts'
 import type { GenerationStore, ProviderDay } from '../store/log/generation-store.ts'
 import type { BillLine } from './bill-csv.ts'
 import type { Reconciliation, ReconciliationRow } from './report-contract.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 const DAYS_MAX = 366
 const HALF_DAY_MS = 43_200_000
@@ -191,7 +192,7 @@ async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to
  */
 function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRates): Micro {
   const rateOf = (day: string): Decimal => {
-    const rate = rates.get(day)?.[line.currency]
+    const rate = ownValue(rates.get(day) ?? {}, line.currency)
     if (rate === undefined || rate.digits === 0n)
       throw fieldError(
         'csv',

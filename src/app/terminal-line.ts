@@ -1,4 +1,5 @@
 import type { LogFields } from '../http/request-log.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** The fields that a reader looks for first; they are shown without their names. */
 const HEAD = ['method', 'route', 'status'] as const
@@ -9,13 +10,13 @@ export function terminalLine(fields: LogFields, at: Date): string {
   const { duration_ms: durationMs, ...rest } = fields
   const names = Object.keys(rest).filter((name) => !HEAD.some((head) => head === name))
   const tail = [...names.filter((name) => !ID.test(name)), ...names.filter((name) => ID.test(name))].filter(
-    (name) => fields[name] !== null,
+    (name) => ownValue(fields, name) !== null,
   )
   const time = at.toTimeString().slice(0, 8)
   return [
     time,
     ...HEAD.map((name) => fields[name] ?? '-'),
     ...(durationMs === undefined ? [] : [`${durationMs} ms`]),
-    ...tail.map((name) => `${name}=${fields[name]}`),
+    ...tail.map((name) => `${name}=${ownValue(fields, name)}`),
   ].join(' ')
 }

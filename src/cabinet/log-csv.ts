@@ -5,6 +5,7 @@ import { CSV_TYPE, csvLine, type CsvValue } from '../lib/csv.ts'
 import { viewFields, type GenerationRow } from '../ledger/generation-record.ts'
 import { logFilter, logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 const PAGE_ROWS = 500
 const ROWS_MAX = 1_000_000
@@ -47,5 +48,5 @@ async function* linesOf(
 
 function valuesOf(row: GenerationRow): readonly CsvValue[] {
   const shown: Readonly<Record<string, CsvValue>> = logRow(row)
-  return COLUMNS.map((name) => shown[name] ?? null)
+  return COLUMNS.map((name) => ownValue(shown, name) ?? null)
 }

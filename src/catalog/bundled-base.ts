@@ -2,6 +2,7 @@ import { BUNDLED } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry } from './document.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** Keys of bundled providers from the environment, by slug. */
 export type ProviderKeys = Readonly<Record<string, string>>
@@ -25,7 +26,7 @@ export interface BaseInput {
 export function providerKeys(env: Readonly<Record<string, string | undefined>>): ProviderKeys {
   return Object.fromEntries(
     KNOWN_PROVIDERS.flatMap(({ slug, keyVariables }) => {
-      const key = keyVariables.map((name) => env[name]?.trim() ?? '').find((value) => value !== '')
+      const key = keyVariables.map((name) => ownValue(env, name)?.trim() ?? '').find((value) => value !== '')
       return key === undefined ? [] : [[slug, key]]
     }),
   )
@@ -44,7 +45,7 @@ export function keysOf(base: CatalogDocument): ProviderKeys {
 export function bundledBase(input: BaseInput): CatalogDocument {
   const active = KNOWN_PROVIDERS.filter((provider) => isActive(provider, input))
   const providers = Object.fromEntries(
-    active.map((provider) => [provider.slug, providerEntry(provider, input.keys[provider.slug])]),
+    active.map((provider) => [provider.slug, providerEntry(provider, ownValue(input.keys, provider.slug))]),
   )
   return {
     bundled: true,
@@ -59,8 +60,10 @@ export function bundledBase(input: BaseInput): CatalogDocument {
  * address that the operator chose.
  */
 function isActive({ slug, adapter }: KnownProvider, { own, keys, adapters }: BaseInput): boolean {
-  const entry = own.providers[slug]
-  return entry === undefined ? adapters.has(adapter) && keys[slug] !== undefined : (entry.api_key?.length ?? 0) > 0
+  const entry = ownValue(own.providers, slug)
+  return entry === undefined
+    ? adapters.has(adapter) && ownValue(keys, slug) !== undefined
+    : (entry.api_key?.length ?? 0) > 0
 }
 
 function providerEntry(
@@ -81,7 +84,7 @@ function modelsOf(
   { release, previous, renew, today }: BaseInput,
 ): readonly ModelEntry[] {
   const slugs = new Set(active.map(({ slug }) => slug))
-  const kept = new Set([...slugs].filter((slug) => !renew && previous?.providers[slug] !== undefined))
+  const kept = new Set([...slugs].filter((slug) => !renew && ownValue(previous?.providers ?? {}, slug) !== undefined))
   const created = new Map(previous?.models.map((model) => [model.id, model.created]))
   const models = new Map<string, ModelEntry>()
   for (const [source, wanted] of [

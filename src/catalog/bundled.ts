@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withMaskedCredentials } from './credentials.ts'
 import type { CatalogDocument } from './document.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** The part that every installation has unless its file says `bundled: false`: the provider that needs no network. */
 export const BUNDLED = Object.freeze<CatalogDocument>({
@@ -141,7 +142,8 @@ export function withoutBundled(document: CatalogDocument, base: CatalogDocument 
   const models = document.models.filter((model) => !isDeepStrictEqual(model, bundled.get(model.id)))
   const providers = Object.fromEntries(
     Object.entries(document.providers).filter(
-      ([slug, entry]) => !isDeepStrictEqual(entry, base.providers[slug]) && !isDeepStrictEqual(entry, masked[slug]),
+      ([slug, entry]) =>
+        !isDeepStrictEqual(entry, ownValue(base.providers, slug)) && !isDeepStrictEqual(entry, ownValue(masked, slug)),
     ),
   )
   return { ...document, providers, models }
@@ -157,7 +159,7 @@ export function withExplicit(
   base: CatalogDocument = BUNDLED,
 ): CatalogDocument {
   const bundled =
-    (removed.provider !== undefined && base.providers[removed.provider] !== undefined) ||
+    (removed.provider !== undefined && ownValue(base.providers, removed.provider) !== undefined) ||
     base.models.some(({ id }) => id === removed.model)
   return document.bundled && bundled ? { ...withBundled(document, base), bundled: false } : document
 }

@@ -6,6 +6,7 @@ import { buildSnapshot } from './snapshot.ts'
 import { priceWarnings } from './price-doubts.ts'
 import { missingPrices } from './price-keys.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /**
  * Warnings of the catalogue: models that cannot be sold because a currency has no rate (one warning for each currency),
@@ -86,7 +87,7 @@ function bundledLines(
 ): readonly CatalogWarning[] {
   return [...byCurrency(models, rates)].map(([currency, without]) => {
     const slugs = new Set(without.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))
-    const providers = [...slugs].map((slug) => effective.providers[slug]?.name ?? slug).join(', ')
+    const providers = [...slugs].map((slug) => ownValue(effective.providers, slug)?.name ?? slug).join(', ')
     const params = { count: without.length, providers, currency }
     return warningOf(
       fetched ? 'bundled_waiting' : 'bundled_unrated',

@@ -9,6 +9,7 @@ import {
 } from './credentials.ts'
 import type { Cipher } from '../lib/cipher.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** Everything that makes up a price version. */
 export interface CatalogState {
@@ -83,8 +84,9 @@ export function stateAfter(
 
 /** A rate that the operator changes is newer than a fetched one. */
 function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): CatalogState['feed'] {
-  const same = (currency: string): boolean => own.settings.rates?.[currency] === before.settings.rates?.[currency]
-  return Object.fromEntries(
-    Object.entries(feed).filter(([currency]) => own.settings.rates?.[currency] === undefined || same(currency)),
-  )
+  const rateIn = ({ settings }: CatalogDocument, currency: string): string | undefined =>
+    ownValue(settings.rates ?? {}, currency)
+  const isKept = (currency: string): boolean =>
+    rateIn(own, currency) === undefined || rateIn(own, currency) === rateIn(before, currency)
+  return Object.fromEntries(Object.entries(feed).filter(([currency]) => isKept(currency)))
 }

@@ -1,6 +1,7 @@
 import type { Cipher } from '../lib/cipher.ts'
 import type { CatalogDocument, ProviderEntry } from './document.ts'
 import { fault, type Fault } from './problem.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** Keys of each provider, by slug. */
 export type Credentials = Readonly<Record<string, readonly string[]>>
@@ -23,7 +24,7 @@ export function withoutCredentials(document: CatalogDocument): CatalogDocument {
 }
 
 export function withCredentials(document: CatalogDocument, credentials: Credentials): CatalogDocument {
-  return mapProviders(document, (slug, entry) => withKeys(entry, credentials[slug]))
+  return mapProviders(document, (slug, entry) => withKeys(entry, ownValue(credentials, slug)))
 }
 
 /** The document for display: each key is cut to its last characters. */
@@ -75,7 +76,7 @@ function purposeOf(slug: string): string {
  */
 export function keepCredentials(before: CatalogDocument, after: CatalogDocument, problems: Fault[]): CatalogDocument {
   return mapProviders(after, (slug, entry) => {
-    const old = before.providers[slug]
+    const old = ownValue(before.providers, slug)
     const kept =
       old !== undefined && old.adapter === entry.adapter && old.base_url === entry.base_url ? (old.api_key ?? []) : []
     if (entry.api_key === undefined) return withKeys(entry, kept.length === 0 ? undefined : kept)

@@ -2,6 +2,7 @@ import { withBundled, withExplicit } from './bundled.ts'
 import { keepCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import type { Fault } from './problem.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** The caller's result and the changed document; `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]
@@ -12,15 +13,15 @@ export function withProvider(
   slug: string,
   entry: ProviderEntry,
 ): Edited<'created' | 'changed'> {
-  const known = withBundled(document, base).providers[slug] !== undefined
+  const known = ownValue(withBundled(document, base).providers, slug) !== undefined
   return [known ? 'changed' : 'created', { ...document, providers: { ...document.providers, [slug]: entry } }]
 }
 
 /** false = no such provider. */
 export function withoutProvider(document: CatalogDocument, base: CatalogDocument, slug: string): Edited<boolean> {
   const explicit = withExplicit(document, { provider: slug }, base)
-  const { [slug]: removed, ...providers } = explicit.providers
-  return [removed !== undefined, { ...explicit, providers }]
+  const { [slug]: _, ...providers } = explicit.providers
+  return [ownValue(explicit.providers, slug) !== undefined, { ...explicit, providers }]
 }
 
 export function withModel(

@@ -1,4 +1,5 @@
 import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../money.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** A fetched rate that moved too far to be believed, and the rate that stays. */
 export interface RefusedRate {
@@ -27,11 +28,11 @@ export function mergeRates(
   const rates: Record<string, string> = { ...held }
   const refused: RefusedRate[] = []
   for (const [currency, text] of Object.entries(fetched)) {
-    const before = lastGood[currency]
+    const before = ownValue(lastGood, currency)
     if (before !== undefined && movedTooFar(before, text)) refused.push({ currency, rate: text, held: before })
     else rates[currency] = text
   }
-  const changed = Object.entries(rates).some(([currency, text]) => held[currency] !== text)
+  const changed = Object.entries(rates).some(([currency, text]) => ownValue(held, currency) !== text)
   return { rates, changed, refused }
 }
 

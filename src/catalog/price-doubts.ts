@@ -3,6 +3,7 @@ import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal 
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { fault, type Fault } from './problem.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /**
  * Powers of ten between a price per token and one per million, less room for models that are unusually dear or cheap.
@@ -157,7 +158,7 @@ function isFar(value: Decimal, known: Decimal): boolean {
 }
 
 function rateOf(currency: string, rates: Rates): Decimal | null {
-  const text = rates[currency]
+  const text = ownValue(rates, currency)
   return currency === 'RUB' ? ONE : text === undefined ? null : parseDecimal(text)
 }
 

@@ -3,6 +3,7 @@ import type { PriceSheet } from '../meters.ts'
 import { multiply, parseDecimal, shift, ZERO, type Decimal } from '../money.ts'
 import type { PriceTexts } from './document.ts'
 import { keyFor } from './resolution.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /**
  * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices in rubles for the client. A price by
@@ -36,7 +37,7 @@ function ownPrice(prices: PriceTexts, key: PriceKey, variant: string | null): De
   if (text === undefined) return null
   if (typeof text === 'string') return parseDecimal(text)
   const named = variant === null ? null : keyFor(variant, Object.keys(text))
-  if (named !== null) return parseDecimal(text[named] ?? '')
+  if (named !== null) return parseDecimal(ownValue(text, named) ?? '')
   // The dearest price of a map by resolution is its upper bound.
   let dearest: Decimal | null = null
   for (const value of Object.values(text)) {

@@ -11,6 +11,7 @@ import { missingPrices } from './price-keys.ts'
 import { fault, type Fault } from './problem.ts'
 import { priceSheet, variantsOf } from './price-sheet.ts'
 import { plainSettings, PROVIDER_TIMEOUTS } from '../settings-table.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 export function settingsOf(entry: SettingsEntry): Settings {
   const rates: Record<string, Decimal> = { RUB: ONE }
@@ -135,7 +136,7 @@ function endpointOf(
   settings: Settings,
 ): Endpoint | null {
   const provider = providers.get(entry.provider)
-  const rate = settings.rates[entry.price.currency]
+  const rate = ownValue(settings.rates, entry.price.currency)
   const maxCompletionTokens = entry.max_completion_tokens ?? model.max_completion_tokens ?? model.context_length ?? null
   const complete = (prices: object): boolean =>
     missingPrices(model.type, new Set(Object.keys(prices)), maxCompletionTokens !== null).length === 0
@@ -220,7 +221,7 @@ function endpointProblems(
       provider,
       price: { currency },
     } = endpoint
-    if (provider !== '' && document.providers[provider] === undefined)
+    if (provider !== '' && ownValue(document.providers, provider) === undefined)
       problems.push(
         fault(`${path}.provider`, 'unknown_provider', { given: provider }, `no provider '${provider}' is defined`),
       )

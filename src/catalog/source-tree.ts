@@ -11,6 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import type { FileProblem } from './problem.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /**
  * A value of the catalogue document with its position. Numbers keep their source text: a price never passes through a
@@ -123,7 +124,7 @@ class Conversion {
 
   #filled(text: string, line: number, path: string): string {
     return text.replaceAll(MARKED, (_whole, name: string) => {
-      const value = this.#env[name]
+      const value = ownValue(this.#env, name)
       if (value === undefined || value === '')
         this.#problems.push({ line, path, message: `environment variable ${name} is not set` })
       return value ?? ''

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ownValue } from '../lib/own-value.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -34,7 +35,7 @@ export function readConsoleFiles(directory: string): ReadonlyMap<string, Console
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
   const files = new Map<string, ConsoleFile>()
   for (const name of names) {
-    const contentType = TYPES[name.slice(name.lastIndexOf('.') + 1)]
+    const contentType = ownValue(TYPES, name.slice(name.lastIndexOf('.') + 1))
     if (contentType === undefined) continue
     const body = readFileSync(join(directory, name))
     const encoded = new Map(

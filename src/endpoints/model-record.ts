@@ -7,6 +7,7 @@ import type { PriceSheet } from '../meters.ts'
 import { decimalText, shift } from '../money.ts'
 import { isPriced } from '../plan/parameter-costs.ts'
 import { videoFields, videoSecond } from './video-fields.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** The facts of a record that are not in the model itself. */
 export interface RecordFacts {
@@ -178,7 +179,7 @@ function architectureOf(model: Model): Record<string, unknown> {
     modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
-    tokenizer: model.tokenizer === null ? 'Other' : (TOKENIZER_FAMILY[model.tokenizer] ?? model.tokenizer),
+    tokenizer: model.tokenizer === null ? 'Other' : (ownValue(TOKENIZER_FAMILY, model.tokenizer) ?? model.tokenizer),
     instruct_type: model.instructType,
   }
 }

@@ -2,6 +2,7 @@ import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { keyFor, resolutionOf } from '../catalog/resolution.ts'
 import type { PriceSheet } from '../meters.ts'
 import { decimalText, shift } from '../money.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** The fields that wire.md D-1.2 adds for video models. */
 export function videoFields(model: Model, top: Endpoint | null): Record<string, unknown> {
@@ -40,7 +41,8 @@ function pricingSkus(model: Model, top: Endpoint): Record<string, string> {
   for (const [key, { sell }] of top.variants ?? []) {
     const name = `per-video-second-${resolutionOf(key)}`
     // Two price keys of one resolution have different sizes.
-    if (sell !== base) skus[skus[name] === undefined ? name : `per-video-second-${key}`] = rubles(sell, 'video_seconds')
+    if (sell !== base)
+      skus[ownValue(skus, name) === undefined ? name : `per-video-second-${key}`] = rubles(sell, 'video_seconds')
   }
   return skus
 }

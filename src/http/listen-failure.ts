@@ -1,4 +1,5 @@
 import { OperatorError } from '../errors.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 const FAULTS: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (host, port) =>
@@ -15,7 +16,7 @@ const FAULTS: Readonly<Record<string, (host: string, port: number) => string>> =
 export function listenFailure(thrown: Error, host: string, port: number): Error {
   if (!('code' in thrown)) return thrown
   const words =
-    FAULTS[String(thrown.code)]?.(host, port) ??
+    ownValue(FAULTS, String(thrown.code))?.(host, port) ??
     `HOST, PORT: the server cannot listen on ${host}:${port}: ${thrown.message}.`
   return new OperatorError(words, { cause: thrown })
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { withoutTrailing } from './trailing.ts'
+import { ownValue } from './own-value.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -35,7 +36,7 @@ export class SettingReader {
 
   #valueOf(name: string): string | undefined {
     this.#asked.add(name)
-    return this.#environment[name]
+    return ownValue(this.#environment, name)
   }
 
   /**

@@ -58,19 +58,15 @@ const METERS = {
 /** The caller's meters as a type: a meter that is missing here does not compile. */
 type KnownMeter = keyof typeof METERS
 
-function ruleOf(meter: string): Rule | undefined {
-  const rules: Readonly<Record<string, Rule>> = METERS
-  return rules[meter]
-}
-
-const LINES: Readonly<Record<string, string>> = {
-  '1k': '1080',
-  '2k': '1440',
-  '4k': '2160',
-  hd: '720',
-  fhd: '1080',
-  uhd: '2160',
-}
+const RULES: ReadonlyMap<string, Rule> = new Map(Object.entries(METERS))
+const LINES: ReadonlyMap<string, string> = new Map([
+  ['1k', '1080'],
+  ['2k', '1440'],
+  ['4k', '2160'],
+  ['hd', '720'],
+  ['fhd', '1080'],
+  ['uhd', '2160'],
+])
 const PROVIDER_COST_MICRO_MAX = 100_000_000_000_000n
 
 /** null if the catalogue has no price for it. */
@@ -82,7 +78,8 @@ export function recheckedCharge<M extends KnownMeter>(
     .find(({ id }) => id === row.model)
     ?.endpoints.find(({ provider, model }) => `${provider}/${model}` === row.endpointId)
   if (endpoint === undefined) return null
-  const rateText = endpoint.price['currency'] === 'RUB' ? '1' : settings.rates?.[String(endpoint.price['currency'])]
+  const currency = String(endpoint.price['currency'])
+  const rateText = currency === 'RUB' ? '1' : new Map(Object.entries(settings.rates ?? {})).get(currency)
   if (rateText === undefined) return null
   const rate = fraction(rateText)
   const variant = row.variant ?? null
@@ -104,7 +101,7 @@ export function recheckedCharge<M extends KnownMeter>(
 function sum(usage: Units, prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
   let total: Fraction = [0n, 1n]
   for (const [meter, units = 0] of Object.entries(usage)) {
-    const known = ruleOf(meter)
+    const known = RULES.get(meter)
     if (known === undefined || units <= 0) continue
     const [above, below] = times(times([BigInt(units), 1n], known[1]), priceOf(meter, prices, variant))
     total = [total[0] * below + above * total[1], total[1] * below]
@@ -113,7 +110,7 @@ function sum(usage: Units, prices: Readonly<Record<string, unknown>>, variant: s
 }
 
 function priceOf(meter: string, prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
-  const [key = '', , parent] = ruleOf(meter) ?? []
+  const [key = '', , parent] = RULES.get(meter) ?? []
   const own = prices[key]
   if (own === undefined || own === null) return parent === undefined ? [0n, 1n] : priceOf(parent, prices, variant)
   if (typeof own !== 'object') return fraction(String(own))
@@ -135,7 +132,7 @@ function lines(name: string): string {
   const lower = name.toLowerCase()
   const size = /^(\d+)x(\d+)$/.exec(lower)
   if (size !== null) return String(Math.min(Number(size[1]), Number(size[2])))
-  return LINES[lower] ?? lower.replace(/^(\d+)p$/, '$1')
+  return LINES.get(lower) ?? lower.replace(/^(\d+)p$/, '$1')
 }
 
 function fraction(text: string): Fraction {

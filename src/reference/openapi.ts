@@ -6,6 +6,7 @@ import type { WireRoute } from '../wire-route.ts'
 import { documentedProtocol, ERROR_BODIES } from './error-bodies.ts'
 import { errorsOf, nameOf, wireRouteOf, type ServedRoute } from './route-table.ts'
 import { SCHEMA_NAMES } from './schema-names.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** The members that are set here; the rest is JSON. */
 export interface OpenApiDocument {
@@ -65,7 +66,8 @@ export function openApiDocument(routes: readonly ServedRoute[], version: string)
     const row = wireRouteOf(route)
     if (row === undefined) continue
     const path = pathTemplate(route.path)
-    const operations = (paths[path] ??= {})
+    const operations = ownValue(paths, path) ?? {}
+    paths[path] = operations
     operations[route.method.toLowerCase()] = operationOf(route, row)
   }
   return {
@@ -145,7 +147,7 @@ function securityOf({ plane }: ServedRoute): Operation['security'] {
 
 function parametersOf({ path, plane }: ServedRoute, { query, example }: WireRoute): readonly Parameter[] {
   const inPath = [...path.matchAll(/(?<=\/)[:*](\w+)/g)].map(([, name = '']): Parameter => {
-    const value = example?.path?.[name]
+    const value = ownValue(example?.path ?? {}, name)
     return {
       name,
       in: 'path',
@@ -168,14 +170,17 @@ function queryOf(
   query: ObjectSchema<Fields> | undefined,
   values: Readonly<Record<string, string>>,
 ): readonly Parameter[] {
-  return Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: query?.required?.includes(name) ?? false,
-    ...(description === undefined ? {} : { description }),
-    schema: inner(schema),
-    ...(values[name] === undefined ? {} : { example: values[name] }),
-  }))
+  return Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => {
+    const value = ownValue(values, name)
+    return {
+      name,
+      in: 'query',
+      required: query?.required?.includes(name) ?? false,
+      ...(description === undefined ? {} : { description }),
+      schema: inner(schema),
+      ...(value === undefined ? {} : { example: value }),
+    }
+  })
 }
 
 function successes({ answer, status = 200, alsoStatus, summary }: WireRoute): Readonly<Record<string, Answer>> {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { OperatorError } from '../errors.ts'
 import { diskFault } from './sqlite/disk-fault.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** By codes of PostgreSQL and of sockets; other failures keep the driver's own text. */
 const DATABASE_FAULTS: Readonly<Record<string, string>> = {
@@ -55,7 +56,7 @@ function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
   const code = 'code' in last ? String(last.code) : ''
   // For a host with two addresses both failures come as one error without a message.
   const words = last.message === '' ? code : last.message
-  const fault = DATABASE_FAULTS[code]
+  const fault = ownValue(DATABASE_FAULTS, code)
   return new OperatorError(
     `DATABASE_URL: the database ${placeOf(databaseUrl)} ${fault === undefined ? 'cannot be used' : fault} (${words}).`,
     { cause: thrown },

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { REQUEST_TYPE_TABLE } from '../model-types.ts'
 import type { AttemptSpan, LogFields } from '../http/request-log.ts'
+import { ownValue } from '../lib/own-value.ts'
 
 /** `gen_ai.operation.name` by route. */
 const OPERATIONS: ReadonlyMap<string, string> = new Map(
@@ -56,7 +57,7 @@ export function attemptAttributes(
 ): Attributes {
   const asked = {
     'gen_ai.operation.name': operation,
-    'gen_ai.provider.name': PROVIDERS[provider] ?? provider,
+    'gen_ai.provider.name': ownValue(PROVIDERS, provider) ?? provider,
     'gen_ai.request.model': model,
     'server.address': URL.parse(address)?.hostname,
   }

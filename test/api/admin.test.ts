@@ -349,6 +349,14 @@ test('a model and its provider come and go; 201 when new, 200 when changed, cred
   refused(await tollgate.admin('DELETE', '/admin/v1/providers/acme'), 404, 'not_found')
 })
 
+test('a provider may be called by a word that every object knows', async () => {
+  const path = '/admin/v1/providers/constructor'
+  refused(await tollgate.admin('DELETE', path), 404, 'not_found')
+  const made = await tollgate.admin('PUT', path, { adapter: 'openai', base_url: 'https://api.acme.example/v1' })
+  assert.deepEqual([made.status, made.body.slug, made.body.adapter], [201, 'constructor', 'openai'], made.text)
+  assert.deepEqual((await tollgate.admin('DELETE', path)).body, { id: 'constructor', deleted: true })
+})
+
 test('PUT catalog answers the difference; a dry run changes nothing; what GET shows can be put back', async () => {
   const shown = (await tollgate.admin('GET', '/admin/v1/catalog')).body
   const next = { ...shown, models: [...shown.models, MODEL] }

@@ -1,5 +1,6 @@
 import type { AdminApi } from '../../../src/admin/contract.ts'
 import type { CabinetApi } from '../../../src/cabinet/contract.ts'
+import { ownValue } from '../../../src/lib/own-value.ts'
 
 type Api = CabinetApi & AdminApi
 export type Endpoint = keyof Api
@@ -43,8 +44,8 @@ export function address(endpoint: string, { params = {}, query = {} }: AnyInput)
     .slice(endpoint.indexOf(' ') + 1)
     .replaceAll(/([:*])(\w+)/g, (_, kind: string, name: string) =>
       kind === '*'
-        ? (params[name] ?? '').split('/').map(encodeURIComponent).join('/')
-        : encodeURIComponent(params[name] ?? ''),
+        ? (ownValue(params, name) ?? '').split('/').map(encodeURIComponent).join('/')
+        : encodeURIComponent(ownValue(params, name) ?? ''),
     )
   const search = queryText(query)
   return search === '' ? path : `${path}?${search}`

@@ -4,6 +4,7 @@ import { useState, type CSSProperties, type PointerEvent, type ReactNode } from 
 import { chartScale, stacked, type Band, type Scale } from './chart-scale.ts'
 import css from './day-chart.module.css'
 import { useFormat } from './use-format.ts'
+import { ownValue } from '../../../src/lib/own-value.ts'
 
 export interface ChartSeries {
   readonly name: string
@@ -30,7 +31,7 @@ export function DayChart({ kind, days, series, unit, label, height = 240 }: DayC
   const format = useFormat()
   const { ref, width } = useElementSize()
   const [pointed, setPointed] = useState<number | null>(null)
-  const rows = days.map((day) => series.map(({ name }) => Number(day[name] ?? 0)))
+  const rows = days.map((day) => series.map(({ name }) => Number(ownValue(day, name) ?? 0)))
   const bands = rows.map((values) =>
     kind === 'bars' ? stacked(values) : values.map((value): Band => ({ from: 0, to: value })),
   )

@@ -1,6 +1,7 @@
 import type { JsonMember } from '../../lib/json-scan.ts'
 import { isObject } from '../fields/json-fields.ts'
 import type { ChatRequest } from './request.ts'
+import { ownValue } from '../../lib/own-value.ts'
 
 /** A shorter one is written again as quickly. */
 const BYTES_MIN = 8_192
@@ -83,7 +84,7 @@ function keysIn(value: unknown, allowed: Readonly<Record<string, KeysOf>>): numb
   if (!isObject(value)) return Number.NaN
   let keys = 0
   for (const [name, member] of Object.entries(value)) {
-    const keysOf = Object.hasOwn(allowed, name) ? allowed[name] : undefined
+    const keysOf = ownValue(allowed, name)
     if (keysOf === undefined) return Number.NaN
     keys += 1 + keysOf(member)
   }

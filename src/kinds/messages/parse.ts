@@ -22,6 +22,7 @@ import { assistantMessages, badMessage, systemMessage, userMessages } from './bl
 import { newNotes, type ReadingNotes } from './notes.ts'
 import type { MessagesHeaders, MessagesRequest } from './request.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
+import { ownValue } from '../../lib/own-value.ts'
 
 const ROLES = ['user', 'assistant', 'system']
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
@@ -284,7 +285,7 @@ function textBytes(chat: ChatRequest, bytes: number, notes: ReadingNotes): numbe
 
 function headersOf(headers: IncomingHttpHeaders): MessagesHeaders {
   const header = (name: string): string | null => {
-    const value = headers[name]
+    const value = ownValue(headers, name)
     return typeof value === 'string' && HEADER.test(value) ? value : null
   }
   return { version: header('anthropic-version'), betas: header('anthropic-beta') }

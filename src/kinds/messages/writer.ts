@@ -6,6 +6,7 @@ import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../chat
 import { ContentBlocks } from './content-blocks.ts'
 import { foldedContent } from './folded-content.ts'
 import { messageUsage } from './usage.ts'
+import { ownValue } from '../../lib/own-value.ts'
 
 export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
   readonly requestId: string
@@ -115,6 +116,6 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 }
 
 function stopReason(finish: FinishReason | null, native: string | null): string {
-  if (native !== null && Object.hasOwn(OWN_WORDS, native) && OWN_WORDS[native] === finish) return native
+  if (native !== null && ownValue(OWN_WORDS, native) === finish) return native
   return WORDS[finish ?? 'stop']
 }

@@ -17,6 +17,7 @@ import {
   type VideoState,
   type VideoUpstream,
 } from '../ports/video-upstream.ts'
+import { ownValue } from '../../lib/own-value.ts'
 
 export const OPENAI_VIDEO_PARAMETERS: readonly string[] = Object.freeze([...VIDEO_PARAMETERS, 'user'])
 const BODY_BYTES_MAX = 1_048_576
@@ -71,7 +72,7 @@ export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
 }
 
 function formOf({ dialect, baseUrl }: Provider): VideoForm {
-  return dialect.videos ?? FORMS_BY_HOST[new URL(baseUrl).hostname] ?? 'openai'
+  return dialect.videos ?? ownValue(FORMS_BY_HOST, new URL(baseUrl).hostname) ?? 'openai'
 }
 
 function credentials({ dialect }: Provider, apiKey: string | null): Readonly<Record<string, string>> {

@@ -8,6 +8,7 @@ import { AnswerBudget } from '../answer-budget.ts'
 import { patientAgent } from './connections.ts'
 import { upstreamLookup } from './guarded-lookup.ts'
 import { PROVIDER_TIMEOUTS } from '../../settings-table.ts'
+import { ownValue } from '../../lib/own-value.ts'
 
 const CONNECTIONS_MAX = 2_048
 const TICK_MS = 250
@@ -356,6 +357,6 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
 
 /** One header of an answer as text. */
 export function headerOf(headers: UpstreamHeaders, name: string): string | undefined {
-  const value = headers[name]
+  const value = ownValue(headers, name)
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }

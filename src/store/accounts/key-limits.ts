@@ -1,3 +1,5 @@
+import { ownValue } from '../../lib/own-value.ts'
+
 /** Limits of one key in a minute; null = only the account's limit. */
 export interface MinuteLimits {
   readonly requestsPerMinute: number | null
@@ -35,11 +37,12 @@ export function countedLimits(limits: KeyLimits | null): KeyLimits | null {
 /** The limits of one model for a key: those of its own id, else those of the longest matching pattern. */
 export function limitsOfModel({ modelLimits }: KeyLimits, model: string): MinuteLimits | null {
   if (modelLimits === null) return null
-  if (Object.hasOwn(modelLimits, model)) return modelLimits[model] ?? null
+  const own = ownValue(modelLimits, model)
+  if (own !== undefined) return own
   const [longest] = Object.keys(modelLimits)
     .filter((pattern) => pattern.includes('*') && fits(pattern, model))
     .toSorted((one, other) => other.length - one.length)
-  return longest === undefined ? null : (modelLimits[longest] ?? null)
+  return longest === undefined ? null : (ownValue(modelLimits, longest) ?? null)
 }
 
 /** `*` matches any text. Each part is searched for once, after the one before, so the work is linear. */

@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '../store-unavailable-error.ts'
+import { ownValue } from '../../lib/own-value.ts'
 
 /** SQLite's result codes for faults of the file rather than the statement. */
 const SQLITE_FAULTS: Readonly<Record<number, string>> = {
@@ -31,7 +32,7 @@ export function diskFault(thrown: unknown): string | null {
   if (!(thrown instanceof Error) || !('code' in thrown)) return null
   // Extended codes keep the kind in the low byte.
   if ('errcode' in thrown && typeof thrown.errcode === 'number') return SQLITE_FAULTS[thrown.errcode & 0xff] ?? null
-  return SYSTEM_FAULTS[String(thrown.code)] ?? null
+  return ownValue(SYSTEM_FAULTS, String(thrown.code)) ?? null
 }
 
 /** A fault of the disk becomes "store unavailable"; any other error is returned unchanged. */

@@ -1,5 +1,6 @@
 import type { ModelEndpoint, ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import { MODEL_TYPE_TABLE } from '../../../../src/model-types.ts'
+import { ownValue } from '../../../../src/lib/own-value.ts'
 
 export const ORDERS = ['name', 'cheap', 'context', 'new', 'fast'] as const
 export type Order = (typeof ORDERS)[number]
@@ -45,7 +46,7 @@ const COMPARE: Readonly<Record<Order, (a: ModelRow, b: ModelRow) => number>> = {
 /** The main price of a model of this type. It is only good for sorting: charges are never computed with it. */
 function mainPrice({ type, prices }: ModelRow): number {
   const keys = ['prompt', ...MODEL_TYPE_TABLE[type].complete.map(([first]) => first ?? '')]
-  const price = keys.map((key) => prices[key]).find((each) => each !== undefined)
+  const price = keys.map((key) => ownValue(prices, key)).find((each) => each !== undefined)
   return price === undefined ? Infinity : Number(price)
 }
 

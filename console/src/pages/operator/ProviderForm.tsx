@@ -11,6 +11,7 @@ import { Difference } from './Difference.tsx'
 import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
 import { providerDraft, providerEntry, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
 import { ProviderKeys } from './ProviderKeys.tsx'
+import { ownValue } from '../../../../src/lib/own-value.ts'
 
 const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/catalog/warnings', 'GET /admin/v1/models'] as const
 
@@ -38,7 +39,7 @@ interface EditorProps {
 
 function Editor({ document, edited, done }: EditorProps): ReactNode {
   const { t } = useTranslation()
-  const before = edited === null ? null : (document.providers[edited] ?? null)
+  const before = edited === null ? null : (ownValue(document.providers, edited) ?? null)
   const [draft, setDraft] = useState(() => providerDraft(edited ?? '', before))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const put = useAct('PUT /admin/v1/providers/:slug', { quiet: true, said: t('common.saved'), renews: RENEWS, done })

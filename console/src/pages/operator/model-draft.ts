@@ -1,5 +1,6 @@
 import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/admin/catalog-contract.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../../../../src/model-types.ts'
+import { ownValue } from '../../../../src/lib/own-value.ts'
 
 /** One price of an endpoint. Decimals stay as they were typed. */
 export interface PriceLine {
@@ -104,8 +105,13 @@ function endpointDraft({
 }
 
 function lineOf(meter: string, variant: string | null, cost: number | string, sell: EndpointEntry['sell']): PriceLine {
-  const own = sell?.[meter]
-  return { meter, variant, cost: textOf(cost), sell: textOf(typeof own === 'object' ? own[variant ?? ''] : own) }
+  const own = ownValue(sell ?? {}, meter)
+  return {
+    meter,
+    variant,
+    cost: textOf(cost),
+    sell: textOf(typeof own === 'object' ? ownValue(own, variant ?? '') : own),
+  }
 }
 
 export function entryOf(draft: ModelDraft): ModelEntry {
@@ -134,7 +140,7 @@ function pricesOf(
 ): Record<string, string | Record<string, string>> {
   const prices: Record<string, string | Record<string, string>> = {}
   for (const { meter, variant, ...line } of lines) {
-    const before = prices[meter]
+    const before = ownValue(prices, meter)
     prices[meter] =
       variant === null ? line[which] : { ...(typeof before === 'object' ? before : {}), [variant]: line[which] }
   }

@@ -1,3 +1,10 @@
+/** By letter: the bits of signs and the escapes of a codeword. */
+const ESCAPES: ReadonlyMap<string, readonly [number, number]> = new Map([
+  ['a', [1, 1]],
+  ['b', [2, 1]],
+  ['c', [2, 2]],
+])
+
 /**
  * The codebooks of AAC (ISO/IEC 14496-3, 4.A). `lengths`: how many codewords have 1, 2, 3 … bits; the codewords follow
  * from these numbers, because a longer one is always the greater number. `signs`: how many sign bits follow each
@@ -180,10 +187,7 @@ function bookOf({ lengths, signs = '' }: { lengths: readonly number[]; signs?: s
     const width = 1 << (lengths.length - shorter - 1)
     for (let left = count; left > 0; left -= 1, at += width, codeword += 1) {
       const sign = signs[codeword] ?? '0'
-      const [signBits, escapes] = { a: [1, 1] as const, b: [2, 1] as const, c: [2, 2] as const }[sign] ?? [
-        Number(sign),
-        0,
-      ]
+      const [signBits, escapes] = ESCAPES.get(sign) ?? [Number(sign), 0]
       table.fill((escapes << 5) | (shorter + 1 + signBits), at, at + width)
     }
   }
