@@ -239,6 +239,7 @@ function paidServices(
   const idempotency = new IdempotentCalls({ store: store.idempotency, keyWrap, clock, ids })
   const responses = new KeptResponses({
     store: store.responses,
+    shared: !singleProcess,
     keyWrap,
     clock,
     settings: () => catalog.current().settings.keptResponses,

@@ -27,6 +27,8 @@ export interface ResponseRoutePorts {
     find(accountId: string, id: string): Promise<Body | null>
     inputOf(accountId: string, id: string): Promise<readonly Body[] | null>
     remove(accountId: string, id: string): Promise<boolean>
+    /** Stops one that another node runs, through the store. */
+    stop(accountId: string, id: string): Promise<void>
   }
   /** Responses of other nodes; null = no other nodes can be reached. */
   readonly elsewhere: {
@@ -77,7 +79,9 @@ async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise
     await found.cancel()
     return { status: 200, body: await found.body() }
   }
-  await ports.elsewhere?.cancel(accountId, id)
+  const cancelled = await ports.elsewhere?.cancel(accountId, id)
+  // That node may share no Valkey with this one.
+  if (cancelled === null || cancelled === undefined) await ports.kept.stop(accountId, id)
   const body = await responseOf(ports, accountId, id)
   if (body === null) throw notFound(call)
   return { status: 200, body }

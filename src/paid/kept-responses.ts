@@ -20,6 +20,7 @@ import {
   type KeptTurn,
   type ResponseStore,
 } from '../store/responses/response-store.ts'
+import { StopMarks } from './stop-marks.ts'
 
 /** A longer answer is charged but not kept. */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
@@ -49,6 +50,8 @@ interface PlainTurn {
 
 export interface KeptResponsePorts {
   readonly store: ResponseStore
+  /** Other processes share the store, and may stop what runs here. */
+  readonly shared: boolean
   readonly keyWrap: KeyWrap
   readonly clock: Clock
   readonly settings: () => Settings['keptResponses']
@@ -57,9 +60,11 @@ export interface KeptResponsePorts {
 /** Answers kept for their account, encrypted, for as long as the operator sets (clients.md 3). */
 export class KeptResponses {
   readonly #ports: KeptResponsePorts
+  readonly #marks: StopMarks | null
 
   constructor(ports: KeptResponsePorts) {
     this.#ports = ports
+    this.#marks = ports.shared ? new StopMarks(ports.store, ports.clock) : null
   }
 
   /** null = the answer is only sent. Throws an ApiError if nothing is kept here. */
@@ -77,7 +82,8 @@ export class KeptResponses {
   }
 
   /** Its request has been admitted. No provider is asked before the row exists. */
-  async begin({ input }: Generation): Promise<void> {
+  async begin(generation: Generation): Promise<void> {
+    const { input } = generation
     const { generationId, principal, operation, arrivedAtMs } = input
     if (!isResponsesOperation(operation)) throw new Error('Only Responses are kept.')
     const { echo, row } = operation
@@ -96,6 +102,7 @@ export class KeptResponses {
     } catch (cause) {
       throw overloaded(0, 'store', cause)
     }
+    this.#marks?.watch(generation)
   }
 
   /** An answer that no charge has ended: in the background it is kept as failed, else it is forgotten. */
@@ -123,7 +130,16 @@ export class KeptResponses {
     if (plain === null) return null
     const body = readAnswer(plain)
     if (found.state === 'ended') return body
-    return found.state === 'running' ? { ...body, status: 'in_progress' } : { ...body, ...LOST }
+    if (found.state === 'lost') return { ...body, ...LOST }
+    return { ...body, status: found.state === 'stopped' ? 'cancelled' : 'in_progress' }
+  }
+
+  /** Stops an answer that another process runs, and waits for its end, for as long as that can take. */
+  async stop(accountId: string, generationId: string): Promise<void> {
+    await this.#marks?.stop(accountId, generationId, async () => {
+      const found = await this.#ports.store.find(accountId, generationId, this.#sinceMs)
+      return found?.state === 'running'
+    })
   }
 
   /** false = the account keeps no such answer. */

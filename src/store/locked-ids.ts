@@ -6,7 +6,13 @@ import type { Database } from './database.ts'
  * arises.
  */
 export function lockedIds(dialect: Database['dialect'], table: string): string {
+  const condition = listedIds(dialect)
+  return dialect === 'sqlite' ? condition : `id IN (SELECT id FROM ${table} WHERE ${condition} ORDER BY id FOR UPDATE)`
+}
+
+/** The same without a lock, to read. */
+export function listedIds(dialect: Database['dialect']): string {
   return dialect === 'sqlite'
     ? 'id IN (SELECT value FROM json_each(?))'
-    : `id IN (SELECT id FROM ${table} WHERE id IN (SELECT json_array_elements_text(?::json)) ORDER BY id FOR UPDATE)`
+    : 'id IN (SELECT json_array_elements_text(?::json))'
 }

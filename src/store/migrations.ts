@@ -300,6 +300,12 @@ const MIGRATIONS: readonly Migration[] = [
       ]
     },
   },
+  {
+    version: 21,
+    name: 'a mark that stops a kept answer',
+    least: { sqlite: 19, postgres: 8 },
+    statements: () => ['ALTER TABLE kept_response ADD COLUMN stopped BIGINT NOT NULL DEFAULT 0'],
+  },
 ]
 
 /** Programs from this version on seal what they write. */

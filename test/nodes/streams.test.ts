@@ -182,6 +182,35 @@ function streamTests(shared: NodeBench): void {
       assert.equal((await logged(two, key, id))['status'], 'cancelled')
     })
 
+    test('a kept answer is stopped through the store where Valkey does not lead to its node: by a cancel, or by its removal', async () => {
+      const { key } = await one.createAccount()
+      const other = await one.createAccount()
+      for (const [runs, asks] of [
+        [one, alone],
+        [alone, two],
+      ] as const) {
+        // The sandbox bills to the end: the second one ends soon, to be looked up in the log.
+        const begin = async (delayMs: number): Promise<string> =>
+          (
+            await runs.request('POST', '/v1/responses', {
+              key,
+              body: { model: 'sandbox/chat', background: true, input: `Hello\nsandbox: delay_ms=${delayMs}` },
+            })
+          ).body.id
+        const of = (id: string): string => `/v1/responses/${id}`
+        const [cancelled, removed] = [await begin(20_000), await begin(6_000)]
+        assert.equal((await asks.request('POST', `${of(cancelled)}/cancel`, { key: other.key })).status, 404)
+        assert.equal((await asks.request('GET', of(cancelled), { key })).body.status, 'in_progress')
+        const answer = await asks.request('POST', `${of(cancelled)}/cancel`, { key })
+        assert.deepEqual([answer.status, answer.body.status], [200, 'cancelled'], answer.text)
+        assert.equal((await asks.request('DELETE', of(removed), { key })).status, 200)
+        assert.equal((await logged(asks, key, removed.replace(/^resp-/, 'gen-')))['status'], 'cancelled')
+        assert.equal((await asks.request('GET', of(removed), { key })).status, 404)
+        const again = await asks.request('POST', `${of(cancelled)}/cancel`, { key })
+        assert.deepEqual([again.status, again.body.status], [200, 'cancelled'])
+      }
+    })
+
     test('a stream of more than 1 MiB is not resumed anywhere', async () => {
       const { key } = await one.createAccount({ balance: 1_000 })
       const whole = await leave(one, key, 'words=6000', 1e6, 'far-5')

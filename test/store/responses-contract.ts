@@ -75,6 +75,35 @@ export function responsesContract(open: () => Promise<Store>): void {
     assert.equal(await found(bench, customer, free), 'ended: why')
   })
 
+  responses('what is marked or removed is to stop, by its own account and while it runs', async (bench, customer) => {
+    const other = await bench.customer(1_000n)
+    const store = bench.store.responses
+    const [marked, removed, ended, going] = await Promise.all([1, 2, 3, 4].map(() => added(bench, customer)))
+    assert.ok(marked && removed && ended && going)
+    const ids = [marked, removed, ended, going, "'; --"]
+    assert.deepEqual(await store.toStop(ids), ["'; --"])
+    await store.end(ended, Buffer.from('ended'))
+    assert.equal(await store.askToStop(other.accountId, marked), false)
+    assert.deepEqual(
+      [
+        await store.askToStop(customer.accountId, marked),
+        await store.askToStop(customer.accountId, marked),
+        await store.askToStop(customer.accountId, ended),
+        await store.remove(customer.accountId, removed, 0),
+      ],
+      [true, false, false, true],
+    )
+    assert.deepEqual(await store.toStop(ids), [marked, removed, "'; --"])
+    await bench.hold(customer, 10n, marked)
+    assert.equal(await found(bench, customer, marked), 'running: so far')
+    await store.heeded([marked, ended, "'; --"])
+    assert.equal(await found(bench, customer, marked), 'stopped: so far')
+    assert.equal(await found(bench, customer, ended), 'ended: ended')
+    await bench.void(customer, marked)
+    assert.equal(await found(bench, customer, marked), 'lost: so far')
+    assert.deepEqual(await store.toStop([]), [])
+  })
+
   responses('a removed row stays removed when its charge comes', async (bench, customer) => {
     const id = newId('gen-')
     await bench.hold(customer, 10n, id)

@@ -1,4 +1,5 @@
 import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { listedIds } from '../locked-ids.ts'
 
 /** The most turns of one conversation. */
 export const CHAIN_MAX = 1_000
@@ -37,8 +38,15 @@ export interface NewKeptResponse {
   readonly createdAtMs: number
 }
 
-/** `running`: its request lives; `lost`: its request ended without an answer, as when its process died. */
-export type KeptState = 'running' | 'lost' | 'ended'
+/**
+ * `running`: its request lives; `stopped`: it was stopped by a mark, and its provider may still have to tell what it
+ * bills; `lost`: its request ended without an answer, as when its process died.
+ */
+export type KeptState = 'running' | 'stopped' | 'lost' | 'ended'
+
+/** Values of `stopped`. */
+const MARKED = 1n
+const HEEDED = 2n
 
 export interface KeptResponse {
   readonly id: string
@@ -88,7 +96,7 @@ export class ResponseStore {
   /** null = it does not exist, is older than `sinceMs`, or is another account's. */
   async find(accountId: string, id: string, sinceMs: number): Promise<KeptResponse | null> {
     const [row] = await this.#database.all(
-      `SELECT r.id AS id, r.state AS state, r.input AS input, r.answer AS answer, h.state AS hold_state
+      `SELECT r.id AS id, r.state AS state, r.stopped AS stopped, r.input AS input, r.answer AS answer, h.state AS hold_state
         FROM kept_response r LEFT JOIN hold h ON h.id = r.id WHERE r.id = ? AND r.account_id = ? AND r.created_at > ?`,
       [id, accountId, BigInt(sinceMs)],
     )
@@ -139,6 +147,32 @@ export class ResponseStore {
         BigInt(sinceMs),
       ])) > 0
     )
+  }
+
+  /** Marks a running answer, so that the process that runs it stops it. false = the account has none that runs unmarked. */
+  async askToStop(accountId: string, id: string): Promise<boolean> {
+    return (
+      (await this.#database.run(
+        `UPDATE kept_response SET stopped = ? WHERE id = ? AND account_id = ? AND state = 'running' AND stopped = 0`,
+        [MARKED, id, accountId],
+      )) > 0
+    )
+  }
+
+  /** The process that runs these has stopped them. */
+  async heeded(ids: readonly string[]): Promise<void> {
+    const condition = listedIds(this.#database.dialect)
+    await this.#database.run(`UPDATE kept_response SET stopped = ? WHERE ${condition}`, [HEEDED, JSON.stringify(ids)])
+  }
+
+  /** Those of the running answers `ids` that are to stop: they are marked, or were removed. */
+  async toStop(ids: readonly string[]): Promise<readonly string[]> {
+    const condition = listedIds(this.#database.dialect)
+    const rows = await this.#database.all(`SELECT id FROM kept_response WHERE ${condition} AND stopped = 0`, [
+      JSON.stringify(ids),
+    ])
+    const going = new Set(rows.map((row) => text(row, 'id')))
+    return ids.filter((id) => !going.has(id))
   }
 
   /** Removes those made by `untilMs`; a running one stays for at least a day. */
@@ -210,5 +244,6 @@ function contentsOf(row: Row): Omit<KeptResponse, 'state'> {
 
 function stateOf(row: Row): KeptState {
   if (text(row, 'state') === 'ended') return 'ended'
-  return textOrNull(row, 'hold_state') === 'open' ? 'running' : 'lost'
+  if (textOrNull(row, 'hold_state') !== 'open') return 'lost'
+  return big(row, 'stopped') === HEEDED ? 'stopped' : 'running'
 }
