@@ -1,23 +1,72 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import type { Answer } from '../harness/in-process.ts'
-import {
-  VECTORS,
-  BASE64,
-  tollgate,
-  upstream,
-  other,
-  account,
-  embed,
-  answers,
-  listOf,
-  balance,
-  serveEmbeddings,
-} from '../harness/embeddings-world.ts'
+import { after, before, test } from 'node:test'
+import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 import { paced } from '../harness/paced.ts'
 
-serveEmbeddings()
+const KEY = 'sk-upstream-canary-key-0123456789'
+
+const VECTORS = [
+  [0.5, -0.25, 0.125],
+  [1, 0, -1],
+]
+
+const BASE64 = VECTORS.map((vector) => Buffer.from(Float32Array.from(vector).buffer).toString('base64'))
+let tollgate: InProcessServer
+let upstream: ScriptedUpstream
+let other: ScriptedUpstream
+let account: { id: string; key: string }
+
+function embed(body: unknown, key = account.key): Promise<Answer> {
+  return tollgate.request('POST', '/v1/embeddings', { key, body })
+}
+
+function listOf(
+  vectors: readonly unknown[],
+  fields: Readonly<Record<string, unknown>> = { usage: { prompt_tokens: 4, total_tokens: 4 } },
+): unknown {
+  return {
+    object: 'list',
+    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    model: 'e',
+    ...fields,
+  }
+}
+
+async function balance(): Promise<{ balance: number; reserved: number }> {
+  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body
+}
+
+before(async () => {
+  upstream = await startScriptedUpstream()
+  other = await startScriptedUpstream()
+  const model = (name: string, endpoints: string, fields = ''): string =>
+    `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
+  const price = 'price: { currency: RUB, prompt: 1000 }'
+  tollgate = await startInProcess({
+    catalog: `
+markup: 1
+rate_limit: { requests: 100000, window: 60 }
+providers:
+  one: { name: One, adapter: openai, base_url: ${upstream.url}/v1, api_key: ${KEY} }
+  two: { name: Two, adapter: openai, base_url: ${other.url}/v1, api_key: ${KEY} }
+  octets: { adapter: openai, base_url: ${upstream.url}/v1, api_key: ${KEY}, dialect: { vectors: int8 } }
+  cohere: { adapter: cohere, base_url: ${upstream.url}, api_key: ${KEY} }
+  mute: { adapter: anthropic, base_url: ${upstream.url}, api_key: ${KEY} }
+models:
+${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('mixed', `{ provider: one, model: e, ${price}, supported_parameters: [dimensions] }, { provider: two, model: e, price: { currency: RUB, prompt: 2000 } }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('octets', `{ provider: octets, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
+  })
+  account = await tollgate.createAccount()
+})
+
+after(async () => {
+  const audit = await tollgate.admin('GET', '/admin/v1/audit')
+  await tollgate.stop()
+  await upstream.close()
+  await other.close()
+  assert.equal(audit.body.violations, 0, audit.text)
+})
 
 const LONG = 'word '.repeat(150)
 
@@ -318,12 +367,70 @@ test('tokens, to a provider that reads none: 400 and nothing is sent', async () 
   assert.equal(upstream.requests.length, sent)
 })
 
-test('the endpoint is in the health record, its models in their list', async () => {
-  assert.ok((await tollgate.request('GET', '/v1/health')).body.endpoints.includes('embeddings'))
+test('the list of models tells the parameters and what comes out', async () => {
   const { body } = await tollgate.request('GET', '/v1/embeddings/models', { key: account.key })
   const found = body.data.find(({ id }: { id: string }) => id === 'sandbox/embeddings')
   assert.deepEqual(
     [found.supported_endpoints, found.supported_parameters, found.architecture.output_modalities],
     [['embeddings'], ['dimensions', 'encoding_format', 'input_type', 'user'], ['embeddings']],
+  )
+})
+
+for (const [sent, given] of [
+  ['numbers', VECTORS],
+  ['base64', BASE64],
+] as const) {
+  for (const [format, wanted] of [
+    ['float', VECTORS],
+    ['base64', BASE64],
+  ] as const) {
+    test(`the provider answers in ${sent}, the client reads ${format}`, async () => {
+      upstream.answer(answers(listOf(given)))
+      const { body } = await embed({ model: 'test/plain', input: ['a', 'b'], encoding_format: format })
+      assert.deepEqual(
+        body.data,
+        wanted.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+      )
+    })
+  }
+}
+
+test('vectors of 8 bits: asked for by their name, and read as the numbers they are in either form', async () => {
+  const octets = [
+    [1, -2, 127, -128, 0],
+    [5, 4, 3, 2, 1],
+  ]
+  upstream.answer(
+    answers(listOf(octets.map((vector) => Buffer.from(Int8Array.from(vector).buffer).toString('base64')))),
+  )
+  const numbers = await embed({ model: 'test/octets', input: ['a', 'b'] })
+  assert.deepEqual(
+    numbers.body.data.map(({ embedding }: { embedding: number[] }) => embedding),
+    octets,
+    numbers.text,
+  )
+  assert.deepEqual(upstream.requests.at(-1), { model: 'e', input: ['a', 'b'], encoding_format: 'base64_int8' })
+  const floats = await embed({ model: 'test/octets', input: ['a', 'b'], encoding_format: 'base64' })
+  assert.deepEqual(
+    floats.body.data.map(({ embedding }: { embedding: string }) => [
+      ...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer),
+    ]),
+    octets,
+  )
+  upstream.answer(answers(listOf(['no base64!', 'AQID'])))
+  assert.equal((await embed({ model: 'test/octets', input: ['a', 'b'] })).status, 502)
+})
+
+test('data stands in the order of the inputs, whatever the order of the answer', async () => {
+  const data = [
+    { index: 1, embedding: [1] },
+    { index: 0, embedding: [0] },
+  ]
+  upstream.answer(answers({ object: 'list', data, usage: { prompt_tokens: 2 } }))
+  assert.deepEqual(
+    (await embed({ model: 'test/plain', input: ['a', 'b'] })).body.data.map(
+      ({ embedding }: { embedding: number[] }) => embedding,
+    ),
+    [[0], [1]],
   )
 })

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { until } from '../harness/patience.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
-import { badRequestTests, refused, type BadRequest } from '../harness/refused.ts'
+import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 
 const WARM_MS = 10_000
 
@@ -45,10 +44,6 @@ after(async () => {
 
 function rerank(body: unknown, key = account.key): Promise<Answer> {
   return tollgate.request('POST', '/v1/rerank', { key, body })
-}
-
-function answers(body: unknown, status = 200): (response: ServerResponse) => void {
-  return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
 function ranked(
@@ -272,70 +267,7 @@ test('more than a hundred documents, and long ones, are more units', async () =>
   )
 })
 
-for (const [what, body] of [
-  ['a document that is not there', { results: [{ index: 3, relevance_score: 1 }] }],
-  [
-    'one document twice',
-    {
-      results: [
-        { index: 0, relevance_score: 1 },
-        { index: 0, relevance_score: 1 },
-      ],
-    },
-  ],
-  ['no score', { results: [{ index: 0 }] }],
-  ['a score in quotes', { results: [{ index: 0, relevance_score: '1' }] }],
-  ['no list', { object: 'list' }],
-  ['an error inside the 200', { error: { message: 'sk-upstream-canary', code: 500 } }],
-] as const) {
-  test(`${what} is no answer: 502, free`, async () => {
-    upstream.answer(answers(body))
-    const answer = await rerank({ model: 'test/searches', query: QUERY, documents: DOCUMENTS })
-    refused(answer, 502, 'provider_error')
-    assert.doesNotMatch(answer.text, /canary/)
-    const log = await logOf(answer.headers['x-generation-id'])
-    assert.deepEqual([log['type'], log['status'], log['total_cost']], ['rerank', 'error', 0])
-  })
-}
-
-test('no result at all is an empty response', async () => {
-  upstream.answer(answers({ results: [] }))
-  const answer = await rerank({ model: 'test/searches', query: QUERY, documents: DOCUMENTS })
-  refused(answer, 502, 'empty_response')
-})
-
-test('one provider fails, the next one answers at its price', async () => {
-  upstream.answer(answers({ message: 'down' }, 503))
-  other.answer(answers(ranked([1, 0, 0], { usage: { search_units: 1, total_tokens: 3 } })))
-  const { body } = await rerank({
-    model: 'test/two',
-    query: QUERY,
-    documents: DOCUMENTS,
-    provider: { order: ['one', 'two'] },
-  })
-  assert.deepEqual(
-    [body.provider, body.usage],
-    ['Two', { total_tokens: 3, search_units: 1, cost: 0.3, currency: 'RUB' }],
-  )
-})
-
-test('402 names what it needs, and no max_tokens', async () => {
-  const {
-    status,
-    body: { error },
-  } = await rerank(
-    { model: 'test/searches', query: QUERY, documents: DOCUMENTS },
-    (await tollgate.createAccount({ balance: 0.1 })).key,
-  )
-  assert.deepEqual([status, error.metadata.required], [402, 0.2])
-  assert.match(
-    error.message,
-    /^Insufficient balance: required 0\.20 RUB, available 0\.10 RUB\. Top up your balance or choose a cheaper model\.$/,
-  )
-})
-
-test('the endpoint is in the health record, its models in their list', async () => {
-  assert.ok((await tollgate.request('GET', '/v1/health')).body.endpoints.includes('rerank'))
+test('the list of models tells the parameter and the price', async () => {
   const { body } = await tollgate.request('GET', '/v1/rerank/models', { key: account.key })
   const found = body.data.find(({ id }: { id: string }) => id === 'sandbox/rerank')
   assert.deepEqual(

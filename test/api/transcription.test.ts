@@ -7,7 +7,6 @@ import { patient } from '../harness/patience.ts'
 import {
   WAV,
   first,
-  second,
   tollgate,
   key,
   type Fields,
@@ -205,28 +204,6 @@ test('what a file is: its name, then its type, then its bytes', async () => {
   assert.equal(await named({ bytes: mp3Frames(10), name: 'blob' }), 'audio.mp3')
   assert.equal(await named({ bytes: WAV, name: '../../a.exe\\"' }), 'audio.wav')
   assert.equal(await named({ bytes: WAV, name: 'x.strange' }), 'audio.wav')
-})
-
-test('free on failure: the next provider is asked, and where all fail nothing is charged', async () => {
-  answers(first, { error: { message: 'overloaded' } }, 503)
-  answers(second, SAID)
-  assert.equal((await form({ model: 'test/two' })).body.usage.cost, 0.042)
-  for (const [status, body] of [
-    [500, { error: { message: 'https://secret.internal sk-canary1234' } }],
-    [200, { error: { message: 'no', code: 'x' } }],
-    [200, { nothing: true }],
-    [200, 'text'],
-  ] as const) {
-    answers(first, body, status)
-    answers(second, body, status)
-    const answer = await form({ model: 'test/two' })
-    assert.equal(answer.status, 502, answer.text)
-    assert.doesNotMatch(answer.text, /secret|canary/)
-    const log = await lastLog()
-    assert.deepEqual([log['status'], log['total_cost'], log['type']], ['error', 0, 'transcription'])
-  }
-  answers(first, { error: { message: 'Invalid file format.' } }, 400)
-  badRequest(await form({}), 'invalid_input', /^Invalid file format\.$/)
 })
 
 test('a silent recording has no words and is charged for its length', async () => {

@@ -55,3 +55,8 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
     },
   }
 }
+
+/** A JSON answer for `answer`. */
+export function answers(body: unknown, status = 200): (response: ServerResponse) => void {
+  return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
