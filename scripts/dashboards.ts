@@ -180,6 +180,36 @@ const PROVIDERS: Dashboard = {
       lines: [[quantile(0.99, 'tollgate_first_token_seconds', 'provider'), '{{provider}}']],
     },
     {
+      title: 'Calls to providers, p95 by provider and model',
+      unit: 's',
+      lines: [
+        [
+          `topk(10, ${quantile(0.95, 'gen_ai_client_operation_duration_seconds', 'gen_ai_provider_name, gen_ai_request_model')})`,
+          '{{gen_ai_provider_name}} {{gen_ai_request_model}}',
+        ],
+      ],
+    },
+    {
+      title: 'Failed calls, by provider and cause',
+      unit: 'reqps',
+      lines: [
+        [
+          `sum by (gen_ai_provider_name, error_type) (rate(gen_ai_client_operation_duration_seconds_count{job=~"$job", instance=~"$instance", error_type!=""}${RATE}))`,
+          '{{gen_ai_provider_name}} {{error_type}}',
+        ],
+      ],
+    },
+    {
+      title: 'Time of an output token, p50 by provider',
+      unit: 's',
+      lines: [
+        [
+          quantile(0.5, 'gen_ai_server_time_per_output_token_seconds', 'gen_ai_provider_name'),
+          '{{gen_ai_provider_name}}',
+        ],
+      ],
+    },
+    {
       title: 'Attempts that failed, by model',
       unit: 'reqps',
       lines: [[`topk(10, ${perSecond('tollgate_failed_attempts_total', 'model')})`, '{{model}}']],

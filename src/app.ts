@@ -54,6 +54,8 @@ export interface App extends Core {
   readonly routes: readonly Route<Principal>[]
   /** The number of a dead process's holds that were voided at the start. */
   readonly recovered: number
+  /** The metrics of this process. */
+  metrics(): readonly MetricReading[]
   /** Answers that are running. */
   readonly running: number
   /** Lets running answers end, then stops everything. */
@@ -96,9 +98,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const requests = new RequestMetrics(log)
   const own = (): readonly MetricReading[] =>
     readMetrics([...requests.metrics, ...load.metrics(version, unready, () => edge)])
-  const others = options.machine?.others
-  others?.provide(own)
-  const metrics = metricsRoute(access, async () => (others === undefined ? own() : await others.all()))
+  load.provide(own)
+  const metrics = metricsRoute(access, () => load.everybody(own))
   const served = [...allRoutes(services, web.routes, config, version, unready), metrics]
   const routes: readonly Route<Principal>[] = [...served, ...referenceRoutes(() => makeReference(routes, version))]
   const edge: Edge = createEdge<Principal>({
@@ -134,6 +135,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     rateFeed,
     routes,
     recovered,
+    metrics: own,
     stop,
     get running() {
       return services.relay.running

@@ -78,6 +78,7 @@ test('every setting is read', () => {
     OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Basic%20abc, x-b=1',
     OTEL_SERVICE_NAME: 'gate',
     OTEL_TRACES_SAMPLER_ARG: '0.25',
+    OTEL_METRIC_EXPORT_INTERVAL: '5000',
   })
   assert.deepEqual(
     { ...all, kek: all.kek?.map((key) => key.toString()) },
@@ -105,6 +106,7 @@ test('every setting is read', () => {
         headers: { authorization: 'Basic abc', 'x-b': '1' },
         serviceName: 'gate',
         ratio: 0.25,
+        metricsIntervalMs: 5_000,
       },
       oidc: { issuer: 'https://id.test', clientId: 'c', clientSecret: 's', name: 'Acme' },
       yookassa: { shopId: '1', secretKey: 'k', apiUrl: 'http://127.0.0.1:8/v3', networks: ['10.1.0.0/16'] },

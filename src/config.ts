@@ -46,7 +46,7 @@ export interface Config {
    * machines.
    */
   readonly adminTotpRequired: boolean
-  /** null = nothing is traced. */
+  /** null = nothing is sent to a collector. */
   readonly traces: TracesConfig | null
   readonly oidc: OidcConfig | null
   readonly yookassa: YookassaConfig | null
@@ -61,14 +61,16 @@ export interface OidcConfig {
   readonly name: string
 }
 
-/** Traces over OTLP. */
+/** Traces and metrics over OTLP. */
 export interface TracesConfig {
-  /** The collector's address, without `/v1/traces`. */
+  /** The collector's address, without `/v1/traces` or `/v1/metrics`. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   readonly serviceName: string
   /** The part of the requests that is traced, 0 to 1. */
   readonly ratio: number
+  /** How often metrics are sent; null = never. */
+  readonly metricsIntervalMs: number | null
 }
 
 /** Payments through YooKassa. */
@@ -277,6 +279,10 @@ function readTraces(reader: SettingReader): TracesConfig | null {
     headers: readHeaders(reader, 'OTEL_EXPORTER_OTLP_HEADERS'),
     serviceName: reader.text('OTEL_SERVICE_NAME') ?? 'tollgate',
     ratio: Number(share),
+    metricsIntervalMs:
+      reader.oneOf('OTEL_METRICS_EXPORTER', ['otlp', 'none'], 'otlp') === 'none'
+        ? null
+        : reader.whole('OTEL_METRIC_EXPORT_INTERVAL', 60_000, 100, 3_600_000),
   })
 }
 

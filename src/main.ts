@@ -28,7 +28,8 @@ import { ParentLink } from './nodes/parent-link.ts'
 import type { ToWorker } from './nodes/worker-messages.ts'
 import { WORKER_ROLE, WorkerGroup } from './nodes/workers.ts'
 import { createAdapters } from './providers/index.ts'
-import type { RequestTraces } from './telemetry/request-traces.ts'
+import { GenAiMetrics } from './telemetry/gen-ai-metrics.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
 import { StoreUnavailableError } from './store/store-unavailable-error.ts'
@@ -140,7 +141,7 @@ function createLog(config: Config): ProcessLog {
 }
 
 /** The first reading after the start has nothing to compare with. */
-function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
+function machineOf(log: ProcessLog, genAi: GenAiMetrics, parent: ParentLink | null): Machine {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   delay.enable()
   const memoryBytesMax = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
@@ -164,6 +165,7 @@ function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
       return { utilisation, delayMs, memory: residentBytes() / memoryBytesMax }
     },
     metrics: [
+      ...genAi.metrics,
       gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
       gauge('process_resident_memory_bytes', 'Memory of the process.', residentBytes),
       {
@@ -179,6 +181,7 @@ function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
         'min',
       ),
     ],
+    worker: String(process.pid),
     ...(parent === null ? {} : { others: parent }),
   }
 }
@@ -298,25 +301,25 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   const parent = cluster.isWorker ? linkToParent() : null
   const path = cataloguePath(config)
   const log = createLog(config)
-  const traces = await openTraces(config, log)
+  const genAi = new GenAiMetrics()
+  const telemetry = await openTelemetry(config, log)
   const app = await createApp({
     consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)),
     config,
     version: version(),
     wrappingKeys: await wrappingKeys(config),
     env,
-    log:
-      traces === null
-        ? log
-        : {
-            ...log,
-            line: (...said) => {
-              log.line(...said)
-              traces.line(...said)
-            },
-          },
-    machine: machineOf(log, parent),
+    log: {
+      ...log,
+      line: (...said) => {
+        log.line(...said)
+        genAi.line(...said)
+        telemetry?.line(...said)
+      },
+    },
+    machine: machineOf(log, genAi, parent),
   })
+  telemetry?.start(() => app.metrics())
   // One-time messages and tasks belong to the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const newcomer = others ? false : await prepare(app, path, config)
@@ -339,7 +342,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
   if (parent !== null) parent.ready(url)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
   const code = await stopped
-  await traces?.stop()
+  await telemetry?.stop()
   return code
 }
 
@@ -347,6 +350,7 @@ async function start(env: ReturnType<typeof environment>): Promise<number> {
 function linkToParent(): ParentLink {
   const link = new ParentLink({
     clock: systemClock,
+    worker: String(process.pid),
     send: (message) => {
       if (process.connected) process.send?.(message)
     },
@@ -356,11 +360,11 @@ function linkToParent(): ParentLink {
   return link
 }
 
-/** The modules for spans are loaded only where spans are sent. */
-async function openTraces({ traces: target }: Config, { notice }: AppLog): Promise<RequestTraces | null> {
+/** Its modules are loaded only where there is a collector. */
+async function openTelemetry({ traces: target }: Config, { notice }: AppLog): Promise<Telemetry | null> {
   if (target === null) return null
-  const { RequestTraces: Traces } = await import('./telemetry/request-traces.ts')
-  return new Traces({
+  const { Telemetry: Sender } = await import('./telemetry/telemetry.ts')
+  return new Sender({
     target,
     version: version(),
     instance: `${hostname()}:${process.pid}`,

@@ -3,7 +3,7 @@ import { nodeMetrics } from '../admin/node-metrics.ts'
 import type { ApiError } from '../errors.ts'
 import type { Route } from '../http/edge.ts'
 import type { Edge } from '../http/edge-options.ts'
-import type { Metric, MetricReading } from '../lib/prometheus.ts'
+import type { Metric, MetricReading, WorkerReadings } from '../lib/prometheus.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Shedding, type LoadReading } from '../relay/shedding.ts'
 import type { Services } from './services.ts'
@@ -13,17 +13,19 @@ export interface Machine {
   /** Its load since the last read. */
   read(): LoadReading
   readonly metrics: readonly Metric[]
+  /** The name of the process in the metrics of several. */
+  readonly worker: string
   /** The other processes behind the same port; absent = there are none. */
   readonly others?: {
-    /** Sets the function that gives this process's metrics to the worker that serves `/metrics`. */
+    /** Sets the function that gives this process's metrics to the others. */
     provide(own: () => readonly MetricReading[]): void
-    /** The metrics of all processes, this one included. */
-    all(): Promise<readonly MetricReading[]>
+    /** The metrics of each process, this one included. */
+    all(): Promise<readonly WorkerReadings[]>
   }
 }
 
 /** A node that cannot measure its load never sheds any. */
-const IDLE: Machine = { read: () => ({ utilisation: 0, delayMs: 0, memory: 0 }), metrics: [] }
+const IDLE: Machine = { read: () => ({ utilisation: 0, delayMs: 0, memory: 0 }), metrics: [], worker: '0' }
 
 /** The load of a node: which requests it accepts, and the metrics that it reports. */
 export class Load {
@@ -36,6 +38,16 @@ export class Load {
     this.#services = services
     this.#machine = machine
     this.#shedding = new Shedding({ clock, random: uniform, inFlight: relay.inFlight, read: () => machine.read() })
+  }
+
+  /** Sets the function that gives this process's metrics to the worker that serves `/metrics`. */
+  provide(own: () => readonly MetricReading[]): void {
+    this.#machine.others?.provide(own)
+  }
+
+  /** The metrics of every process behind the port. */
+  async everybody(own: () => readonly MetricReading[]): Promise<readonly WorkerReadings[]> {
+    return (await this.#machine.others?.all()) ?? [{ worker: this.#machine.worker, metrics: own() }]
   }
 
   start(): void {

@@ -1,6 +1,17 @@
 import type { Principal } from '../access/principal.ts'
+import { choiceParameter } from '../http/query.ts'
+import { object, oneOf, optional } from '../schema.ts'
 import type { EdgeAccess, Route } from '../http/edge.ts'
-import { PROMETHEUS_TYPE, prometheusText, type MetricReading } from '../lib/prometheus.ts'
+import {
+  mergeReadings,
+  PROMETHEUS_TYPE,
+  prometheusText,
+  readingsByWorker,
+  type WorkerReadings,
+} from '../lib/prometheus.ts'
+
+const MetricsPer = oneOf(['worker'], 'One series for each worker; absent = their sum.')
+export const MetricsQuery = object({ per: optional(MetricsPer) })
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 /**
@@ -11,17 +22,20 @@ const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/
 /** Headers that proxies add: with any of them the connection comes from a proxy. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
-/** `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with an admin token. */
+/**
+ * `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with an admin token. Workers are added
+ * up, or each stands for itself.
+ */
 export function metricsRoute(
   access: EdgeAccess<Principal>,
-  metrics: () => Promise<readonly MetricReading[]>,
+  metrics: () => Promise<readonly WorkerReadings[]>,
 ): Route<Principal> {
   return {
     method: 'GET',
     path: '/metrics',
     plane: 'open',
     body: 'none',
-    handle: async ({ request, clientIp }) => {
+    handle: async ({ request, clientIp, query }) => {
       const direct = FORWARDED.every((name) => request.headers[name] === undefined)
       if (
         !(direct && LOOPBACK.test(request.socket.remoteAddress ?? '') && LOOPBACK_HOST.test(request.headers.host ?? ''))
@@ -29,7 +43,12 @@ export function metricsRoute(
         const admitted = await access.admit(request, 'metrics:read', clientIp)
         if ('error' in admitted) throw admitted.error
       }
-      return { status: 200, body: prometheusText(await metrics()), contentType: PROMETHEUS_TYPE }
+      const all = await metrics()
+      const readings =
+        choiceParameter(query, 'per', MetricsPer) === 'worker'
+          ? readingsByWorker(all)
+          : mergeReadings(all.map(({ metrics: some }) => some))
+      return { status: 200, body: prometheusText(readings), contentType: PROMETHEUS_TYPE }
     },
   }
 }

@@ -16,14 +16,22 @@ export interface AttemptSpan {
   readonly failure: string | null
 }
 
+/** What of an answer's tokens a cache or reasoning made, and whether it came in parts. */
+export interface AnswerFacts {
+  readonly streamed: boolean
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+}
+
 export interface RequestLog {
   /**
    * Adds allow-listed fields: generation_id, model, provider, attempts, input_tokens, output_tokens, cost,
    * finish_reason, error_type, status_text, latency_ms, aborted.
    */
   set(fields: Readonly<Record<string, string | number | boolean | null>>): void
-  /** The attempts at providers, for traces. */
-  attempts(attempts: readonly AttemptSpan[]): void
+  /** The attempts at providers and the answer of the last one, for traces and metrics. */
+  attempts(attempts: readonly AttemptSpan[], answer: AnswerFacts): void
   /** Prints the one line of this request; later calls do nothing. */
   finish(status: number): void
 }
@@ -35,6 +43,8 @@ export interface RequestStory {
   /** The header as it arrived. */
   readonly traceParent: string | null
   readonly attempts: readonly AttemptSpan[]
+  /** null = the request was not paid. */
+  readonly answer: AnswerFacts | null
 }
 
 /** The destination of the lines; the application gives pino. */
@@ -77,6 +87,7 @@ export class RequestLine implements RequestLog {
   readonly #traceParent: string | null
   readonly #fields: Record<string, LogValue>
   #attempts: readonly AttemptSpan[] = []
+  #answer: AnswerFacts | null = null
   #finished = false
 
   constructor(
@@ -111,8 +122,9 @@ export class RequestLine implements RequestLog {
     }
   }
 
-  attempts(attempts: readonly AttemptSpan[]): void {
+  attempts(attempts: readonly AttemptSpan[], answer: AnswerFacts): void {
     this.#attempts = attempts
+    this.#answer = answer
   }
 
   finish(status: number): void {
@@ -126,6 +138,7 @@ export class RequestLine implements RequestLog {
       endedMs,
       traceParent: this.#traceParent,
       attempts: this.#attempts,
+      answer: this.#answer,
     })
   }
 }

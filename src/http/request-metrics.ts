@@ -15,13 +15,13 @@ export class RequestMetrics implements RequestLogSink {
   readonly #durations = new Histogram(
     'tollgate_request_duration_seconds',
     'From the head of a request to the end of its answer.',
-    'route',
+    ['route'],
     SECONDS,
   )
   readonly #firstTokens = new Histogram(
     'tollgate_first_token_seconds',
     'From the head of a request to the first word of its answer, by provider.',
-    'provider',
+    ['provider'],
     SECONDS,
   )
   readonly #generations = new Counter(

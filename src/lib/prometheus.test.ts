@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Counter, gauge, Histogram, mergeReadings, prometheusText, readMetrics } from './prometheus.ts'
+import {
+  Counter,
+  gauge,
+  Histogram,
+  mergeReadings,
+  prometheusText,
+  readingsByWorker,
+  readMetrics,
+} from './prometheus.ts'
 
 test('counters, gauges and histograms as Prometheus reads them', () => {
   const counter = new Counter('c_total', 'Counts.', ['a', 'b'])
   counter.add(1, 'x', 'with "quotes"\nand \\')
   counter.add(2, 'x', 'with "quotes"\nand \\')
-  const histogram = new Histogram('h_seconds', 'Times.', 'route', [0.1, 1])
+  const histogram = new Histogram('h_seconds', 'Times.', ['route'], [0.1, 1])
   for (const seconds of [0.05, 0.1, 0.5, 7]) histogram.observe(seconds, '/v1')
   assert.equal(
     prometheusText(
@@ -34,6 +42,25 @@ test('counters, gauges and histograms as Prometheus reads them', () => {
   )
 })
 
+test('names of OpenTelemetry get their unit; an empty label is left out; workers stand for themselves', () => {
+  const histogram = new Histogram('gen_ai.x.duration', 'Times.', ['gen_ai.a', 'error.type'], [1], 's')
+  histogram.observe(0.5, 'chat', '')
+  const metrics = readMetrics([histogram])
+  const lines = prometheusText(
+    readingsByWorker([
+      { worker: '7', metrics },
+      { worker: '8', metrics },
+    ]),
+  ).split('\n')
+  assert.deepEqual(
+    lines.filter((line) => line.includes('_count')),
+    [
+      'gen_ai_x_duration_seconds_count{worker="7",gen_ai_a="chat"} 1',
+      'gen_ai_x_duration_seconds_count{worker="8",gen_ai_a="chat"} 1',
+    ],
+  )
+})
+
 test('label values beyond two thousand are counted as other', () => {
   const counter = new Counter('c_total', 'Counts.', ['name'])
   for (let count = 0; count < 5_000; count += 1) counter.add(1, `name ${count}`)
@@ -50,7 +77,7 @@ test('several processes read as one: counts add up, series by series, and gauges
     const counter = new Counter('c_total', 'Counts.', ['route'])
     counter.add(answers, route)
     counter.add(1, '/both')
-    const histogram = new Histogram('h_seconds', 'Times.', 'route', [1])
+    const histogram = new Histogram('h_seconds', 'Times.', ['route'], [1])
     histogram.observe(answers, '/both')
     return readMetrics([
       counter,

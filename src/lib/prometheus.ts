@@ -1,9 +1,12 @@
 export type Labels = Readonly<Record<string, string>>
 
+/** By the conventions of OpenTelemetry; Prometheus' names have `_` for each dot, and the unit at the end. */
 export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
+  /** A unit that its name does not say; one in braces is left out of Prometheus' name. */
+  readonly unit?: 's' | '{token}'
   /** How the values of several processes are combined; absent = their sum. */
   readonly over?: 'sum' | 'max' | 'min'
   /** Read on request. A histogram's samples have their own suffix. */
@@ -17,6 +20,12 @@ export interface Sample {
   readonly suffix?: string
 }
 
+/** The metrics of one worker; `worker` is its process id, or `ended` for the counts of those that have ended. */
+export interface WorkerReadings {
+  readonly worker: string
+  readonly metrics: readonly MetricReading[]
+}
+
 /** A metric's values at one moment, in a form that can be sent to another process. */
 export interface MetricReading extends Omit<Metric, 'samples'> {
   readonly samples: readonly Sample[]
@@ -24,9 +33,28 @@ export interface MetricReading extends Omit<Metric, 'samples'> {
 
 export function readMetrics(metrics: readonly Metric[]): readonly MetricReading[] {
   return metrics.map((metric) => {
-    const { name, help, type, over } = metric
-    return { name, help, type, ...(over === undefined ? {} : { over }), samples: [...metric.samples()] }
+    const { name, help, type, unit, over } = metric
+    return {
+      name,
+      help,
+      type,
+      ...(unit === undefined ? {} : { unit }),
+      ...(over === undefined ? {} : { over }),
+      samples: [...metric.samples()],
+    }
   })
+}
+
+/** The metrics of all workers, each with a label that names its worker. */
+export function readingsByWorker(all: readonly WorkerReadings[]): readonly MetricReading[] {
+  return mergeReadings(
+    all.map(({ worker, metrics }) =>
+      metrics.map((reading) => ({
+        ...reading,
+        samples: reading.samples.map((sample) => ({ ...sample, labels: { worker, ...sample.labels } })),
+      })),
+    ),
+  )
 }
 
 /** Combines the metrics of several processes: counts are added, gauges are combined as they declare. */
@@ -65,16 +93,24 @@ export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 /** Prometheus' text format. */
 export function prometheusText(readings: readonly MetricReading[]): string {
   return readings
-    .map(({ name, help, type, samples }) =>
-      [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples.map((sample) => lineOf(name, sample)), ''].join(
-        '\n',
-      ),
-    )
+    .map(({ name: given, unit, help, type, samples }) => {
+      const name = `${underscored(given)}${unit === 's' ? '_seconds' : ''}`
+      return [
+        `# HELP ${name} ${help}`,
+        `# TYPE ${name} ${type}`,
+        ...samples.map((sample) => lineOf(name, sample)),
+        '',
+      ].join('\n')
+    })
     .join('')
 }
 
+function underscored(name: string): string {
+  return name.replaceAll('.', '_')
+}
+
 function lineOf(name: string, { labels = {}, value, suffix = '' }: Sample): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+  const pairs = Object.entries(labels).map(([label, text]) => `${underscored(label)}="${escaped(text)}"`)
   return `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${Number.isNaN(value) ? 'NaN' : value}`
 }
 
@@ -129,45 +165,61 @@ export class Counter implements Metric {
   }
 }
 
-/** A distribution of durations, in seconds. */
+/** A distribution for each combination of labels. */
 export class Histogram implements Metric {
   readonly name: string
   readonly help: string
   readonly type = 'histogram'
-  readonly #label: string
+  readonly unit?: NonNullable<Metric['unit']>
+  readonly #labels: readonly string[]
   readonly #bounds: readonly number[]
-  readonly #series = new Map<string, { readonly counts: number[]; sum: number; count: number }>()
+  readonly #series = new Map<
+    string,
+    { readonly values: readonly string[]; readonly counts: number[]; sum: number; count: number }
+  >()
 
-  constructor(name: string, help: string, label: string, bounds: readonly number[]) {
+  constructor(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    bounds: readonly number[],
+    unit?: NonNullable<Metric['unit']>,
+  ) {
     this.name = name
     this.help = help
-    this.#label = label
+    this.#labels = labels
     this.#bounds = bounds
+    if (unit !== undefined) this.unit = unit
   }
 
-  observe(seconds: number, of: string): void {
-    let series = this.#series.get(of)
+  /** Values in the order of the labels; an empty one leaves its label out. */
+  observe(value: number, ...values: readonly string[]): void {
+    const key = values.join('\n')
+    let series = this.#series.get(key)
     if (series === undefined) {
       if (this.#series.size >= SERIES_MAX) return
-      series = { counts: this.#bounds.map(() => 0), sum: 0, count: 0 }
-      this.#series.set(of, series)
+      series = { values, counts: this.#bounds.map(() => 0), sum: 0, count: 0 }
+      this.#series.set(key, series)
     }
-    series.sum += seconds
+    series.sum += value
     series.count += 1
-    const bucket = this.#bounds.findIndex((bound) => seconds <= bound)
+    const bucket = this.#bounds.findIndex((bound) => value <= bound)
     if (bucket !== -1) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
   }
 
   *samples(): Iterable<Sample> {
-    for (const [of, { counts, sum, count }] of this.#series) {
+    for (const { values, counts, sum, count } of this.#series.values()) {
+      const labels = Object.fromEntries(
+        this.#labels.map((label, index) => [label, values[index] ?? '']).filter(([, value]) => value !== ''),
+      )
       let below = 0
       for (const [index, bound] of this.#bounds.entries()) {
         below += counts[index] ?? 0
-        yield { suffix: '_bucket', labels: { [this.#label]: of, le: String(bound) }, value: below }
+        yield { suffix: '_bucket', labels: { ...labels, le: String(bound) }, value: below }
       }
-      yield { suffix: '_bucket', labels: { [this.#label]: of, le: '+Inf' }, value: count }
-      yield { suffix: '_sum', labels: { [this.#label]: of }, value: sum }
-      yield { suffix: '_count', labels: { [this.#label]: of }, value: count }
+      yield { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count }
+      yield { suffix: '_sum', labels, value: sum }
+      yield { suffix: '_count', labels, value: count }
     }
   }
 }

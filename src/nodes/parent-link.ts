@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { MetricReading } from '../lib/prometheus.ts'
+import type { MetricReading, WorkerReadings } from '../lib/prometheus.ts'
 import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
 
 /** Longer than the parent waits for the other workers. */
@@ -7,13 +7,15 @@ const ANSWER_MS = 2_000
 
 export interface ParentLinkPorts {
   readonly clock: Clock
+  /** The name of this worker in the metrics. */
+  readonly worker: string
   readonly send: (message: FromWorker) => void
 }
 
 /** A worker's end of the channel to its parent. */
 export class ParentLink {
   readonly #ports: ParentLinkPorts
-  readonly #asked = new Map<number, (all: readonly MetricReading[]) => void>()
+  readonly #asked = new Map<number, (all: readonly WorkerReadings[]) => void>()
   #own: () => readonly MetricReading[] = () => []
   #lastId = 0
 
@@ -37,17 +39,19 @@ export class ParentLink {
     this.#own = own
   }
 
-  /** The metrics of all workers; only its own if the parent does not answer. */
-  all(): Promise<readonly MetricReading[]> {
+  /** The metrics of each worker; only its own if the parent does not answer. */
+  all(): Promise<readonly WorkerReadings[]> {
     this.#lastId += 1
     const id = this.#lastId
     return new Promise((resolve) => {
-      const finish = (all: readonly MetricReading[]): void => {
+      const finish = (all: readonly WorkerReadings[]): void => {
         stop()
         this.#asked.delete(id)
         resolve(all)
       }
-      const stop = this.#ports.clock.after(ANSWER_MS, () => finish(this.#own()))
+      const stop = this.#ports.clock.after(ANSWER_MS, () =>
+        finish([{ worker: this.#ports.worker, metrics: this.#own() }]),
+      )
       this.#asked.set(id, finish)
       this.#ports.send({ askAll: id })
     })

@@ -1,4 +1,4 @@
-import type { MetricReading } from '../lib/prometheus.ts'
+import type { MetricReading, WorkerReadings } from '../lib/prometheus.ts'
 
 /**
  * A worker's messages to its parent: its address when it takes requests, that its loop turns, its metrics, and a
@@ -11,7 +11,9 @@ export type FromWorker =
   | { readonly askAll: number }
 
 /** The parent's messages to a worker: a request for its metrics, and everybody's metrics that it requested. */
-export type ToWorker = { readonly askMetrics: number } | { readonly all: readonly MetricReading[]; readonly id: number }
+export type ToWorker =
+  | { readonly askMetrics: number }
+  | { readonly all: readonly WorkerReadings[]; readonly id: number }
 
 /** How often a worker reports that its loop turns. */
 export const BEAT_MS = 1_000

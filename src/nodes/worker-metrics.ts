@@ -7,6 +7,7 @@ const COLLECT_MS = 1_000
 
 /** A worker, as far as metrics need it. */
 export interface MeasuredWorker {
+  readonly process: { readonly pid?: number | undefined }
   send(message: ToWorker): void
 }
 
@@ -15,7 +16,7 @@ interface Collection {
   readonly finish: () => void
 }
 
-/** Combines the metrics of all workers into those of one process. */
+/** Collects the metrics of all workers. */
 export class WorkerMetrics {
   readonly #clock: Clock
   /** The last metrics of each worker. */
@@ -37,7 +38,8 @@ export class WorkerMetrics {
     const finish = (): void => {
       stop()
       this.#collections.delete(own)
-      asker.send({ all: mergeReadings([this.#departed, ...this.#said.values()]), id })
+      const all = [...this.#said].map(([worker, metrics]) => ({ worker: String(worker.process.pid), metrics }))
+      asker.send({ all: [{ worker: 'ended', metrics: this.#departed }, ...all], id })
     }
     const stop = this.#clock.after(COLLECT_MS, finish)
     this.#collections.set(own, { waiting, finish })

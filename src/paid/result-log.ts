@@ -34,6 +34,12 @@ export function logResult(call: Call<Principal>, result: GenerationResult): void
       endedMs: endedMs ?? startedMs,
       failure,
     })),
+    {
+      streamed: record.streamed,
+      cacheReadTokens: record.cachedTokens,
+      cacheWriteTokens: (record.usage.cache_write ?? 0) + (record.usage.cache_write_1h ?? 0),
+      reasoningTokens: record.reasoningTokens,
+    },
   )
 }
 

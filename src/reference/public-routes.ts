@@ -43,6 +43,7 @@ import {
   OneManagedKey,
 } from '../endpoints/keys-contract.ts'
 import { KIND_LISTS } from '../endpoints/model-list.ts'
+import { MetricsQuery } from '../endpoints/metrics.ts'
 import type { ErrorName } from '../errors.ts'
 import { ChatAnswer, ChatBody } from '../kinds/chat/schema.ts'
 import { CompletionsAnswer, CompletionsBody } from '../kinds/completions/schema.ts'
@@ -429,7 +430,8 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
   'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
   'GET /metrics': {
-    summary: 'For Prometheus: from the machine itself, else with the admin token.',
+    query: MetricsQuery,
+    summary: 'For Prometheus: from the machine itself, else with an admin token.',
     answer: { media: 'text/plain' },
     errors: ['unauthorized', 'access_denied'],
     example: {},

@@ -41,8 +41,8 @@ export interface RequestTracesOptions {
   /** The name that distinguishes this process. */
   readonly instance: string
   readonly clock: Clock
-  /** Writes a sentence for the operator. */
-  readonly notice: (message: string) => void
+  /** The collector did not take spans. */
+  readonly failed: () => void
 }
 
 /**
@@ -56,10 +56,10 @@ export class RequestTraces {
   readonly #tracer: Tracer
   readonly #complain: () => void
 
-  constructor({ target, version, instance, clock, notice }: RequestTracesOptions) {
+  constructor({ target, version, instance, clock, failed }: RequestTracesOptions) {
     const { endpoint, headers, serviceName, ratio } = target
     this.#clock = clock
-    this.#complain = complaint(clock, notice)
+    this.#complain = failed
     const silent = (): void => undefined
     // The exporter reports failures through the process-wide logger.
     diag.setLogger(
@@ -98,7 +98,7 @@ export class RequestTraces {
         {
           kind: SpanKind.CLIENT,
           startTime: wallMs + attempt.startedMs,
-          attributes: attemptAttributes(attempt, operation ?? '', fields),
+          attributes: attemptAttributes(attempt, operation ?? '', fields, story.answer),
         },
         context,
       )
@@ -126,12 +126,14 @@ function parentOf(traceParent: string | null): Context {
 }
 
 /** Reports a failure at most once a minute. */
-function complaint(clock: Clock, notice: (message: string) => void): () => void {
+export function complaint(clock: Clock, notice: (message: string) => void): () => void {
   let saidMs = Number.NEGATIVE_INFINITY
   return () => {
     const nowMs = clock.monotonic()
     if (nowMs - saidMs < COMPLAINT_MS) return
     saidMs = nowMs
-    notice('The collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take traces: spans are lost, requests are not')
+    notice(
+      'The collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take traces or metrics: they are lost, requests are not',
+    )
   }
 }

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import { REQUEST_TYPE_TABLE } from '../model-types.ts'
-import type { AttemptSpan, LogFields } from '../http/request-log.ts'
+import type { AnswerFacts, AttemptSpan, LogFields } from '../http/request-log.ts'
 import { ownValue } from '../lib/own-value.ts'
 
 /** `gen_ai.operation.name` by route. */
@@ -9,7 +9,7 @@ const OPERATIONS: ReadonlyMap<string, string> = new Map(
     span === null ? [] : paths.map((path) => [path, span] as const),
   ),
 )
-/** `gen_ai.provider.name` where the conventions have another name than our slug. */
+/** `gen_ai.provider.name` by slug, where the conventions have another name than our slug. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   gemini: 'gcp.gemini',
   google: 'gcp.gemini',
@@ -21,6 +21,11 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   mistral: 'mistral_ai',
   xai: 'x_ai',
+}
+
+/** `gen_ai.provider.name` of a provider of ours. */
+export function providerOf(slug: string): string {
+  return ownValue(PROVIDERS, slug) ?? slug
 }
 
 export function operationOf(route: string): string | null {
@@ -54,10 +59,11 @@ export function attemptAttributes(
   { provider, model, address, failure }: AttemptSpan,
   operation: string,
   fields: LogFields,
+  answer: AnswerFacts | null,
 ): Attributes {
   const asked = {
     'gen_ai.operation.name': operation,
-    'gen_ai.provider.name': ownValue(PROVIDERS, provider) ?? provider,
+    'gen_ai.provider.name': providerOf(provider),
     'gen_ai.request.model': model,
     'server.address': URL.parse(address)?.hostname,
   }
@@ -68,6 +74,10 @@ export function attemptAttributes(
       ...asked,
       'gen_ai.usage.input_tokens': fields['input_tokens'],
       'gen_ai.usage.output_tokens': fields['output_tokens'],
+      // Parts of the two above.
+      'gen_ai.usage.cache_read.input_tokens': answer?.cacheReadTokens,
+      'gen_ai.usage.cache_creation.input_tokens': answer?.cacheWriteTokens,
+      'gen_ai.usage.reasoning.output_tokens': answer?.reasoningTokens,
     }),
     ...(typeof finish === 'string' ? { 'gen_ai.response.finish_reasons': [finish] } : {}),
   }

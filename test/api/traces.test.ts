@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { found } from '../harness/patience.ts'
 
-// Traces over OTLP, received by our own collector.
+// Traces and metrics over OTLP, received by a collector on loopback.
 
 const SERVER = 2
 const CLIENT = 3
@@ -26,11 +26,30 @@ interface Span {
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[]
 }
 
+interface Point {
+  readonly startTimeUnixNano: string
+  readonly timeUnixNano: string
+  readonly attributes: Span['attributes']
+  readonly asDouble?: number
+  readonly count?: string
+  readonly sum?: number
+  readonly bucketCounts?: readonly string[]
+  readonly explicitBounds?: readonly number[]
+}
+
+interface Measured {
+  readonly name: string
+  readonly unit: string
+  readonly sum?: { readonly isMonotonic: boolean; readonly dataPoints: readonly Point[] }
+  readonly histogram?: { readonly aggregationTemporality: number; readonly dataPoints: readonly Point[] }
+}
+
 interface Export {
   readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[]
 }
 
 const bodies: string[] = []
+const metricBodies: string[] = []
 const headers: (string | undefined)[] = []
 let collector: Server
 let tollgate: Tollgate
@@ -41,7 +60,9 @@ before(async () => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
-      if (request.url === '/base/v1/traces') bodies.push(Buffer.concat(parts).toString('utf8'))
+      const text = Buffer.concat(parts).toString('utf8')
+      if (request.url === '/base/v1/traces') bodies.push(text)
+      if (request.url === '/base/v1/metrics') metricBodies.push(text)
       headers.push(request.headers['x-tenant']?.toString())
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
@@ -53,6 +74,7 @@ before(async () => {
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/base/`,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b',
+      OTEL_METRIC_EXPORT_INTERVAL: '200',
     },
     catalog: `
 providers:
@@ -86,7 +108,7 @@ function spansOf(traceId: string, count: number): Promise<readonly Span[]> {
   })
 }
 
-function attributesOf({ attributes }: Span): Record<string, unknown> {
+function attributesOf({ attributes }: Pick<Span, 'attributes'>): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key: name, value }) => [name, Object.values(value)[0]]))
 }
 
@@ -138,6 +160,8 @@ test('a request that fell back: one span of the request within the trace of the 
     ['chat', 'sandbox', 'chat', undefined],
   )
   assert.equal(Number(answered?.['gen_ai.usage.output_tokens']), answer.body.usage.completion_tokens)
+  for (const part of ['cache_read.input', 'cache_creation.input', 'reasoning.output'])
+    assert.equal(Number(answered?.[`gen_ai.usage.${part}_tokens`]), 0, part)
   for (const span of spans)
     assert.ok(
       BigInt(span.startTimeUnixNano) <= BigInt(span.endTimeUnixNano) &&
@@ -147,10 +171,74 @@ test('a request that fell back: one span of the request within the trace of the 
   assert.ok(Math.abs(Date.now() - wallMs) < 60_000, `${wallMs}`)
 })
 
+test('metrics by the GenAI conventions: of the calls to providers and of the answers to clients, as /metrics shows them', async () => {
+  const chat = { model: 'test/two', messages: [{ role: 'user', content: `${PROMPT}\nsandbox: words=3` }] }
+  const order = { provider: { order: ['shut', 'sandbox'] } }
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { ...chat, ...order, stream: true },
+  })
+  assert.equal(answer.status, 200, answer.text)
+  const streamed = (one: Measured): boolean => one.name === 'gen_ai.server.time_to_first_token'
+  const metrics = await found(15_000, 'metrics of a streamed answer', () => {
+    const newest = metricBodies.at(-1)
+    if (newest === undefined) return null
+    const { resourceMetrics } = JSON.parse(newest) as {
+      readonly resourceMetrics: readonly {
+        readonly scopeMetrics: readonly { readonly metrics: readonly Measured[] }[]
+      }[]
+    }
+    const all = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics).flatMap(({ metrics: some }) => some)
+    return all.some((one) => streamed(one) && one.histogram?.dataPoints.length === 1) ? all : null
+  })
+  const pointsOf = (name: string): readonly Point[] => {
+    const one = metrics.find((metric) => metric.name === name)
+    assert.equal(one?.histogram?.aggregationTemporality, 2, name)
+    for (const { count, bucketCounts = [], explicitBounds = [], startTimeUnixNano, timeUnixNano } of one?.histogram
+      ?.dataPoints ?? []) {
+      assert.equal(bucketCounts.length, explicitBounds.length + 1, name)
+      assert.equal(
+        bucketCounts.reduce((sum, some) => sum + Number(some), 0),
+        Number(count),
+        name,
+      )
+      assert.ok(BigInt(startTimeUnixNano) <= BigInt(timeUnixNano))
+    }
+    return one?.histogram?.dataPoints ?? []
+  }
+  const named = (name: string): readonly string[] =>
+    pointsOf(name)
+      .map((point) => Object.values(attributesOf(point)).join(' '))
+      .toSorted()
+  assert.deepEqual(named('gen_ai.client.operation.duration'), ['chat sandbox chat', 'chat shut far-model connect'])
+  assert.deepEqual(named('gen_ai.client.token.usage'), ['chat sandbox chat input', 'chat sandbox chat output'])
+  for (const name of ['gen_ai.client.operation.time_to_first_chunk', 'gen_ai.server.time_per_output_token'])
+    assert.equal(pointsOf(name).length, 1, name)
+  assert.deepEqual(named('gen_ai.server.request.duration'), ['chat sandbox test/two'])
+  assert.deepEqual(
+    [
+      metrics.find(({ name }) => name === 'gen_ai.client.operation.duration')?.unit,
+      metrics.find(({ name }) => name === 'gen_ai.client.token.usage')?.unit,
+    ],
+    ['s', '{token}'],
+  )
+  const requests = metrics.find(({ name }) => name === 'tollgate_requests')
+  assert.equal(requests?.sum?.isMonotonic, true)
+  const { text } = await tollgate.request('GET', '/metrics')
+  assert.match(
+    text,
+    /^gen_ai_client_operation_duration_seconds_count\{gen_ai_operation_name="chat",gen_ai_provider_name="shut",gen_ai_request_model="far-model",error_type="connect"\} 2$/m,
+  )
+  assert.match(text, /^gen_ai_client_token_usage_sum\{[^}]*gen_ai_token_type="output"\} [1-9]/m)
+  const each = await tollgate.request('GET', '/metrics?per=worker')
+  assert.match(each.text, new RegExp(`^tollgate_ready\\{worker="${tollgate.pid}"\\} 1$`, 'm'))
+  assert.equal((await tollgate.request('GET', '/metrics?per=node')).status, 400)
+})
+
 test('no prompt and no key is in a trace; headers of the collector are sent; probes are not traced', async () => {
   for (const path of ['/healthz', '/readyz']) assert.equal((await tollgate.request('GET', path)).status, 200)
   await spansOf(TRACE_ID, 3)
-  const all = bodies.join('\n')
+  const all = [...bodies, ...metricBodies].join('\n')
   for (const secret of [PROMPT, key, 'upstream-canary-key']) assert.ok(!all.includes(secret), secret)
   assert.ok(!all.includes('/readyz'))
   assert.deepEqual(new Set(headers), new Set(['a b']))

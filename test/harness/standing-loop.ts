@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'
 import { systemClock } from '../../src/lib/clock.ts'
-import { gauge, readMetrics, type MetricReading } from '../../src/lib/prometheus.ts'
+import { mergeReadings, gauge, readMetrics, type MetricReading } from '../../src/lib/prometheus.ts'
 import { watchLoop } from '../../src/nodes/loop-watch.ts'
 import { ParentLink } from '../../src/nodes/parent-link.ts'
 import { BEAT_MS, type ToWorker } from '../../src/nodes/worker-messages.ts'
@@ -67,6 +67,7 @@ if (process.argv[2] === 'alone') {
   )
 } else {
   const link = new ParentLink({
+    worker: String(process.pid),
     clock: { ...systemClock, after: (delayMs, task) => systemClock.after(delayMs === BEAT_MS ? 10 : delayMs, task) },
     send: (message) => void process.send?.(message),
   })
@@ -76,6 +77,6 @@ if (process.argv[2] === 'alone') {
   process.on('SIGTERM', () => process.exit(0))
   serve(
     (url) => link.ready(url),
-    () => link.all(),
+    async () => mergeReadings((await link.all()).map(({ metrics }) => metrics)),
   )
 }

@@ -39,6 +39,9 @@ function workerTests(shared: NodeBench): void {
         const { text } = await tollgate.request('GET', '/metrics')
         assert.match(text, /^tollgate_requests_total\{route="\/v1\/chat\/completions",status="200"\} 30$/m)
         assert.match(text, /^tollgate_ready 1$/m)
+        const each = (await tollgate.request('GET', '/metrics?per=worker')).text
+        const ready = [...each.matchAll(/^tollgate_ready\{worker="(\d+)"\} 1$/gm)].map(([, pid]) => Number(pid))
+        assert.deepEqual(new Set(ready), new Set(children(tollgate.pid)))
         assert.equal((await tollgate.request('GET', '/healthz')).status, 200)
         assert.equal((await tollgate.request('GET', '/readyz')).status, 200)
       }

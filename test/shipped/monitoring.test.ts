@@ -64,10 +64,10 @@ test('a server shows every metric that an alert or a dashboard asks for', async 
     const { text } = await server.request('GET', '/metrics')
     const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
     const asked = [...rules.map(({ expr }) => expr), ...queries].flatMap(
-      (query) => query.match(/\b(?:tollgate|process)_[a-z_]+(?=[{[ ]|$|\))/g) ?? [],
+      (query) => query.match(/\b(?:tollgate|process|gen_ai_(?:client|server))_[a-z_]+(?=[{[ ]|$|\))/g) ?? [],
     )
     assert.ok(asked.length > 40)
-    const missing = asked.map((name) => name.replace(/_bucket$/, '')).filter((name) => !shown.has(name))
+    const missing = asked.map((name) => name.replace(/_(?:bucket|count)$/, '')).filter((name) => !shown.has(name))
     assert.deepEqual([...new Set(missing)], [])
   } finally {
     await server.stop()
