@@ -15,93 +15,29 @@ import {
 } from './harness/source-tree.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const BASE = [
-  'lib',
-  'error-table',
-  'errors',
-  'refusals',
-  'money',
-  'meter-table',
-  'settings-table',
-  'model-types',
-  'meters',
-  'schema',
-  'wire-route',
-  'admin-scopes',
-  'email',
-  'client-protocol',
-]
-const ALONE = { lib: [], schema: [], 'admin-scopes': [], 'client-setups': [] }
-const FREE_OF_RELAY = [...BASE, 'http', 'store', 'kinds', 'catalog', 'ledger', 'access', 'plan']
-
-/**
- * The architecture: which folder of `src` may import which, types included. Widening a row needs a decision in
- * docs/decisions.
- */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  ...ALONE,
-  'wire-route': ['admin-scopes', 'errors', 'schema'],
-  'error-table': ['lib'],
-  errors: ['lib', 'error-table'],
-  'client-protocol': ['errors', 'error-table'],
-  refusals: ['errors'],
-  email: ['refusals'],
-  money: ['lib'],
-  'meter-table': ['lib'],
-  'model-types': ['lib', 'meter-table'],
-  'settings-table': ['lib'],
-  meters: ['lib', 'money', 'meter-table'],
-  http: ['lib', 'errors', 'refusals', 'admin-scopes', 'client-protocol'],
-  store: [...BASE, 'ledger', 'catalog'],
-  kinds: BASE,
-  ledger: [...BASE, 'store'],
-  catalog: [...BASE, 'store', 'ledger'],
-  access: [...BASE, 'store', 'http', 'catalog', 'ledger'],
-  plan: [...BASE, 'catalog', 'kinds'],
-  providers: [...BASE, 'catalog', 'kinds'],
-  relay: [...BASE, 'catalog', 'kinds', 'ledger', 'access', 'plan', 'providers'],
-  operations: [...BASE, 'catalog', 'kinds', 'plan', 'providers', 'relay'],
-  idempotency: [...BASE, 'http', 'store', 'ledger', 'access', 'relay'],
-  videos: [...BASE, 'store', 'catalog', 'kinds', 'ledger', 'access', 'plan', 'providers', 'relay'],
-  nodes: ['lib', 'store', 'access', 'relay'],
-  endpoints: FREE_OF_RELAY,
-  cabinet: FREE_OF_RELAY,
-  admin: [...FREE_OF_RELAY, 'endpoints'],
-  reference: [...FREE_OF_RELAY, 'endpoints', 'cabinet', 'admin'],
-  paid: [...FREE_OF_RELAY, 'relay', 'operations', 'idempotency', 'nodes'],
-  config: ['lib', 'http', 'ledger'],
-  cli: [...BASE, 'client-setups', 'config', 'store', 'catalog', 'ledger', 'kinds', 'admin'],
-  app: [
-    ...FREE_OF_RELAY,
-    'config',
-    'providers',
-    'relay',
-    'operations',
-    'videos',
-    'idempotency',
-    'endpoints',
-    'cabinet',
-    'admin',
-    'nodes',
-    'paid',
-    'reference',
-    'recheck',
-  ],
-  telemetry: ['lib', 'http', 'model-types'],
-  // It checks the others' charges, and shares no code with them.
-  recheck: [],
-  main: [...BASE, 'config', 'store', 'catalog', 'ledger', 'access', 'providers', 'nodes', 'cli', 'app', 'telemetry'],
+/** Which folder of `src` may import which, types included, and of which only types, so that it never loads them. */
+interface Allowed {
+  readonly all: readonly string[]
+  readonly typesOnly: readonly string[]
 }
 
-/** Imports of which only types are allowed, so that running the one never loads the other. */
-const TYPES_ONLY: readonly (readonly [string, string])[] = [
-  ['store', 'catalog'],
-  ['access', 'ledger'],
-  ['access', 'catalog'],
-  ['nodes', 'store'],
-  ['nodes', 'access'],
-  ['nodes', 'relay'],
-]
+/** The table in docs/architecture.md is the architecture. Widening a row needs a decision in docs/decisions. */
+const MAY_IMPORT = readAllowList(readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8'))
+
+function readAllowList(page: string): ReadonlyMap<string, Allowed> {
+  const rows = [...page.matchAll(/^\| `([\w-]+)` \| .* \| (.*) \|$/gm)].map(([, name = '', may = '']) => ({
+    name,
+    may,
+  }))
+  const base = rows.slice(0, rows.findIndex(({ name }) => name === 'wire-route') + 1).map(({ name }) => name)
+  return new Map(
+    rows.map(({ name, may }) => {
+      const named = [...may.matchAll(/(types of )?`([\w-]+)`/g)].map(([, types, other = '']) => ({ types, other }))
+      const all = [...(/\bbase\b/.test(may) ? base : []), ...named.map(({ other }) => other)]
+      return [name, { all, typesOnly: named.flatMap(({ types, other }) => (types === undefined ? [] : [other])) }]
+    }),
+  )
+}
 
 interface BannedCall {
   readonly what: string
@@ -202,8 +138,8 @@ function offences(ban: BannedCall, among: readonly SourceFile[]): string[] {
 function forbiddenImports(among: readonly SourceFile[]): string[] {
   return among.flatMap(({ path, imports }) => {
     const unit = unitOf(path)
-    const allowed = MAY_IMPORT[unit]
-    if (allowed === undefined) return [`${path}: folder '${unit}' has no row in MAY_IMPORT`]
+    const allowed = MAY_IMPORT.get(unit)?.all
+    if (allowed === undefined) return [`${path}: folder '${unit}' has no row in docs/architecture.md`]
     return imports
       .filter((other) => unitOf(other) !== unit && !allowed.includes(unitOf(other)))
       .map((other) => `${path} imports ${other}`)
@@ -224,10 +160,27 @@ test('tests and fixtures beside the code may name what their folder may, and tes
   assert.deepEqual(forbiddenImports(beside.filter(({ path }) => path.split('/').length > 2)), [])
 })
 
+test('each row of the architecture is a folder or file of src, and each word of it another row', () => {
+  const units = new Set(product.map(({ path }) => unitOf(path)))
+  assert.deepEqual(new Set(MAY_IMPORT.keys()), units)
+  const names = [...MAY_IMPORT.values()].flatMap(({ all }) => all)
+  assert.deepEqual(
+    names.filter((name) => !units.has(name)),
+    [],
+  )
+  assert.deepEqual(
+    readAllowList('| `a` | x | – |\n| `wire-route` | x | `a` |\n| `b` | x | base, types of `c` |').get('b'),
+    {
+      all: ['a', 'wire-route', 'c'],
+      typesOnly: ['c'],
+    },
+  )
+})
+
 test('a folder that may name only types of another loads nothing of it', () => {
   const loads = product.flatMap(({ path, runtimeImports }) =>
     runtimeImports
-      .filter((other) => TYPES_ONLY.some(([from, to]) => unitOf(path) === from && unitOf(other) === to))
+      .filter((other) => MAY_IMPORT.get(unitOf(path))?.typesOnly.includes(unitOf(other)))
       .map((other) => `${path} loads ${other}`),
   )
   assert.deepEqual(loads, [])
