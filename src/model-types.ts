@@ -18,6 +18,14 @@ export const MODALITIES = {
 >
 export type Modality = keyof typeof MODALITIES
 
+/** Modalities that models may take as input and produce as output. */
+export const INPUT_MODALITIES = modalitiesOf('input')
+export const OUTPUT_MODALITIES = modalitiesOf('output')
+
+function modalitiesOf(side: 'input' | 'output'): readonly string[] {
+  return Object.entries(MODALITIES).flatMap(([name, row]) => (row[side] ? [name] : []))
+}
+
 /** Facts of a type of models. */
 interface ModelTypeRow<Key extends PriceKey = PriceKey> {
   /** Default modalities of a model. */

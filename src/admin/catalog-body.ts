@@ -1,6 +1,6 @@
-import { INPUT_MODALITIES, OUTPUT_MODALITIES, PARAMETER_NAMES } from '../catalog/parameter-names.ts'
+import { INPUT_MODALITIES, MODEL_TYPES, OUTPUT_MODALITIES } from '../model-types.ts'
+import { PARAMETER_NAMES } from '../parameter-table.ts'
 import { PRICED_METERS } from '../meter-table.ts'
-import { MODEL_TYPES } from '../model-types.ts'
 import {
   body,
   either,

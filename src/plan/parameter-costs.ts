@@ -1,109 +1,9 @@
 import { searchesMax } from '../catalog/adapters.ts'
 import type { Endpoint } from '../catalog/catalog.ts'
-import { PARAMETER_NAMES, type ParameterName } from '../catalog/parameter-names.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat/request.ts'
 import type { VideoOperation } from '../kinds/video/request.ts'
 import type { PriceKey } from '../meter-table.ts'
-
-/** A parameter that can add to the provider's bill beyond the units that every request is held for. */
-interface Fee {
-  /** The item on the provider's bill. */
-  readonly bills: string
-  /**
-   * The price that the endpoint's row must have before the parameter is sent; null = no price can cover it, so it is
-   * never sent.
-   */
-  readonly price: PriceKey | null
-  /** `listed` = sent only to an endpoint whose row names it; `carried` = also to one that lists nothing. */
-  readonly where: 'listed' | 'carried'
-}
-
-/**
- * The cost of each parameter that can be sent: `units` = only the tokens, pictures, characters or seconds that are
- * counted and held for.
- */
-type Cost = 'units' | Fee
-
-/**
- * Every parameter that an adapter can send, by the name that endpoints list it under. A parameter with a fee goes only
- * to an endpoint that lists and prices it; elsewhere it is dropped. A test walks the adapters, so that a new parameter
- * needs a row here first.
- */
-export const PARAMETER_COSTS: Readonly<Record<ParameterName, Cost>> = {
-  ...units(
-    'max_tokens',
-    'max_completion_tokens',
-    'temperature',
-    'top_p',
-    'top_k',
-    'min_p',
-    'top_a',
-    'frequency_penalty',
-    'presence_penalty',
-    'repetition_penalty',
-    'seed',
-    'stop',
-    'logit_bias',
-    'logprobs',
-    'top_logprobs',
-    'tools',
-    'tool_choice',
-    'parallel_tool_calls',
-    'response_format',
-    'structured_outputs',
-    'reasoning',
-    'reasoning_effort',
-    'include_reasoning',
-    'verbosity',
-    'metadata',
-    'prompt_cache_key',
-    'safety_identifier',
-    'user',
-    'developer',
-  ),
-  // Each of them is held for and counted.
-  ...units('n', 'duration', 'image', 'frame_images', 'input_references'),
-  // These have one price for all values, or the price by size and quality names them (`image-price.ts`,
-  // `resolution.ts`).
-  ...units(
-    'size',
-    'image_size',
-    'resolution',
-    'aspect_ratio',
-    'quality',
-    'background',
-    'output_format',
-    'output_compression',
-    'input_fidelity',
-    'style',
-    'image_config',
-  ),
-  ...units(
-    'dimensions',
-    'encoding_format',
-    'input_type',
-    'top_n',
-    'voice',
-    'speed',
-    'instructions',
-    'language',
-    'prompt',
-    'timestamp_granularities',
-    'stream_format',
-  ),
-  service_tier: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
-  web_search_options: { bills: 'each search', price: 'search', where: 'listed' },
-  search_context_size: { bills: 'each search, the more the more it reads', price: 'search', where: 'listed' },
-  prediction: {
-    bills: 'the predicted tokens that the answer does not have, as output',
-    price: 'completion',
-    where: 'listed',
-  },
-  modalities: { bills: 'sound and pictures at prices of their own', price: null, where: 'carried' },
-  audio: { bills: 'sound at a price of its own', price: 'audio_output', where: 'carried' },
-  generate_audio: { bills: 'the seconds of a video at another price', price: 'video_second', where: 'listed' },
-  cache_control: { bills: 'what is written to the cache', price: 'input_cache_write', where: 'carried' },
-}
+import { PARAMETER_NAMES, PARAMETER_TABLE, type ParameterName } from '../parameter-table.ts'
 
 /** The price that a modality of the answer needs; 0 = its tokens pay for it. */
 const MODALITY_PRICES: ReadonlyMap<string, PriceKey | null> = new Map([
@@ -112,19 +12,13 @@ const MODALITY_PRICES: ReadonlyMap<string, PriceKey | null> = new Map([
   ['image', 'image_output'],
 ])
 
-function units<Name extends ParameterName>(...names: readonly Name[]): Readonly<Record<Name, 'units'>> {
-  // Each of the names is a key.
-  return Object.fromEntries(names.map((name) => [name, 'units'])) as Record<Name, 'units'>
-}
-
-function costOf(parameter: string): Cost | undefined {
-  const name = PARAMETER_NAMES.find((known) => known === parameter)
-  return name === undefined ? undefined : PARAMETER_COSTS[name]
-}
+const COSTS = new Map<string, (typeof PARAMETER_TABLE)[ParameterName]['cost']>(
+  PARAMETER_NAMES.map((name) => [name, PARAMETER_TABLE[name].cost]),
+)
 
 /** Whether an endpoint may be sent the parameter at all, whatever its adapter can carry. */
 export function isPriced({ priced, supportedParameters }: Endpoint, parameter: string): boolean {
-  const cost = costOf(parameter)
+  const cost = COSTS.get(parameter)
   if (cost === undefined || cost === 'units' || parameter === 'modalities') return true
   if (cost.price === null || !priced.has(cost.price)) return false
   return supportedParameters === null ? cost.where === 'carried' : true

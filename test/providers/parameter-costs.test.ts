@@ -3,7 +3,8 @@ import { after, test } from 'node:test'
 import { MODEL_TYPES } from '../../src/catalog/catalog.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { isPriced, PARAMETER_COSTS, pricedRequest } from '../../src/plan/parameter-costs.ts'
+import { PARAMETER_TABLE } from '../../src/parameter-table.ts'
+import { isPriced, pricedRequest } from '../../src/plan/parameter-costs.ts'
 import { chat, endpoint } from '../harness/plan-fixture.ts'
 import { parametersOf } from '../../src/providers/ports/adapter.ts'
 import { createAdapters } from '../../src/providers/index.ts'
@@ -74,7 +75,7 @@ test('every parameter that an adapter can send, and every one that a chat is rea
   )
   assert.ok(names.length > 200)
   for (const [where, name] of [...names, ...Object.keys(chat(ALL).parameters).map((name) => ['chat', name] as const)])
-    assert.ok(name in PARAMETER_COSTS, `${where}: ${name} has no line`)
+    assert.ok(name in PARAMETER_TABLE, `${where}: ${name} has no row`)
 })
 
 test('no parameter with a fee goes where nothing pays for it', () => {
@@ -83,7 +84,7 @@ test('no parameter with a fee goes where nothing pays for it', () => {
     ['temperature', 'modalities', 'service_tier', 'web_search_options', 'prediction', 'audio'],
   ]) {
     const body = upstreamBody(chat(ALL), ['prompt'], supported)
-    for (const [name, cost] of Object.entries(PARAMETER_COSTS))
+    for (const [name, { cost }] of Object.entries(PARAMETER_TABLE))
       if (cost !== 'units' && name !== 'modalities') assert.equal(body[name], undefined, name)
     assert.deepEqual(body['modalities'], ['text'])
     assert.doesNotMatch(JSON.stringify(body), /cache_control/)

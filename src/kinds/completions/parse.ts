@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts'
+import { SAMPLING_PARAMETERS } from '../../parameter-table.ts'
 import { parseChat } from '../chat/parse.ts'
 import type { CompletionsRequest } from './request.ts'
 import {
@@ -20,16 +21,7 @@ const CHAT_FIELDS = [
   'models',
   'provider',
   'max_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'stop',
-  'seed',
+  ...SAMPLING_PARAMETERS,
   'logit_bias',
   'n',
   'stream',

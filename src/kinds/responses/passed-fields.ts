@@ -1,3 +1,4 @@
+import { SAMPLING_PARAMETERS } from '../../parameter-table.ts'
 import { copyJson, type RawObject } from '../fields/json-fields.ts'
 
 /**
@@ -20,16 +21,7 @@ const OURS: ReadonlySet<string> = new Set([
   'max_tool_calls',
   'max_tokens',
   'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'seed',
-  'stop',
+  ...SAMPLING_PARAMETERS,
   'user',
   'parallel_tool_calls',
   'provider',

@@ -1,5 +1,6 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { JsonBytes } from '../../lib/json-bytes.ts'
+import { SAMPLING_PARAMETERS } from '../../parameter-table.ts'
 import type { Adapter } from '../ports/adapter.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { CompletionsCall } from '../ports/call.ts'
@@ -15,20 +16,7 @@ import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 const PATH = '/completions'
 const DONE = Buffer.from('[DONE]')
 /** Parameters that completions and chat spell alike. */
-const SHARED = [
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'stop',
-  'seed',
-  'logit_bias',
-  'user',
-]
+const SHARED = [...SAMPLING_PARAMETERS, 'logit_bias', 'user']
 /** More choices than a request can ask for: a bound on what a broken upstream makes us keep. */
 const CHOICES_MAX = 256
 

@@ -1,48 +1,13 @@
 import { rawMessagesOf } from '../../kinds/chat/raw-messages.ts'
 import type { ChatMessage } from '../../kinds/chat/request.ts'
 import { JsonBytes, jsonParts } from '../../lib/json-bytes.ts'
+import { CHAT_PARAMETERS } from '../../parameter-table.ts'
 import type { ChatCall } from '../ports/call.ts'
 import { openaiReasoning } from './reasoning.ts'
 import { plainResults } from './tool-results.ts'
 
 /** Parameters of the OpenAI chat protocol and its dialects, by OpenRouter's names; an endpoint may list fewer. */
-export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'seed',
-  'stop',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'n',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-  'verbosity',
-  'prediction',
-  'service_tier',
-  'metadata',
-  'web_search_options',
-  'prompt_cache_key',
-  'safety_identifier',
-  'user',
-  'modalities',
-  'audio',
-  'developer',
-])
+export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([...CHAT_PARAMETERS, 'developer'])
 /** Handled by name below, or spelled differently upstream. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'max_tokens',

@@ -1,4 +1,5 @@
 import { hostedUse } from '../../../kinds/responses/hosted-tools.ts'
+import { SAMPLING_PARAMETERS } from '../../../parameter-table.ts'
 import type { ResponsesCall } from '../../ports/call.ts'
 import type { JsonRequest } from '../../ports/upstream-request.ts'
 import { openaiCredentials } from '../credentials.ts'
@@ -7,18 +8,9 @@ import { inputItem } from './input.ts'
 
 const PATH = '/responses'
 /** Parameters that belong to the protocol. */
-const OWN = ['temperature', 'top_p', 'parallel_tool_calls', 'user']
+const OWN: readonly string[] = ['temperature', 'top_p', 'parallel_tool_calls', 'user']
 /** Parameters beyond the protocol that some services accept: sent where the endpoint lists them. */
-const LISTED = [
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'seed',
-  'stop',
-]
+const LISTED = SAMPLING_PARAMETERS.filter((name) => !OWN.includes(name))
 
 /**
  * The upstream's body: the typed allow-list of this endpoint's parameters (wire.md D-3.6). It asks the service to store
