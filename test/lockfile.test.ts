@@ -33,22 +33,33 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-// Both files have npm's own format; any other shape fails the assertions below.
+interface Lock {
+  readonly lockfileVersion: number
+  readonly packages: Readonly<Record<string, LockEntry>>
+}
+
+// The files have npm's own format; any other shape fails the assertions below.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 const consoleManifest = JSON.parse(readFileSync(join(ROOT, 'console/package.json'), 'utf8')) as Pick<
   Manifest,
   'devDependencies'
 >
-const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-  readonly lockfileVersion: number
-  readonly packages: Readonly<Record<string, LockEntry>>
-}
+const lock = readLock('package-lock.json')
+const siteManifest = JSON.parse(readFileSync(join(ROOT, 'site/package.json'), 'utf8')) as Pick<
+  Manifest,
+  'devDependencies'
+>
+const siteLock = readLock('site/package-lock.json')
 /** The project's own two packages. */
 const OWN: ReadonlySet<string> = new Set(['', 'console', 'node_modules/@tollgate/console'])
 const entries = Object.entries(lock.packages).filter(([path]) => !OWN.has(path))
 const runtime = entries.filter(
   ([, { dev, devOptional, optional }]) => dev !== true && devOptional !== true && optional !== true,
 )
+
+function readLock(path: string): Lock {
+  return JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Lock
+}
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
@@ -64,12 +75,17 @@ test('every dependency of package.json is one exact version, and the lock file h
     assert.match(version, EXACT, name)
     assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
   }
+  for (const [name, version] of Object.entries(siteManifest.devDependencies)) {
+    assert.match(version, EXACT, name)
+    assert.equal(siteLock.packages[`node_modules/${name}`]?.version, version, name)
+  }
 })
 
 test('every locked package comes from the registry, whole as its sha512 says', () => {
-  assert.equal(lock.lockfileVersion, 3)
-  assert.ok(entries.length > 0)
-  for (const [path, entry] of entries) {
+  assert.deepEqual([lock.lockfileVersion, siteLock.lockfileVersion], [3, 3])
+  const ofSite = Object.entries(siteLock.packages).filter(([path]) => path !== '')
+  assert.ok(entries.length > 0 && ofSite.length > 0)
+  for (const [path, entry] of [...entries, ...ofSite]) {
     assert.match(entry.integrity ?? '', SHA512, path)
     assert.match(entry.version ?? '', EXACT, path)
     assert.notEqual(entry.link, true, `${path} is a link out of the project`)
@@ -100,10 +116,14 @@ test('a development package runs a script when installed only where that is know
 
 test('every runtime dependency has its reason in docs/decisions', () => {
   const page = readFileSync(join(ROOT, 'docs/decisions/0004-dependencies.md'), 'utf8')
-  const [server = '', console_ = ''] = page.split('## In the console')
+  const [server = '', others = ''] = page.split('## In the console')
+  const [console_ = '', site = ''] = others.split('## For the site')
   const reasoned = [...server.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
-  const inConsole = [...console_.matchAll(/`([^`\s]+)`(?=[^|\n]*\|[^|\n]*\|)/g)].map(([, name]) => name)
-  assert.deepEqual(new Set(Object.keys(consoleManifest.devDependencies)), new Set(inConsole), 'the console')
+  const listed = (part: string): Set<string | undefined> =>
+    new Set([...part.matchAll(/`([^`\s]+)`(?=[^|\n]*\|[^|\n]*\|)/g)].map(([, name]) => name))
+  const inConsole = listed(console_)
+  assert.deepEqual(new Set(Object.keys(siteManifest.devDependencies)), listed(site), 'the site')
+  assert.deepEqual(new Set(Object.keys(consoleManifest.devDependencies)), inConsole, 'the console')
   assert.deepEqual(
     Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter((name) => !reasoned.includes(name)),
     [],

@@ -69,6 +69,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/shipped/monitoring.test.ts',
   'test/shipped/package.test.ts',
   'test/shipped/proxies.test.ts',
+  'test/shipped/site.test.ts',
   'test/soak/soak.test.ts',
   'test/stalls-routes.test.ts',
   'test/stalls-upstreams.test.ts',

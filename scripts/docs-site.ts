@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { startTollgate } from '../test/harness/server.ts'
+import { brokenLinks } from './site/broken-links.ts'
+import { linkOnSite, readPages, type Page } from './site/pages.ts'
+
+/**
+ * Makes `site/dist` from `docs`: the pages, each as Markdown too, `llms.txt` and `llms-full.txt`, and the reference of
+ * a running server. A link that leads nowhere fails it.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const OUT = join(ROOT, 'site/dist')
+const VITEPRESS = join(ROOT, 'site/node_modules/vitepress/bin/vitepress.js')
+
+if (!existsSync(VITEPRESS)) stop('VitePress is not installed: npm ci --prefix site')
+const { status } = spawnSync(process.execPath, [VITEPRESS, 'build', 'site'], { cwd: ROOT, stdio: 'inherit' })
+if (status !== 0) stop('VitePress failed')
+const pages = readPages(join(ROOT, 'docs'))
+for (const page of pages) write(`${page.route}.md`, markdownOf(page))
+write('llms.txt', index(pages))
+write('llms-full.txt', pages.map(markdownOf).join('\n\n---\n\n'))
+await writeReference()
+const broken = brokenLinks(OUT)
+if (broken.length > 0) stop(`Links that lead nowhere:\n${broken.join('\n')}`)
+process.stdout.write(`${pages.length} pages in ${OUT}\n`)
+
+function markdownOf({ text }: Page): string {
+  return text.replaceAll(/(?<=\]\()[^)\s]+(?=\))/g, linkOnSite)
+}
+
+/** In the form of llmstxt.org. */
+function index(all: readonly Page[]): string {
+  const line = ({ route, title, summary }: Page): string => `- [${title}](/${route}.md): ${summary}`
+  const [home] = all.filter(({ route }) => route === 'index')
+  const list = (isWanted: (path: string) => boolean): string =>
+    all
+      .filter(({ path }) => path !== home?.path && isWanted(path))
+      .map(line)
+      .join('\n')
+  const isDecision = (path: string): boolean => path.startsWith('decisions/')
+  return `# Tollgate
+
+> ${home?.summary ?? ''}
+
+All pages in one file: [llms-full.txt](/llms-full.txt). Every route for programs: [openapi.json](/openapi/openapi.json).
+
+## Pages
+
+${list((path) => !isDecision(path))}
+
+## Optional
+
+${list(isDecision)}
+`
+}
+
+/** The server's own page of its API, with the document that it is made from. */
+async function writeReference(): Promise<void> {
+  const server = await startTollgate({ audited: false })
+  try {
+    const [page, style, document] = await Promise.all(
+      ['/docs', '/docs.css', '/openapi.json'].map((path) => server.request('GET', path)),
+    )
+    write('openapi/index.html', (page?.text ?? '').replaceAll(/href="\/(docs\.css|openapi\.json)"/g, 'href="$1"'))
+    write('openapi/docs.css', style?.text ?? '')
+    write('openapi/openapi.json', document?.text ?? '')
+  } finally {
+    await server.stop()
+  }
+}
+
+function write(name: string, text: string): void {
+  const path = join(OUT, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+function stop(sentence: string): never {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(1)
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import { SECTIONS } from './navigation.ts'
+import { anchorOf, linkOnSite, readPages, type Page } from './pages.ts'
+
+/** Pages are read where they are: VitePress runs in the folder of the project. */
+const DOCS = join(process.cwd(), 'docs')
+/** By the name that the navigation gives them: the path without its ending. */
+const pages: ReadonlyMap<string, Page> = new Map(readPages(DOCS).map((page) => [page.path.replace(/\.md$/, ''), page]))
+
+interface Item {
+  readonly text: string
+  readonly link: string
+}
+
+function item(name: string): Item {
+  const page = pages.get(name)
+  if (page === undefined) throw new Error(`scripts/site/navigation.ts names ${name}, which is not there.`)
+  return { text: page.title.replace(/^\d+\. /, ''), link: linkOf(page) }
+}
+
+function linkOf({ route }: Page): string {
+  return `/${route.replace(/index$/, '')}`
+}
+
+const decisions = [...pages.keys()].filter((name) => /^decisions\/\d/.test(name))
+const sections = [...SECTIONS, ['Decisions', ['decisions/README', ...decisions]] as const]
+const listed = new Set(sections.flatMap(([, paths]) => paths))
+const unlisted = [...pages.keys()].filter((path) => !listed.has(path))
+if (unlisted.length > 0) throw new Error(`scripts/site/navigation.ts has no place for ${unlisted.join(', ')}.`)
+
+const API: Item & { readonly target: string } = { text: 'OpenAPI', link: '/openapi/', target: '_self' }
+const LINKS = [
+  ['Start', 'start'],
+  ['Clients', 'clients/README'],
+  ['Providers', 'providers'],
+  ['Operations', 'operations'],
+  ['Reference', 'reference/README'],
+] as const
+
+/** What VitePress reads; `site/.vitepress/config.ts` hands it over. */
+export const siteConfig = {
+  title: 'Tollgate',
+  description: 'A self-hosted, billing-grade model-access proxy',
+  srcDir: DOCS,
+  outDir: './dist',
+  cacheDir: './node_modules/.cache/vitepress',
+  cleanUrls: true,
+  rewrites: Object.fromEntries(
+    [...pages.values()].flatMap(({ path, route }) => (path.endsWith('README.md') ? [[path, `${route}.md`]] : [])),
+  ),
+  themeConfig: {
+    nav: [...LINKS.map(([text, name]) => ({ ...item(name), text })), API],
+    sidebar: sections.map(([text, paths], index) => ({
+      text,
+      collapsed: index > 0,
+      items: [...paths.map(item), ...(text === 'Reference' ? [API] : [])],
+    })),
+    outline: { level: [2, 3] },
+    search: { provider: 'local' },
+  },
+  markdown: {
+    // Braces of a heading, as in the path of a route, are text.
+    attrs: { disable: true },
+    // Links lead to the same names here and on GitHub.
+    anchor: { slugify: anchorOf },
+    config: renameLinks,
+  },
+  // The index of the search is one chunk.
+  vite: { build: { chunkSizeWarningLimit: 2000 } },
+}
+
+/** The parts of markdown-it that are needed here. */
+interface MarkdownIt {
+  readonly core: { readonly ruler: { push(name: string, rule: (state: { readonly tokens: Token[] }) => void): void } }
+}
+
+interface Token {
+  readonly children: readonly Token[] | null
+  attrGet(name: string): string | null
+  attrSet(name: string, value: string): void
+}
+
+/** VitePress serves a README under another name, and leaves links to it as they are. */
+function renameLinks(markdown: MarkdownIt): void {
+  markdown.core.ruler.push('rename_links', ({ tokens }) => {
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      const link = token.attrGet('href')
+      if (link !== null) token.attrSet('href', linkOnSite(link))
+    }
+  })
+}

@@ -1,0 +1,41 @@
+/** The pages of the site by section, as paths in `docs`. A page that no section names fails the build. */
+export const SECTIONS: readonly (readonly [title: string, pages: readonly string[]])[] = [
+  ['Start', ['README', 'start', 'install']],
+  [
+    'Clients',
+    [
+      'clients/README',
+      'clients/claude-code',
+      'clients/codex',
+      'clients/gemini-cli',
+      'clients/opencode',
+      'clients/qwen-code',
+      'clients/cline',
+      'clients/continue',
+      'clients/aider',
+      'clients/llm',
+      'clients/libraries',
+      'clients/cursor',
+      'clients/open-webui',
+      'clients/librechat',
+      'clients/n8n',
+      'clients/dify',
+    ],
+  ],
+  ['Providers', ['providers', 'catalog']],
+  ['Operations', ['operations', 'settings', 'incidents']],
+  [
+    'Reference',
+    [
+      'reference/README',
+      'reference/api',
+      'errors',
+      'reference/wire',
+      'reference/clients',
+      'reference/operator',
+      'reference/guarantees',
+      'console-api',
+    ],
+  ],
+  ['Reliability', ['reliability', 'performance', 'architecture']],
+]
