@@ -1,5 +1,5 @@
 import { Button, Menu, type ButtonProps, type MenuItemProps } from '@mantine/core'
-import { createLink } from '@tanstack/react-router'
+import { createLink, Link } from '@tanstack/react-router'
 import type { ComponentProps, ReactNode } from 'react'
 
 function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>): ReactNode {
@@ -8,6 +8,15 @@ function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof Butto
 
 function ItemAnchor(props: MenuItemProps & Omit<ComponentProps<'a'>, keyof MenuItemProps>): ReactNode {
   return <Menu.Item component="a" {...props} />
+}
+
+/** Leads to the page of a model. */
+export function ModelLink({ id, children = id }: { readonly id: string; readonly children?: ReactNode }): ReactNode {
+  return (
+    <Link to="/model/$" params={{ _splat: id }}>
+      {children}
+    </Link>
+  )
 }
 
 /** A button that leads to a page, with its parameters checked. */

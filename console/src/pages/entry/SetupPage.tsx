@@ -7,6 +7,7 @@ import { useTranslation } from 'react-i18next'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/endpoint.ts'
 import { startSession, useAct } from '../../api/hooks.ts'
+import { CodeField } from '../../parts/CodeField.tsx'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NewPasswordField, usePasswordCheck } from '../../parts/NewPasswordField.tsx'
@@ -88,14 +89,7 @@ function SetupForm({ token, answer }: SetupProps): ReactNode {
           error={problem?.field === 'password' ? problem.message : form.errors['password']}
         />
         {answer.code_required && (
-          <TextInput
-            label={t('entry.code')}
-            description={t('entry.code_hint')}
-            autoComplete="one-time-code"
-            required
-            {...form.getInputProps('code')}
-            error={problem?.field === 'code' ? problem.message : null}
-          />
+          <CodeField {...form.getInputProps('code')} error={problem?.field === 'code' ? problem.message : null} />
         )}
         <Button type="submit" loading={setup.isPending} fullWidth size="md">
           {t('entry.setup_submit')}

@@ -6,6 +6,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SignInAnswer } from '../../../../src/cabinet/session-contract.ts'
 import { startSession, useAct } from '../../api/hooks.ts'
+import { CodeField } from '../../parts/CodeField.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useSession } from '../../session.tsx'
 
@@ -109,14 +110,7 @@ function CodeForm({
           {t('entry.code_title')}
         </Title>
         {send.isError && <Failed failure={send.error} />}
-        <TextInput
-          label={t('entry.code')}
-          description={t('entry.code_hint')}
-          autoComplete="one-time-code"
-          required
-          autoFocus
-          {...form.getInputProps('code')}
-        />
+        <CodeField autoFocus {...form.getInputProps('code')} />
         <Button type="submit" loading={send.isPending} fullWidth size="md">
           {t('entry.sign_in')}
         </Button>

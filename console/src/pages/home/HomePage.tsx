@@ -6,6 +6,7 @@ import type { Summary } from '../../../../src/cabinet/summary-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { LimitBar } from '../../parts/LimitBar.tsx'
+import { ModelLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -131,15 +132,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
         rowId={({ model }) => model}
         empty={{ title: t('home.no_models') }}
         columns={[
-          {
-            id: 'model',
-            title: t('usage.model'),
-            cell: ({ model }) => (
-              <Link to="/model/$" params={{ _splat: model }}>
-                {model}
-              </Link>
-            ),
-          },
+          { id: 'model', title: t('usage.model'), cell: ({ model }) => <ModelLink id={model} /> },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
           { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
         ]}

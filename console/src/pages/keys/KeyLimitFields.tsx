@@ -25,9 +25,7 @@ export interface LimitValues {
 
 type LimitNames = 'requests_per_minute' | 'tokens_per_minute' | 'running_requests' | 'model_limits' | 'allowed_ips'
 
-const REQUESTS_MAX = 1_000_000
-const TOKENS_MAX = 1_000_000_000
-const RUNNING_MAX = 10_000
+const MOST = { requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000, running_requests: 10_000 }
 const ROWS_MAX = 100
 
 /** Requests, tokens and addresses: folded while the key has none of these limits. */
@@ -50,27 +48,9 @@ export function KeyLimitFields<V extends LimitValues>({
       <Collapse expanded={opened}>
         <Stack pt="sm">
           <div className={css.fields}>
-            <NumberField
-              label={t('keys.requests_per_minute')}
-              decimals={0}
-              least={1}
-              most={REQUESTS_MAX}
-              {...form.getInputProps('requests')}
-            />
-            <NumberField
-              label={t('keys.tokens_per_minute')}
-              decimals={0}
-              least={1}
-              most={TOKENS_MAX}
-              {...form.getInputProps('tokens')}
-            />
-            <NumberField
-              label={t('keys.running_requests')}
-              decimals={0}
-              least={1}
-              most={RUNNING_MAX}
-              {...form.getInputProps('running')}
-            />
+            <LimitField of="requests_per_minute" {...form.getInputProps('requests')} />
+            <LimitField of="tokens_per_minute" {...form.getInputProps('tokens')} />
+            <LimitField of="running_requests" {...form.getInputProps('running')} />
           </div>
           <ModelRows form={form} models={models} />
           <TagsInput
@@ -87,6 +67,18 @@ export function KeyLimitFields<V extends LimitValues>({
       </Collapse>
     </div>
   )
+}
+
+interface LimitFieldProps {
+  readonly of: keyof typeof MOST
+  readonly value?: string
+  readonly onChange: (text: string) => void
+}
+
+/** A whole number of at least one; the props of a form's field go to the field. */
+function LimitField({ of, ...props }: LimitFieldProps): ReactNode {
+  const { t } = useTranslation()
+  return <NumberField label={t(`keys.${of}`)} decimals={0} least={1} most={MOST[of]} {...props} />
 }
 
 function ModelRows<V extends LimitValues>({
@@ -161,22 +153,8 @@ function ModelRowFields({
           value={row.model}
           onChange={(model) => change({ model })}
         />
-        <NumberField
-          label={t('keys.requests_per_minute')}
-          decimals={0}
-          least={1}
-          most={REQUESTS_MAX}
-          value={row.requests}
-          onChange={(requests) => change({ requests })}
-        />
-        <NumberField
-          label={t('keys.tokens_per_minute')}
-          decimals={0}
-          least={1}
-          most={TOKENS_MAX}
-          value={row.tokens}
-          onChange={(tokens) => change({ tokens })}
-        />
+        <LimitField of="requests_per_minute" value={row.requests} onChange={(requests) => change({ requests })} />
+        <LimitField of="tokens_per_minute" value={row.tokens} onChange={(tokens) => change({ tokens })} />
       </div>
       <ActionIcon
         variant="subtle"

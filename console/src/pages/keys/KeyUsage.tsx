@@ -5,6 +5,7 @@ import type { Key } from '../../../../src/cabinet/key-contract.ts'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
 
 type Limited = Pick<Key, 'limit' | 'limit_reset' | 'limit_remaining' | 'usage'>
 
@@ -55,6 +56,20 @@ export function KeyPace({ apiKey }: { readonly apiKey: Paced }): ReactNode {
 }
 
 /** Whether the key works now, and until when. */
+/** A key's name, and its label below. */
+export function KeyName({ apiKey }: { readonly apiKey: Pick<Key, 'name' | 'label'> }): ReactNode {
+  return (
+    <div>
+      <Text fw={600} size="sm">
+        {apiKey.name}
+      </Text>
+      <Text size="xs" c="dimmed" className={css.mono ?? ''}>
+        {apiKey.label}
+      </Text>
+    </div>
+  )
+}
+
 export function KeyState({
   apiKey,
 }: {

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Text } from '@mantine/core'
+import { ActionIcon, Button, Menu } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -12,8 +12,7 @@ import { List } from '../../parts/List.tsx'
 import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
+import { KeyName, KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ManagementKeys } from './ManagementKeys.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
 import { UseItWith } from './UseItWith.tsx'
@@ -95,20 +94,7 @@ function KeyList({ keys, edit, use }: KeyActs & { readonly keys: readonly Key[] 
         ),
       }}
       columns={[
-        {
-          id: 'name',
-          title: t('keys.name'),
-          cell: ({ name, label }) => (
-            <div>
-              <Text fw={600} size="sm">
-                {name}
-              </Text>
-              <Text size="xs" c="dimmed" className={css.mono ?? ''}>
-                {label}
-              </Text>
-            </div>
-          ),
-        },
+        { id: 'name', title: t('keys.name'), cell: (key) => <KeyName apiKey={key} /> },
         { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
         { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <UsageAndPace apiKey={key} /> },
         { id: 'month', title: t('keys.month'), end: true, cell: (key) => format.money(key.usage_monthly) },

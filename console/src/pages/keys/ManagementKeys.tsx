@@ -11,7 +11,7 @@ import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
+import { KeyName } from './KeyUsage.tsx'
 
 const RENEWS = ['GET /cabinet/v1/management-keys'] as const
 
@@ -58,20 +58,7 @@ function ManagementKeyList({ keys }: { readonly keys: readonly ManagementKey[] }
       rowId={({ id }) => id}
       empty={{ title: t('keys.none') }}
       columns={[
-        {
-          id: 'name',
-          title: t('keys.name'),
-          cell: ({ name, label }) => (
-            <div>
-              <Text fw={600} size="sm">
-                {name}
-              </Text>
-              <Text size="xs" c="dimmed" className={css.mono ?? ''}>
-                {label}
-              </Text>
-            </div>
-          ),
-        },
+        { id: 'name', title: t('keys.name'), cell: (key) => <KeyName apiKey={key} /> },
         {
           id: 'used',
           title: t('keys.last_used'),

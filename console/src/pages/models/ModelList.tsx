@@ -1,8 +1,8 @@
 import { Button, Checkbox, Text } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import { ModelLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -95,9 +95,7 @@ function ModelName({ model: { id, name, allowed } }: { readonly model: ModelRow 
   const { t } = useTranslation()
   return (
     <div>
-      <Link to="/model/$" params={{ _splat: id }}>
-        {name}
-      </Link>
+      <ModelLink id={id}>{name}</ModelLink>
       {!allowed && (
         <>
           {' '}

@@ -1,10 +1,10 @@
-import { Button, Checkbox, Select, TextInput } from '@mantine/core'
+import { Button, Checkbox, Select } from '@mantine/core'
 import { useDeferredValue, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import { MODEL_TYPES } from '../../../../src/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
-import { SearchIcon } from '../../parts/icons.ts'
+import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
@@ -71,37 +71,24 @@ interface FiltersProps {
 
 function Filters({ models, wish, change }: FiltersProps): ReactNode {
   const { t } = useTranslation()
-  const clear = { clearable: true, clearButtonProps: { 'aria-label': t('common.clear') } }
   return (
     <div className={css.fields}>
-      <TextInput
-        type="search"
-        label={t('common.search')}
-        leftSection={<SearchIcon size={16} />}
-        value={wish.text}
-        onChange={({ currentTarget }) => change({ text: currentTarget.value })}
-      />
-      <Select
+      <SearchField value={wish.text} change={(text) => change({ text })} />
+      <ChoiceField
         label={t('models.type')}
-        placeholder={t('log.any')}
-        {...clear}
         value={wish.type}
         onChange={(type) => change({ type })}
         data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
       />
-      <Select
+      <ChoiceField
         label={t('log.filter_provider')}
-        placeholder={t('log.any')}
-        {...clear}
         searchable
         value={wish.provider}
         onChange={(provider) => change({ provider })}
         data={providersOf(models)}
       />
-      <Select
+      <ChoiceField
         label={t('models.context_from')}
-        placeholder={t('log.any')}
-        {...clear}
         value={wish.context === null ? null : String(wish.context)}
         onChange={(context) => change({ context: context === null ? null : Number(context) })}
         data={CONTEXTS.map((tokens) => ({ value: String(tokens), label: `${tokens / 1_000}K` }))}

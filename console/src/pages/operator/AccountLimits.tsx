@@ -1,9 +1,10 @@
-import { Button, MultiSelect, Select, Stack, Switch, TextInput } from '@mantine/core'
+import { Button, MultiSelect, Stack, Switch, TextInput } from '@mantine/core'
 import { useForm, type UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountPatch } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import css from '../../style/layout.module.css'
@@ -39,17 +40,15 @@ export function AccountLimits({ account }: { readonly account: Account }): React
       models: [...(account.allowed_models ?? [])],
     },
   })
-  const clear = { 'aria-label': t('common.clear') }
   return (
     <form onSubmit={form.onSubmit((values) => save.mutate({ params: { id: account.id }, body: patchOf(values) }))}>
       <Stack className={css.narrow ?? ''}>
         {save.isError && <Failed failure={save.error} />}
         <TextInput label={t('keys.name')} required maxLength={200} {...form.getInputProps('name')} />
-        <Select
+        <ChoiceField
           label={t('settings.model')}
+          placeholder=""
           searchable
-          clearable
-          clearButtonProps={clear}
           limit={60}
           data={ids}
           {...form.getInputProps('model')}
@@ -60,7 +59,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
           description={t('keys.models_hint')}
           searchable
           clearable
-          clearButtonProps={clear}
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
           limit={60}
           data={ids}
           {...form.getInputProps('models')}

@@ -1,4 +1,4 @@
-import { Button, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Link, useNavigate } from '@tanstack/react-router'
@@ -6,8 +6,9 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { PlusIcon, SearchIcon } from '../../parts/icons.ts'
+import { PlusIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -57,19 +58,9 @@ export function AccountsPage(): ReactNode {
       }
     >
       <div className={css.fields}>
-        <TextInput
-          type="search"
-          label={t('common.search')}
-          description={t('accounts.search_hint')}
-          leftSection={<SearchIcon size={16} />}
-          value={text}
-          onChange={({ currentTarget: { value } }) => first(setText)(value)}
-        />
-        <Select
+        <SearchField description={t('accounts.search_hint')} value={text} change={first(setText)} />
+        <ChoiceField
           label={t('keys.state')}
-          placeholder={t('log.any')}
-          clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
           value={status}
           onChange={(value) => first(setStatus)(STATUSES.find((known) => known === value) ?? null)}
           data={STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) }))}

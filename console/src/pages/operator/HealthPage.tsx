@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useRead } from '../../api/hooks.ts'
+import { ModelLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
@@ -25,15 +25,7 @@ export function HealthPage(): ReactNode {
             rowId={({ endpoint, model }) => `${model} ${endpoint}`}
             empty={{ title: t('health.none') }}
             columns={[
-              {
-                id: 'model',
-                title: t('usage.model'),
-                cell: ({ model }) => (
-                  <Link to="/model/$" params={{ _splat: model }}>
-                    {model}
-                  </Link>
-                ),
-              },
+              { id: 'model', title: t('usage.model'), cell: ({ model }) => <ModelLink id={model} /> },
               { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
               {
                 id: 'state',

@@ -1,10 +1,11 @@
-import { Button, Select, Text, TextInput } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { PricedModel } from '../../../../src/admin/catalog-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { PlusIcon, SearchIcon } from '../../parts/icons.ts'
+import { PlusIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -62,21 +63,15 @@ function Models({ models, edit }: ModelsProps): ReactNode {
   return (
     <>
       <div className={css.fields}>
-        <TextInput
-          type="search"
-          label={t('common.search')}
-          leftSection={<SearchIcon size={16} />}
+        <SearchField
           value={text}
-          onChange={({ currentTarget }) => {
+          change={(value) => {
             setOffset(0)
-            setText(currentTarget.value)
+            setText(value)
           }}
         />
-        <Select
+        <ChoiceField
           label={t('models.type')}
-          placeholder={t('log.any')}
-          clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
           value={type}
           onChange={(value) => {
             setOffset(0)

@@ -1,10 +1,11 @@
-import { Button, Select, Text, TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation, GenerationQuery } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { timesOf } from '../../parts/day-range.ts'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
@@ -102,20 +103,14 @@ function Filters({
         {FIELDS.map((name) => (
           <TextInput key={name} label={t(`requests.${name}`)} {...form.getInputProps(name)} />
         ))}
-        <Select
+        <ChoiceField
           label={t('log.status')}
-          placeholder={t('log.any')}
-          clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
           data={STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))}
           value={form.values.status === '' ? null : form.values.status}
           onChange={(value) => form.setFieldValue('status', value ?? '')}
         />
-        <Select
+        <ChoiceField
           label={t('requests.usage')}
-          placeholder={t('log.any')}
-          clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
           data={[{ value: 'true', label: t('requests.flagged') }]}
           value={form.values.flagged === '' ? null : form.values.flagged}
           onChange={(value) => form.setFieldValue('flagged', value ?? '')}

@@ -1,9 +1,10 @@
-import { Button, Group, Select, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAct } from '../../api/hooks.ts'
+import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Section } from '../../parts/Section.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -29,11 +30,8 @@ export function UsersPage(): ReactNode {
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />
-        <Select
+        <ChoiceField
           label={t('settings.role')}
-          placeholder={t('log.any')}
-          clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
           value={role}
           onChange={(value) => setRole(value === 'admin' || value === 'user' ? value : null)}
           data={(['admin', 'user'] as const).map((value) => ({ value, label: t(`settings.role_${value}`) }))}

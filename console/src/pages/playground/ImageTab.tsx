@@ -1,11 +1,12 @@
-import { Select, Stack, Textarea } from '@mantine/core'
+import { Stack } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
-import { costOf, fieldOf, listOf, playgroundCall } from './playground-call.ts'
+import { costOf, fieldOf, listOf, playgroundAnswer } from './playground-call.ts'
+import { OptionField, PromptField } from './PromptField.tsx'
 import { RunBar } from './RunBar.tsx'
 import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
@@ -20,24 +21,17 @@ export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
   const [size, setSize] = useState<string | null>(null)
   const sizes = models.find(({ id }) => id === modelId)?.sizes ?? []
   const run = useRun(async (signal) => {
-    const response = await playgroundCall(
+    const answer = await playgroundAnswer(
       keyId,
       'images/generations',
       { model: modelId, prompt, n: Number(count), response_format: 'b64_json', ...(size === null ? {} : { size }) },
       signal,
     )
-    const answer: unknown = await response.json()
     return { cost: costOf(answer), images: listOf(fieldOf(answer, 'data')).flatMap(imageAddress) }
   })
   return (
     <Stack>
-      <Textarea
-        label={t('play.prompt')}
-        autosize
-        minRows={3}
-        value={prompt}
-        onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
-      />
+      <PromptField label={t('play.prompt')} value={prompt} change={setPrompt} />
       <div className={layout.fields}>
         <NumberField
           label={t('play.count')}
@@ -47,17 +41,7 @@ export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
           value={count}
           onChange={setCount}
         />
-        {sizes.length > 0 && (
-          <Select
-            label={t('play.size')}
-            placeholder={t('play.default')}
-            clearable
-            clearButtonProps={{ 'aria-label': t('common.clear') }}
-            data={[...sizes]}
-            value={size}
-            onChange={setSize}
-          />
-        )}
+        <OptionField label={t('play.size')} data={sizes} value={size} change={setSize} />
       </div>
       <RunBar run={run} ready={prompt.trim() !== '' && isPlainNumber(count)} cost={run.answer?.cost ?? null} />
       <div className={layout.cards}>

@@ -1,4 +1,4 @@
-import { Select, Stack, Textarea } from '@mantine/core'
+import { Select, Stack } from '@mantine/core'
 import { useEffect, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../api/call.ts'
@@ -6,6 +6,7 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import layout from '../../style/layout.module.css'
 import { playgroundCall } from './playground-call.ts'
+import { OptionField, PromptField } from './PromptField.tsx'
 import { RunBar } from './RunBar.tsx'
 import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
@@ -46,26 +47,9 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
   useEffect(() => () => URL.revokeObjectURL(address ?? ''), [address])
   return (
     <Stack>
-      <Textarea
-        label={t('play.text')}
-        autosize
-        minRows={3}
-        maxLength={CHARACTERS_MAX}
-        value={text}
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
-      />
+      <PromptField label={t('play.text')} maxLength={CHARACTERS_MAX} value={text} change={setText} />
       <div className={layout.fields}>
-        {model !== undefined && model.voices.length > 0 && (
-          <Select
-            label={t('play.voice')}
-            placeholder={t('play.default')}
-            clearable
-            clearButtonProps={{ 'aria-label': t('common.clear') }}
-            data={[...model.voices]}
-            value={voice}
-            onChange={setVoice}
-          />
-        )}
+        <OptionField label={t('play.voice')} data={model?.voices ?? []} value={voice} change={setVoice} />
         <Select
           label={t('play.format')}
           allowDeselect={false}

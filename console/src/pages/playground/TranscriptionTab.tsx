@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
-import { costOf, fieldOf, playgroundCall } from './playground-call.ts'
+import { costOf, fieldOf, playgroundAnswer } from './playground-call.ts'
 import { RunBar } from './RunBar.tsx'
 import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
@@ -24,7 +24,7 @@ export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
       input_audio: { data: await base64Of(file), format },
       ...(language.trim() === '' ? {} : { language: language.trim() }),
     }
-    const answer: unknown = await (await playgroundCall(keyId, 'audio/transcriptions', body, signal)).json()
+    const answer = await playgroundAnswer(keyId, 'audio/transcriptions', body, signal)
     return { text: String(fieldOf(answer, 'text') ?? ''), cost: costOf(answer) }
   })
   const tooLarge = file !== null && file.size > BYTES_MAX

@@ -1,10 +1,11 @@
-import { Select, Stack, Text, Textarea } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiFailure } from '../../api/call.ts'
 import layout from '../../style/layout.module.css'
 import css from './chat.module.css'
-import { costOf, fieldOf, playgroundAddress, playgroundCall, playgroundRead } from './playground-call.ts'
+import { costOf, fieldOf, playgroundAddress, playgroundAnswer, playgroundRead } from './playground-call.ts'
+import { OptionField, PromptField } from './PromptField.tsx'
 import { RunBar } from './RunBar.tsx'
 import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
@@ -34,7 +35,7 @@ export function VideoTab({ keyId, models, modelId }: TabProps): ReactNode {
       ...(size === null ? {} : { size }),
       ...(duration === null ? {} : { duration: Number(duration) }),
     }
-    let record: unknown = await (await playgroundCall(keyId, 'videos', body, signal)).json()
+    let record = await playgroundAnswer(keyId, 'videos', body, signal)
     for (;;) {
       const now = jobOf(record)
       setJob(now)
@@ -51,33 +52,17 @@ export function VideoTab({ keyId, models, modelId }: TabProps): ReactNode {
       record = await (await playgroundRead(keyId, `videos?id=${encodeURIComponent(now.id)}`, signal)).json()
     }
   })
-  const clear = {
-    clearable: true,
-    clearButtonProps: { 'aria-label': t('common.clear') },
-    placeholder: t('play.default'),
-  }
   return (
     <Stack>
-      <Textarea
-        label={t('play.prompt')}
-        autosize
-        minRows={3}
-        value={prompt}
-        onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
-      />
+      <PromptField label={t('play.prompt')} value={prompt} change={setPrompt} />
       <div className={layout.fields}>
-        {model !== undefined && model.sizes.length > 0 && (
-          <Select label={t('play.size')} {...clear} data={[...model.sizes]} value={size} onChange={setSize} />
-        )}
-        {model !== undefined && model.durations.length > 0 && (
-          <Select
-            label={t('play.seconds')}
-            {...clear}
-            data={model.durations.map(String)}
-            value={duration}
-            onChange={setDuration}
-          />
-        )}
+        <OptionField label={t('play.size')} data={model?.sizes ?? []} value={size} change={setSize} />
+        <OptionField
+          label={t('play.seconds')}
+          data={(model?.durations ?? []).map(String)}
+          value={duration}
+          change={setDuration}
+        />
       </div>
       <RunBar run={run} ready={prompt.trim() !== ''} cost={run.answer?.cost ?? null} progress={job?.progress ?? null} />
       {job !== null && run.busy && (

@@ -13,6 +13,16 @@ export function playgroundCall(keyId: string, path: string, body: object, signal
   })
 }
 
+/** Calls, and reads the answer as JSON. */
+export async function playgroundAnswer(
+  keyId: string,
+  path: string,
+  body: object,
+  signal: AbortSignal,
+): Promise<unknown> {
+  return (await playgroundCall(keyId, path, body, signal)).json()
+}
+
 export function playgroundRead(keyId: string, path: string, signal: AbortSignal): Promise<Response> {
   return send(`${BASE}/${path}`, { credentials: 'same-origin', headers: { 'x-tollgate-key-id': keyId }, signal })
 }

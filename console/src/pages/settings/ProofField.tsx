@@ -1,7 +1,8 @@
-import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ProofBody } from '../../../../src/cabinet/identity-contract.ts'
+import { CodeField } from '../../parts/CodeField.tsx'
 import { useProfile, useSession } from '../../session.tsx'
 
 /** The proof that this user gives before a way to sign in is added or removed. */
@@ -48,17 +49,7 @@ export function ProofField({
         />
       )
     case 'code':
-      return (
-        <TextInput
-          label={t('entry.code')}
-          description={t('entry.code_hint')}
-          autoComplete="one-time-code"
-          required
-          value={value}
-          onChange={(event) => change(event.currentTarget.value)}
-          error={error}
-        />
-      )
+      return <CodeField value={value} onChange={(event) => change(event.currentTarget.value)} error={error} />
     case 'fresh':
       return null
     case 'stale':

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next'
 import type { Language, SessionState, Theme } from '../../../../src/cabinet/session-contract.ts'
 import { queryKey, useAct, useRead } from '../../api/hooks.ts'
 import { currentLanguage, speak } from '../../i18n.ts'
+import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -126,12 +127,11 @@ function ModelField({ form }: FieldProps): ReactNode {
   const models = useRead('GET /cabinet/v1/models', {})
   const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)
   return (
-    <Select
+    <ChoiceField
+      placeholder=""
       label={t('settings.model')}
       description={t('settings.model_hint')}
       searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
       limit={60}
       data={chosen === null || chat.includes(chosen) ? chat : [chosen, ...chat]}
       {...form.getInputProps('model')}

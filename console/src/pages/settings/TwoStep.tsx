@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAct } from '../../api/hooks.ts'
+import { CodeField } from '../../parts/CodeField.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { QrCode } from '../../parts/QrCode.tsx'
@@ -78,13 +79,7 @@ function Enrol({ done }: { readonly done: (codes: readonly string[]) => void }):
         <QrCode text={seed.uri} label={t('security.qr')} />
         <CopyBlock text={seed.secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label={t('security.secret')} />
         {seed.uri.startsWith('otpauth://') && <a href={seed.uri}>{t('security.open_app')}</a>}
-        <TextInput
-          label={t('entry.code')}
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          required
-          {...form.getInputProps('code')}
-        />
+        <CodeField description={null} inputMode="numeric" {...form.getInputProps('code')} />
         <div>
           <Button type="submit" loading={confirm.isPending}>
             {t('security.confirm')}
@@ -130,13 +125,7 @@ function Enrolled({
       <Stack>
         {failure !== null && <Failed failure={failure} />}
         <Text size="sm">{t('security.codes_left', { count: left })}</Text>
-        <TextInput
-          label={t('entry.code')}
-          description={t('entry.code_hint')}
-          autoComplete="one-time-code"
-          required
-          {...form.getInputProps('code')}
-        />
+        <CodeField {...form.getInputProps('code')} />
         <Group gap="xs">
           <Button type="submit" variant="default" loading={renew.isPending}>
             {t('security.new_codes')}

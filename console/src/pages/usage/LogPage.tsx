@@ -1,4 +1,4 @@
-import { Button, CloseButton, Select, TextInput } from '@mantine/core'
+import { Button, CloseButton, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
@@ -7,6 +7,7 @@ import type { LogFilters } from '../../../../src/cabinet/log-contract.ts'
 import { REQUEST_TYPES } from '../../../../src/model-types.ts'
 import { queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
+import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
@@ -65,15 +66,12 @@ function Filters({ search, change }: FiltersProps): ReactNode {
   const { t } = useTranslation()
   const known = useRead('GET /cabinet/v1/log/filters', {}).data
   const pick = (name: FilterName, data: readonly { readonly value: string; readonly label: string }[]): ReactNode => (
-    <Select
+    <ChoiceField
       label={t(`log.filter_${name}`)}
-      placeholder={t('log.any')}
       data={withChosen(data, search[name])}
       value={search[name] ?? null}
       onChange={(value) => change(name, value)}
       searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
       limit={60}
     />
   )

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -10,6 +10,7 @@ import { useRead } from '../../api/hooks.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { errorName } from '../../parts/failure-text.ts'
 import { Facts } from '../../parts/Facts.tsx'
+import { ModelLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -127,12 +128,7 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
             </>
           ),
         ],
-        [
-          t('usage.model'),
-          <Link key="model" to="/model/$" params={{ _splat: story.model }}>
-            {story.model}
-          </Link>,
-        ],
+        [t('usage.model'), <ModelLink key="model" id={story.model} />],
         [t('log.filter_provider'), story.provider_name],
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('usage.key'), story.key_name],

@@ -1,15 +1,62 @@
-import { Text } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Button, Text } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { useState, type ComponentType, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Statement } from '../../../../src/ledger/statement.ts'
+import { lastDays } from '../../parts/day-range.ts'
 import { Facts } from '../../parts/Facts.tsx'
+import { PrinterIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import type { PageProps } from '../../parts/Page.tsx'
+import { RangeFields } from '../../parts/RangeFields.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 
-/** A statement to print, for its owner and for the operator. */
-export function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
+const DEFAULT_DAYS = 30
+
+/** The days of a statement that a page shows, and the field to change them. */
+export function useStatementDays() {
+  return useState(lastDays(DEFAULT_DAYS))
+}
+
+/** A page with a statement to print, for its owner or for the operator: opening balance, every line, closing balance. */
+export function StatementView({
+  page: PageOf,
+  days: [range, setRange],
+  statement,
+}: {
+  readonly page: ComponentType<PageProps>
+  readonly days: ReturnType<typeof useStatementDays>
+  readonly statement: UseQueryResult<Statement>
+}): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <PageOf
+      title={t('nav.statement')}
+      lead={<span className="off-paper">{t('statement.lead')}</span>}
+      actions={
+        <Button
+          leftSection={<PrinterIcon size={17} />}
+          onClick={() => window.print()}
+          disabled={statement.data === undefined}
+        >
+          {t('statement.print')}
+        </Button>
+      }
+    >
+      <div className={`${css.fields} off-paper`}>
+        <RangeFields range={range} change={setRange} />
+      </div>
+      <Loaded of={statement} height={460}>
+        {(answer) => <StatementSheet statement={answer} />}
+      </Loaded>
+    </PageOf>
+  )
+}
+
+function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { account, totals } = statement

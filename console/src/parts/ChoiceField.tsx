@@ -1,0 +1,31 @@
+import { Select, TextInput, type SelectProps } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { SearchIcon } from './icons.ts'
+
+/** One value of a list, or none: a button clears the choice. */
+export function ChoiceField(props: SelectProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Select placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} {...props} />
+  )
+}
+
+export interface SearchFieldProps {
+  readonly value: string
+  readonly change: (value: string) => void
+  readonly description?: string
+}
+
+export function SearchField({ change, ...props }: SearchFieldProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <TextInput
+      type="search"
+      label={t('common.search')}
+      leftSection={<SearchIcon size={16} />}
+      {...props}
+      onChange={({ currentTarget }) => change(currentTarget.value)}
+    />
+  )
+}
