@@ -1,7 +1,10 @@
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
-import { tableTextModules } from './table-texts.ts'
+import { defineConfig, type Plugin } from 'vite'
 import { themeCss } from './theme-css.ts'
+import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
+
+const NAME = 'virtual:table-texts/'
+const FACTS = 'virtual:log-facts'
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -18,3 +21,20 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
   },
 })
+
+/**
+ * The texts of the server's tables as modules of the build, one for each language. So a browser loads neither the
+ * tables, which few pages need, nor the texts of the other language.
+ */
+function tableTextModules(): Plugin {
+  return {
+    name: 'table-texts',
+    resolveId: (id) => (id === FACTS || id.startsWith(NAME) ? `\0${id}` : null),
+    load: (id) => {
+      if (id === `\0${FACTS}`) return `export const facts = ${JSON.stringify(LOG_FACTS)}`
+      if (!id.startsWith(`\0${NAME}`)) return null
+      const language = id.endsWith('/ru') ? 'ru' : 'en'
+      return `export const tables = ${JSON.stringify(tableTexts(language))}`
+    },
+  }
+}

@@ -2,11 +2,11 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import { chatOfPrompt, type CompletionsRequest } from '../kinds/completions/request.ts'
 import { CompletionsWriter } from '../kinds/completions/writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
-import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
+import { askChat, chatFields } from './chat-call.ts'
 import { fanOut } from './fan-out.ts'
 
 /**
@@ -23,11 +23,7 @@ export function completionsOperation(request: CompletionsRequest, adapters: Adap
   }
   return {
     type: 'completions',
-    delivery: chat.stream ? 'events' : 'whole',
-    contentType: null,
-    sessionId: chat.sessionId,
-    conversation: chat,
-    fitsFunds: chat.maxTokens === null,
+    ...chatFields(chat),
     plan: (input) => planChat({ ...input, request: chat, type: 'completions', able, ...sizes }),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, sizes),
     begin: (start, sink) => {
@@ -40,9 +36,9 @@ export function completionsOperation(request: CompletionsRequest, adapters: Adap
 }
 
 function ask(request: CompletionsRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
-  const { adapter, candidate, apiKey, generationId } = start
+  const { candidate, apiKey } = start
   const { endpoint, sendMaxTokens } = candidate
-  const { chat, completions } = adapter
+  const { completions } = start.adapter
   if (endpoint.nativeCompletions && completions !== undefined) {
     const lists = completions.takesList ? [request.prompts] : request.prompts.map((prompt) => [prompt])
     return fanOut(
@@ -53,23 +49,8 @@ function ask(request: CompletionsRequest, start: AttemptStart, sink: AnswerSink)
       sink,
     )
   }
-  if (chat === undefined)
-    throw new Error(
-      `Adapter '${adapter.name}' has neither completions nor chat: the plan lets only those through that have.`,
-    )
   const asks = request.prompts.map(
-    (prompt) => (answers: AnswerSink) =>
-      chat(
-        {
-          endpoint,
-          apiKey,
-          request: pricedRequest(chatOfPrompt(request, prompt), endpoint),
-          sendMaxTokens,
-          generationId,
-          splice: null,
-        },
-        answers,
-      ),
+    (prompt) => (answers: AnswerSink) => askChat(start, chatOfPrompt(request, prompt), answers),
   )
   return fanOut(asks, request.chat.n, sink)
 }

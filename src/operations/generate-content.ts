@@ -11,6 +11,7 @@ import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
+import { askChat, canChat, chatFields } from './chat-call.ts'
 
 /** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
 const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
@@ -22,12 +23,9 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
   const { chat, framing, search, withheld, untranslated } = request
   return {
     type: 'generate_content',
-    delivery: chat.stream ? 'events' : 'whole',
+    ...chatFields(chat),
     contentType: chat.stream ? TYPES[framing] : null,
     keepAlive: EMPTY_LINE,
-    sessionId: chat.sessionId,
-    conversation: chat,
-    fitsFunds: chat.maxTokens === null,
     ...(search === null ? {} : { mayExceed: true as const }),
     plan: (input) => planContent(request, input, adapters),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
@@ -43,7 +41,7 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
           sink,
           dropped: [...withheld, ...unsearched, ...(isNative ? [] : untranslated)],
         },
-        (answers) => (isNative ? askNatively(request, start, answers) : askChat(request, start, answers)),
+        (answers) => (isNative ? askNatively(request, start, answers) : askChat(start, chat, answers)),
       )
     },
   }
@@ -58,7 +56,7 @@ function planContent(
   input: PlanInput,
   adapters: AdapterTable,
 ): Plan {
-  const any = ({ provider }: Endpoint): boolean => adapters.get(provider.adapter)?.chat !== undefined
+  const any = canChat(adapters)
   const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
     planChat({ ...input, request: chat, type: 'generate_content', able })
   if (!needsSearch) return plan(any)
@@ -96,17 +94,6 @@ function askNatively(request: GenerateContentRequest, start: AttemptStart, sink:
       generationId,
       owned: (chunk) => ownedChunk(chunk, identity),
     },
-    sink,
-  )
-}
-
-function askChat({ chat }: GenerateContentRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
-  const { adapter, candidate, apiKey, generationId } = start
-  const { endpoint, sendMaxTokens } = candidate
-  if (adapter.chat === undefined)
-    throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
-  return adapter.chat(
-    { endpoint, apiKey, request: pricedRequest(chat, endpoint), sendMaxTokens, generationId, splice: null },
     sink,
   )
 }

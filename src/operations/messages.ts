@@ -5,12 +5,13 @@ import type { MessagesRequest, ServerTools } from '../kinds/messages/request.ts'
 import { ownedStart, UnfilteredMessages } from '../kinds/messages/unfiltered-writer.ts'
 import { MessagesWriter, PING } from '../kinds/messages/writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
-import { isPriced, pricedRequest } from '../plan/parameter-costs.ts'
+import { isPriced } from '../plan/parameter-costs.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
 import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
+import { askChat, chatFields } from './chat-call.ts'
 
 /** Provider-run tools that cost only the tokens of their results. */
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
@@ -21,11 +22,8 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
   const { chat, serverTools, withheld, untranslated } = request
   return {
     type: 'messages',
-    delivery: chat.stream ? 'events' : 'whole',
-    contentType: null,
+    ...chatFields(chat),
     keepAlive: PING,
-    sessionId: chat.sessionId,
-    conversation: chat,
     fitsFunds: false,
     ...(serverTools === null ? {} : { mayExceed: true as const }),
     plan: (input) => planMessages(request, input, adapters),
@@ -47,7 +45,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
           sink,
           dropped: isNative ? withheld : [...withheld, ...untranslated],
         },
-        (answers) => (isNative ? askNatively(request, start, answers) : askChat(request, start, answers)),
+        (answers) => (isNative ? askNatively(request, start, answers) : askChat(start, chat, answers)),
       )
     },
   }
@@ -114,19 +112,6 @@ function askNatively(request: MessagesRequest, start: AttemptStart, sink: Answer
       generationId,
       startOf: (event) => ownedStart(event, identity),
     },
-    sink,
-  )
-}
-
-function askChat({ chat }: MessagesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
-  const { adapter, candidate, apiKey, generationId } = start
-  const { endpoint, sendMaxTokens } = candidate
-  if (adapter.chat === undefined)
-    throw new Error(
-      `Adapter '${adapter.name}' has neither messages nor chat: the plan lets only those through that have.`,
-    )
-  return adapter.chat(
-    { endpoint, apiKey, request: pricedRequest(chat, endpoint), sendMaxTokens, generationId, splice: null },
     sink,
   )
 }

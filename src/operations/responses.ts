@@ -5,12 +5,12 @@ import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../kinds/respo
 import type { DemandedTool, RequestEcho, ResponsesInput, ResponsesRequest } from '../kinds/responses/request.ts'
 import { ResponsesWriter } from '../kinds/responses/writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
-import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
+import { askChat, chatFields } from './chat-call.ts'
 
 /** Provider-run tools that are billed only by the tokens of their results. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
@@ -33,11 +33,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
   let offer = wholeOffer(request.input)
   return {
     type: 'responses',
-    delivery: chat.stream ? 'events' : 'whole',
-    contentType: null,
-    sessionId: chat.sessionId,
-    conversation: chat,
-    fitsFunds: chat.maxTokens === null,
+    ...chatFields(chat),
     get mayExceed() {
       return offer.hosted === null ? undefined : true
     },
@@ -199,12 +195,5 @@ function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): 
   const { endpoint, sendMaxTokens } = candidate
   if (endpoint.nativeResponses && adapter.responses !== undefined)
     return adapter.responses({ endpoint, apiKey, request, sendMaxTokens, generationId }, sink)
-  if (adapter.chat === undefined)
-    throw new Error(
-      `Adapter '${adapter.name}' has neither Responses nor chat: the plan lets only those through that have.`,
-    )
-  return adapter.chat(
-    { endpoint, apiKey, request: pricedRequest(request.chat, endpoint), sendMaxTokens, generationId, splice: null },
-    sink,
-  )
+  return askChat(start, request.chat, sink)
 }

@@ -7,13 +7,21 @@ import { parseMessages } from '../kinds/messages/parse.ts'
 import { parseMixedChat } from '../kinds/responses/mixed-chat.ts'
 import { parseResponses } from '../kinds/responses/parse.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
-import { chatOperation } from './chat.ts'
-import { cohereChatOperation } from './cohere-chat.ts'
+import type { CohereChatRequest } from '../kinds/cohere/request.ts'
+import { CohereWriter } from '../kinds/cohere/writer.ts'
+import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import type { Operation } from '../relay/operation.ts'
+import { textAround } from '../kinds/chat/chunk.ts'
+import type { ChatRequest } from '../kinds/chat/request.ts'
+import { ChatWriter } from '../kinds/chat/writer.ts'
+import type { PlanInput } from '../plan/plan.ts'
 import { completionsOperation } from './completions.ts'
 import { readGenerateContent } from './gemini-doors.ts'
 import { messagesOperation } from './messages.ts'
 import { sessionOf, withSession, type RequestReader } from './paid-kind.ts'
 import { responsesOperation } from './responses.ts'
+import { ChatAttempt } from './chat-attempt.ts'
+import { askChat, canChat, chatFields } from './chat-call.ts'
 
 /** Headers with which Codex versions name their conversation (clients.md D-14.7). */
 const CODEX_SESSIONS = ['session-id', 'session_id', 'thread-id', 'conversation_id'] as const
@@ -79,4 +87,45 @@ function codexSession(headers: IncomingHttpHeaders): string | null {
     if (session !== null) return session
   }
   return null
+}
+
+/** Cohere's `/v2/chat` (clients.md 6) as a chat operation. */
+function cohereChatOperation({ chat, dropped }: CohereChatRequest, adapters: AdapterTable): Operation {
+  const able = canChat(adapters)
+  return {
+    type: 'cohere_chat',
+    ...chatFields(chat),
+    plan: (input) => planChat({ ...input, request: chat, type: 'cohere_chat', able }),
+    recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
+    begin: (start, sink) => {
+      const writer = new CohereWriter(start.identity)
+      return new ChatAttempt({ request: chat, writer, inputs: 1, start, sink, dropped }, (answers) =>
+        askChat(start, chat, answers),
+      )
+    },
+  }
+}
+
+/** A chat operation; `dropped` are parts of the client's request that it leaves out. */
+export function chatOperation(
+  request: ChatRequest,
+  adapters: AdapterTable,
+  dropped: readonly string[] = [],
+): Operation {
+  const able = canChat(adapters)
+  return {
+    type: 'chat',
+    ...chatFields(request),
+    ...('web_search_options' in request.parameters ? { mayExceed: true as const } : {}),
+    plan: (input: PlanInput) => planChat({ ...input, request, type: 'chat', able }),
+    recounted: (plan, tokens) => recountedHold(plan, request, tokens),
+    begin: (start, sink) => {
+      const { identity } = start
+      const writer = new ChatWriter(identity, request.includeUsage)
+      const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
+      return new ChatAttempt({ request, writer, inputs: 1, start, sink, dropped }, (answers) =>
+        askChat(start, request, answers, splice),
+      )
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { appIdentity } from '../access/app-identity.ts'
 import type { Principal } from '../access/principal.ts'
 import { breakConnection } from '../http/break-connection.ts'
@@ -10,10 +10,21 @@ import type { CallClaim, Operation } from '../relay/operation.ts'
 import type { Relay } from '../relay/relay.ts'
 import { newResponse } from '../kinds/responses/kept-response.ts'
 import { isResponsesOperation } from '../operations/responses.ts'
+import { rubles } from '../money.ts'
+import { failuresText } from '../relay/attempt-error.ts'
+import { providerWords } from '../relay/provider-words.ts'
 import { identityOf } from './kept-responses.ts'
 import { RememberingKeeper, type TurnPorts } from './response-turns.ts'
-import { conversationOf } from './session.ts'
-import { logResult } from './result-log.ts'
+
+/** Headers with which agents identify a conversation, the most reliable first (clients.md D-14.7). */
+const SESSION_HEADERS = [
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'thread-id',
+  'x-session-affinity',
+] as const
+const CHARACTERS_MAX = 1_024
 
 /** Not every proxy accepts a longer header. */
 const DROPPED_MAX = 40
@@ -144,4 +155,72 @@ function droppedHeader(dropped: readonly string[]): Record<string, string> {
   if (dropped.length === 0) return {}
   const names = [...new Set(dropped)].map((name) => name.replaceAll(/[^\w.[\]-]/g, '_').slice(0, DROPPED_CHARS_MAX))
   return { 'x-tollgate-dropped': names.slice(0, DROPPED_MAX).join(', ') }
+}
+
+/** Writes the generation's facts into the request's log line and trace. */
+function logResult(call: Call<Principal>, result: GenerationResult): void {
+  const { record } = result
+  call.log.set({
+    generation_id: record.generationId,
+    model: record.model,
+    provider: record.providerSlug,
+    attempts: record.attempts,
+    ...(result.failed.length === 0 ? {} : failureFields(result.failed, call.json)),
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cost: rubles(result.chargedMicro),
+    billing_basis: record.billingBasis,
+    finish_reason: record.finishReason,
+    status_text: record.status,
+    latency_ms: record.durationMs,
+    first_token_ms: record.latencyMs,
+    ...(result.error === null ? {} : { error_type: result.error.errorType }),
+    ...(record.status === 'cancelled' ? { aborted: true } : {}),
+  })
+  call.log.attempts(
+    result.spans.map(({ endpoint: { provider, upstreamModel: model }, startedMs, endedMs, failure }) => ({
+      provider: provider.slug,
+      model,
+      address: provider.baseUrl,
+      startedMs,
+      endedMs: endedMs ?? startedMs,
+      failure,
+    })),
+    {
+      streamed: record.streamed,
+      cacheReadTokens: record.cachedTokens,
+      cacheWriteTokens: (record.usage.cache_write ?? 0) + (record.usage.cache_write_1h ?? 0),
+      reasoningTokens: record.reasoningTokens,
+    },
+  )
+}
+
+function failureFields(
+  failed: GenerationResult['failed'],
+  sent: unknown,
+): { readonly failed_attempts: string; readonly provider_said?: string } {
+  const said = providerWords(failed, sent)
+  return { failed_attempts: failuresText(failed), ...(said === '' ? {} : { provider_said: said }) }
+}
+
+/**
+ * The conversation that a client identifies other than by `session_id` and `X-Session-Id`; null = none. It keeps a
+ * prompt cache warm and is not logged.
+ */
+function conversationOf(headers: IncomingHttpHeaders, json: unknown): string | null {
+  const body = recordOf(json)
+  return (
+    named(body['prompt_cache_key']) ??
+    named(SESSION_HEADERS.map((name) => headers[name]).find((value) => named(value) !== null)) ??
+    named(recordOf(body['metadata'])['user_id'])
+  )
+}
+
+function named(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value.slice(0, CHARACTERS_MAX) : null
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  // Any object can be read by name.
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

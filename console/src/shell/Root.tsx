@@ -1,12 +1,15 @@
-import { Center, Loader, useMantineColorScheme } from '@mantine/core'
+import { Center, Group, Loader, Text, useMantineColorScheme } from '@mantine/core'
 import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
 import type { SessionState } from '../../../src/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { Failed } from '../parts/Loaded.tsx'
 import { SessionProvider } from '../session.tsx'
-import { EntryFrame } from './EntryFrame.tsx'
+import { Brand } from './Brand.tsx'
+import { Preferences } from './Preferences.tsx'
+import css from './shell.module.css'
 
 /** A visitor who is not signed in does not load it. */
 const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
@@ -78,4 +81,33 @@ function useWishes({ profile }: SessionState): void {
   useEffect(() => {
     if (theme !== null) setColorScheme(theme)
   }, [theme, setColorScheme])
+}
+
+/** The frame of the pages before sign-in. */
+function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <div className={css.entry}>
+      <header className={css.entryHead}>
+        <Brand />
+        <Group gap={4}>
+          <Preferences />
+        </Group>
+      </header>
+      <main className={css.entryMain} id="content">
+        <section className={css.pitch} aria-label="Tollgate">
+          <p className={css.slogan}>{t('entry.slogan')}</p>
+          <ul>
+            <li>{t('entry.point_one')}</li>
+            <li>{t('entry.point_two')}</li>
+            <li>{t('entry.point_three')}</li>
+          </ul>
+        </section>
+        <div className={css.entryCard}>{children}</div>
+      </main>
+      <Text component="footer" size="xs" c="dimmed" ta="center" p="md">
+        Tollgate
+      </Text>
+    </div>
+  )
 }

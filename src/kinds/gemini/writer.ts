@@ -4,10 +4,35 @@ import type { AnswerEvent } from '../answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../chat/answer.ts'
 import { CandidateParts, type Part } from './candidate-parts.ts'
-import { finishReasonName } from './finish.ts'
 import { ChunkFrames } from './frames.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { usageMetadata } from './usage.ts'
+
+/** Reasons that only this protocol has; they pass unchanged from its own providers. */
+const OWN: ReadonlySet<string> = new Set([
+  'RECITATION',
+  'LANGUAGE',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'MALFORMED_FUNCTION_CALL',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+  'IMAGE_OTHER',
+  'NO_IMAGE',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'MISSING_THOUGHT_SIGNATURE',
+  'MALFORMED_RESPONSE',
+])
+const NAMES: Readonly<Record<FinishReason, string>> = {
+  stop: 'STOP',
+  tool_calls: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter: 'SAFETY',
+  error: 'OTHER',
+}
 
 interface Finish {
   readonly index: number
@@ -95,4 +120,11 @@ export function errorChunk(error: ApiError, usage: ChargedUsage | null): Record<
 
 function content(parts: readonly Part[]): Record<string, unknown> {
   return { parts, role: 'model' }
+}
+
+/** `finishReason` of a candidate; `isBroken` = one of its calls could not be shown. */
+function finishReasonName(finish: FinishReason | null, native: string | null, isBroken: boolean): string {
+  if (isBroken && finish !== 'length') return 'MALFORMED_FUNCTION_CALL'
+  if (native !== null && OWN.has(native) && (finish === 'content_filter' || finish === 'error')) return native
+  return NAMES[finish ?? 'stop']
 }

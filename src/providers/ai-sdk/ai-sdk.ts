@@ -1,14 +1,18 @@
 import { SDK_ADAPTER } from '../../catalog/sdk-package.ts'
+import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import type { ResultSink, RunningCall } from '../ports/call.ts'
+import { objectOf } from '../wire/raw-json.ts'
+import { readRanking, type RerankCall } from '../ports/rerank-protocol.ts'
 import { SDK_PARAMETERS } from './call-options.ts'
 import { sdkChat } from './sdk-chat.ts'
 import { SdkEmbeddings } from './sdk-embeddings.ts'
 import { sdkImages } from './sdk-images.ts'
 import { SdkPackages } from './sdk-packages.ts'
-import { sdkRerank } from './sdk-rerank.ts'
 import { sdkSpeech } from './sdk-speech.ts'
 import { sdkTranscription } from './sdk-transcription.ts'
+import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 /**
  * Providers without an adapter here, through the packages of the Vercel AI SDK; the catalogue row names the package.
@@ -35,4 +39,20 @@ export function createAiSdk({ transport, files, now }: Pick<AdapterPorts, 'trans
     speech: sdkSpeech(ports),
     transcription: sdkTranscription(ports),
   }
+}
+
+/** A ranking through a package. Its usage is only in the provider's own answer. */
+function sdkRerank(ports: SdkPorts, call: RerankCall, sink: ResultSink<RerankAnswer>): RunningCall {
+  return sdkResult<RerankAnswer>(ports, call, sink, async (settings) => {
+    const { endpoint, request } = call
+    const model = await ports.packages.rerankingModel(endpoint.provider, endpoint.upstreamModel, settings)
+    const documents = { type: 'text' as const, values: [...request.documents] }
+    const { ranking, response } = await model.doRerank({
+      query: request.query,
+      documents,
+      ...(request.topN === null ? {} : { topN: request.topN }),
+    })
+    const said = objectOf(response?.body)
+    return readRanking({ results: ranking, usage: said?.['usage'], meta: said?.['meta'], id: response?.id }, call)
+  })
 }

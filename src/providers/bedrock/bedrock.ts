@@ -4,11 +4,16 @@ import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter
 import { askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
+import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
 import { bedrockEmbed } from './embed.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { BedrockReader } from './reader.ts'
 import { askedFormat, bedrockRequest } from './request.ts'
-import { bedrockRerank } from './rerank.ts'
+import { bedrockError } from './error.ts'
+import { invokeModel } from './invoke.ts'
+
+/** The version for Cohere's models there. */
+const COHERE_API_VERSION = 2
 
 /** Parameters of Converse, by OpenRouter's names; an endpoint may list fewer. */
 export const BEDROCK_PARAMETERS: readonly string[] = [
@@ -60,5 +65,21 @@ export function bedrockProtocol(now: () => number): ChatProtocol {
       )
     },
     decoder: (events) => new EventStreamDecoder(events),
+  }
+}
+
+/**
+ * Reranking models of Bedrock through InvokeModel. The service's own Rerank is at another host and gives the same
+ * answers.
+ */
+export function bedrockRerank(now: () => number): RerankProtocol {
+  return {
+    request: (call) => {
+      const { query, documents } = call.request
+      const version = call.endpoint.upstreamModel.includes('cohere.') ? { api_version: COHERE_API_VERSION } : {}
+      return invokeModel(call, { query, documents, ...topNField(call), ...version }, now())
+    },
+    answer: readRanking,
+    error: (status, body, headers) => bedrockError(status, body, headers, now()),
   }
 }

@@ -4,11 +4,11 @@ import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter
 import { askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
-import { CohereDecoder } from './decoder.ts'
+import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
+import { CohereDecoder, CohereReader } from './reader.ts'
 import { cohereEmbed } from './embed.ts'
-import { CohereReader } from './reader.ts'
 import { cohereRequest } from './request.ts'
-import { cohereRerank } from './rerank.ts'
+import { cohereError } from './error.ts'
 
 /** Parameters of Cohere's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
@@ -52,5 +52,23 @@ export function cohereProtocol(now: () => number): ChatProtocol {
     reader: ({ generationId, request }) =>
       new CohereReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }, now),
     decoder: (events) => new CohereDecoder(events),
+  }
+}
+
+/** Cohere's v2 `rerank`. */
+export function cohereRerank(now: () => number): RerankProtocol {
+  return {
+    request: (call) => ({
+      path: '/v2/rerank',
+      body: {
+        model: call.endpoint.upstreamModel,
+        query: call.request.query,
+        documents: call.request.documents,
+        ...topNField(call),
+      },
+      headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+    }),
+    answer: readRanking,
+    error: (status, body, headers) => cohereError(status, body, headers, now()),
   }
 }

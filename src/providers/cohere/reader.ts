@@ -1,15 +1,19 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { EventReader } from '../upstream/events.ts'
+import type { EventReader, MessageDecoder } from '../upstream/events.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import { ToolCallDeltas } from '../answers/tool-call-deltas.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
+import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
+import { SseDecoder } from '../wire/sse-decoder.ts'
+import { argumentsText } from '../openai/delta.ts'
 import { cohereError } from './error.ts'
 import { cohereFinish } from './finish.ts'
-import { isOlderAnswer, isOlderEnd, olderAnswer, olderMessage } from './older-answer.ts'
 import { toolPlanEvents } from './tool-plan.ts'
 import { cohereUsage } from './usage.ts'
+
+const BRACE = 0x7b
 
 const DONE = Buffer.from('[DONE]')
 const PLAN_LENGTH_MAX = 1_048_576
@@ -173,4 +177,84 @@ function isError(message: RawJson): boolean {
 
 function tooManyCalls(): AttemptFailure {
   return failure('garbage', null, 'the answer holds more tool calls than any answer has')
+}
+
+/**
+ * Decodes server-sent events, or the older protocol's lines of JSON: those begin with a brace, which no event field
+ * does.
+ */
+export class CohereDecoder implements MessageDecoder {
+  readonly #events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }
+  #chosen: MessageDecoder | null = null
+
+  constructor(events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }) {
+    this.#events = events
+  }
+
+  push(bytes: Buffer): boolean {
+    if (bytes.length === 0) return true
+    const { message, error } = this.#events
+    this.#chosen ??=
+      bytes[0] === BRACE ? new NdjsonDecoder(message) : new SseDecoder({ event: message, errorLine: error })
+    return this.#chosen.push(bytes)
+  }
+
+  end(): void {
+    this.#chosen?.end()
+  }
+}
+
+/** Reads calls in OpenAI's form; null for more calls than in any honest answer. */
+type ReadCalls = (calls: readonly RawJson[]) => readonly AnswerEvent[] | null
+
+/** Whether a plain answer is of the first chat protocol, which has `text` and no `message`. */
+function isOlderAnswer(body: RawJson): boolean {
+  return (body['message'] ?? null) === null && textOf(body['text']) !== null
+}
+
+/** A plain answer of the first protocol; null for more calls than in any honest answer. */
+function olderAnswer(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+  const end = olderEnd(body, body['finish_reason'], readCalls)
+  return end === null ? null : [...olderText(body), ...end]
+}
+
+/** Whether a stream's message is the last one of the first protocol. */
+function isOlderEnd(line: RawJson): boolean {
+  return line['event_type'] === 'stream-end'
+}
+
+/** A line of a stream of the first protocol. Searches and citations are dropped, as in the newer protocol. */
+function olderMessage(line: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+  if (line['event_type'] === 'text-generation') return olderText(line)
+  if (!isOlderEnd(line)) return []
+  const response = objectOf(line['response']) ?? {}
+  return olderEnd(response, line['finish_reason'] ?? response['finish_reason'], readCalls)
+}
+
+function olderText({ text }: RawJson): readonly AnswerEvent[] {
+  return typeof text === 'string' ? [{ type: 'text', choice: 0, text }] : []
+}
+
+function olderEnd(body: RawJson, finishReason: unknown, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+  const calls = readCalls(olderCalls(body))
+  if (calls === null) return null
+  const usage = cohereUsage(body['meta'])
+  return [
+    {
+      type: 'origin',
+      upstreamId: textOf(body['response_id']) ?? textOf(body['generation_id']),
+      systemFingerprint: null,
+    },
+    ...calls,
+    ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
+    cohereFinish(finishReason),
+  ]
+}
+
+/** Calls of the first protocol have no ids, and their arguments are objects. */
+function olderCalls(body: RawJson): readonly RawJson[] {
+  return listOf(body['tool_calls']).map((raw, index) => {
+    const call = objectOf(raw)
+    return { index, function: { name: call?.['name'], arguments: argumentsText(call?.['parameters']) } }
+  })
 }

@@ -1,8 +1,13 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
+import { GEMINI_REASONING } from '../../kinds/answer/gemini-reasoning.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { toolInput } from '../answers/tool-input.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 import { partsOf, textParts, type Part } from './media.ts'
-import { NO_SIGNATURE, signaturesOf } from './signatures.ts'
+
+/** Google's value for a call that another provider made, or whose signature the client has lost. */
+const NO_SIGNATURE = 'skip_thought_signature_validator'
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
 interface Content {
   readonly role: 'user' | 'model'
@@ -107,4 +112,33 @@ function ordered({ role, parts }: Content): Content {
     parts:
       results.length === 0 ? parts : [...results, ...parts.filter((part) => part['functionResponse'] === undefined)],
   }
+}
+
+/** The thought signatures of one message, as the client sent them back. */
+interface Signatures {
+  /** Signatures by the id of the tool call. */
+  readonly ofCalls: ReadonlyMap<string, string>
+  /** The signature of the text; null = none. */
+  readonly ofText: string | null
+}
+
+/** The signatures in reasoning details; another provider's would be refused. */
+function signaturesOf(details: readonly unknown[]): Signatures {
+  const ofCalls = new Map<string, string>()
+  let ofText: string | null = null
+  for (const raw of details) {
+    const detail = objectOf(raw)
+    const data = textOf(detail?.['data'])
+    if (
+      detail?.['type'] !== 'reasoning.encrypted' ||
+      detail['format'] !== GEMINI_REASONING ||
+      data === null ||
+      !BASE64.test(data)
+    )
+      continue
+    const id = textOf(detail['id'])
+    if (id === null) ofText = data
+    else ofCalls.set(id, data)
+  }
+  return { ofCalls, ofText }
 }

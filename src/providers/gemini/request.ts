@@ -1,9 +1,9 @@
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 import type { ChatCall } from '../ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { conversationOf } from './contents.ts'
 import { generationConfigOf, wantsJson } from './generation-config.ts'
 import { traitsOf } from './model-traits.ts'
-import { toolFields } from './tools.ts'
 
 /** The prefix of Google Cloud's access tokens, which Vertex AI accepts beside API keys. */
 const ACCESS_TOKEN = 'ya29.'
@@ -61,4 +61,29 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
     ...(isSearching(call) ? { tools: [{ googleSearch: {} }] } : toolFields(tools, choice)),
     ...(Object.keys(generationConfig).length === 0 ? {} : { generationConfig }),
   }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** `tools` and `toolConfig`. The model decides on parallel calls. */
+function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['toolChoice']): Fields {
+  if (tools === null) return {}
+  return {
+    tools: [{ functionDeclarations: tools.map(declarationOf) }],
+    ...(choice === null ? {} : { toolConfig: { functionCallingConfig: callingConfig(choice) } }),
+  }
+}
+
+/** A function without parameters is declared without a schema; other schemas pass unchanged. */
+function declarationOf({ function: { name, description, parameters = {} } }: ChatTool): Fields {
+  const schema =
+    Object.keys(parameters).length === 0
+      ? {}
+      : { parametersJsonSchema: parameters['type'] === undefined ? { type: 'object', ...parameters } : parameters }
+  return { name, ...(description === undefined ? {} : { description }), ...schema }
+}
+
+function callingConfig(choice: NonNullable<ChatRequest['toolChoice']>): Fields {
+  if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.function.name] }
+  return { mode: choice === 'none' ? 'NONE' : choice === 'required' ? 'ANY' : 'AUTO' }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ChatAnswer } from '../../kinds/chat/answer.ts'
 import { ollamaProtocol } from './ollama.ts'
-import { ollamaUsage } from './usage.ts'
+import { ollamaUsage } from './reader.ts'
 import {
   foldAtEveryCut,
   callOf,

@@ -1,4 +1,5 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { EventReader } from '../upstream/events.ts'
 import { readToolCall } from '../openai/delta.ts'
@@ -6,7 +7,7 @@ import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-j
 import { toolCallId } from '../answers/tool-call-id.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
-import { ollamaUsage } from './usage.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 
 /** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
@@ -105,4 +106,24 @@ export class OllamaReader implements EventReader {
       { type: 'finish', choice: 0, native: textOf(line['done_reason']) || null },
     ]
   }
+}
+
+/**
+ * The counts in an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts of zero: a
+ * prompt without a count was wholly cached. An answer with content never has an output of zero: without a count we
+ * count it. Thinking is part of the output and has no separate count.
+ */
+export function ollamaUsage(line: RawJson, hasSaid: boolean): UsageReport | null {
+  if ((line['prompt_eval_count'] ?? null) === null && (line['eval_count'] ?? null) === null) return null
+  const tokens = new TokenReader()
+  const input = tokens.added('input', line, 'prompt_eval_count')
+  const output = hasSaid ? tokens.count('output', line, 'eval_count') : tokens.added('output', line, 'eval_count')
+  return tokens.report({
+    usage: { input, output },
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  })
 }

@@ -1,3 +1,5 @@
+import { eventText, isContent, type AnswerEvent } from '../../kinds/answer/event.ts'
+import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { failure } from '../ports/attempt-failure.ts'
@@ -5,23 +7,25 @@ import type { AnswerSink, ChatCall } from '../ports/call.ts'
 import { ask, askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { inTurns, type ResponseReader } from '../upstream/response.ts'
-import { parseWithLogprobs } from '../wire/lifted-logprobs.ts'
-import { objectOf } from '../wire/raw-json.ts'
+import { logprobsOf, parseWithLogprobs } from '../wire/lifted-logprobs.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
-import { openaiAnswer } from './answer.ts'
+import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
+import { toolCallId } from '../answers/tool-call-id.ts'
 import { openaiCompletions } from './completions.ts'
 import { openaiCredentials } from './credentials.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { imageEditsOf } from './image-traits.ts'
-import { openaiImages, OPENAI_IMAGE_PARAMETERS } from './images.ts'
-import { openaiBytes, OPENAI_PARAMETERS } from './request.ts'
+import { OPENAI_IMAGE_PARAMETERS, openaiImages } from './images.ts'
+import { OPENAI_PARAMETERS, openaiBytes } from './request.ts'
 import { openaiModerations } from './moderations.ts'
-import { openaiRerank } from './rerank.ts'
 import { openaiResponses } from './responses/responses.ts'
 import { openaiSpeech } from './speech.ts'
 import { OpenaiStream } from './stream.ts'
 import { openaiTranscription } from './transcription.ts'
-import { openaiVideos, OPENAI_VIDEO_PARAMETERS } from './videos.ts'
+import { OPENAI_VIDEO_PARAMETERS, openaiVideos } from './videos.ts'
+import { contentEvents, legacyCall, readToolCall, type CompleteToolCall } from './delta.ts'
+import { openaiUsage } from './usage.ts'
 
 const CHAT_PATH = '/chat/completions'
 
@@ -84,4 +88,75 @@ function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): Resp
       }),
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
   }
+}
+
+/** `/rerank` of OpenRouter, Jina, Together, Voyage and others. The documents are not requested back: we have them. */
+function openaiRerank(now: () => number): RerankProtocol {
+  return {
+    request: (call) => {
+      const { endpoint, request } = call
+      const { dialect } = endpoint.provider
+      return {
+        path: `/rerank${dialect.query}`,
+        body: {
+          model: endpoint.upstreamModel,
+          query: request.query,
+          documents: request.documents,
+          ...topNField(call, dialect.names['top_n']),
+        },
+        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
+      }
+    },
+    answer: readRanking,
+    error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
+  }
+}
+
+/** A complete answer of any OpenAI dialect; null when the body is none. */
+function openaiAnswer(
+  body: unknown,
+  logprobs: readonly JsonBytes[],
+  generationId: string,
+): readonly AnswerEvent[] | null {
+  const object = objectOf(body)
+  if (object === null || !Array.isArray(object['choices'])) return null
+  const events: AnswerEvent[] = [
+    { type: 'origin', upstreamId: textOf(object['id']), systemFingerprint: textOf(object['system_fingerprint']) },
+  ]
+  for (const [position, raw] of listOf(object['choices']).entries())
+    for (const event of readChoice(objectOf(raw) ?? {}, position, logprobs, generationId)) events.push(event)
+  const usage = openaiUsage(object['usage'])
+  if (usage !== null) events.push({ type: 'usage', usage })
+  return events
+}
+
+function readChoice(
+  object: RawJson,
+  position: number,
+  logprobs: readonly JsonBytes[],
+  generationId: string,
+): readonly AnswerEvent[] {
+  const message = objectOf(object['message']) ?? {}
+  const choice = typeof object['index'] === 'number' ? object['index'] : position
+  const events = [...contentEvents(message, choice, logprobsOf(object['logprobs'], logprobs))]
+  const calls: CompleteToolCall[] = listOf(message['tool_calls']).flatMap((call, place) => {
+    const read = readToolCall(call, toolCallId(generationId, choice, place))
+    return read === null ? [] : [read]
+  })
+  const legacy = calls.length === 0 ? legacyCall(message) : null
+  if (legacy !== null && legacy.name !== '')
+    calls.push({ id: toolCallId(generationId, choice, 0), name: legacy.name, arguments: legacy.arguments })
+  // An answer without content is the empty text, unless it has a tool call.
+  if (
+    message['content'] === '' &&
+    calls.length === 0 &&
+    !events.some((event) => isContent(event) && eventText(event) !== '')
+  )
+    events.push({ type: 'text', choice, text: '' })
+  for (const [index, { id, name, arguments: text }] of calls.entries()) {
+    events.push({ type: 'tool_call', choice, index, id, name })
+    if (text !== '') events.push({ type: 'tool_arguments', choice, index, text })
+  }
+  events.push({ type: 'finish', choice, native: textOf(object['finish_reason']) || null })
+  return events
 }

@@ -1,10 +1,13 @@
 import { rawMessagesOf } from '../../kinds/chat/raw-messages.ts'
-import type { ChatMessage } from '../../kinds/chat/request.ts'
+import type { ChatMessage, ChatPart, ChatRequest } from '../../kinds/chat/request.ts'
 import { JsonBytes, jsonParts } from '../../lib/json-bytes.ts'
 import { CHAT_PARAMETERS } from '../../parameter-table.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { ReasoningForm } from '../../catalog/dialect.ts'
 import type { ChatCall } from '../ports/call.ts'
-import { openaiReasoning } from './reasoning.ts'
-import { plainResults } from './tool-results.ts'
+import { objectOf } from '../wire/raw-json.ts'
+
+const FAILED = 'Error: '
 
 /** Parameters of the OpenAI chat protocol and its dialects, by OpenRouter's names; an endpoint may list fewer. */
 export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([...CHAT_PARAMETERS, 'developer'])
@@ -93,4 +96,74 @@ function upstreamMessage(message: ChatMessage, supported: ReadonlySet<string> | 
     ...(refusal === undefined ? {} : { refusal }),
     ...(audio === undefined ? {} : { audio }),
   }
+}
+
+/** The client's wish for reasoning in the spelling that the service accepts; empty where it accepts none. */
+function openaiReasoning(endpoint: Endpoint, request: ChatRequest): Readonly<Record<string, unknown>> {
+  const { reasoning_effort: given, reasoning: raw } = request.parameters
+  const reasoning = objectOf(raw)
+  const effort = given ?? reasoning?.['effort'] ?? (reasoning?.['enabled'] === false ? 'none' : undefined)
+  if (reasoning === null && effort === undefined) return {}
+  switch (formOf(endpoint, reasoning !== null)) {
+    case 'effort':
+      return effort === undefined ? {} : { reasoning_effort: effort }
+    case 'object':
+      return { reasoning: reasoning ?? { effort } }
+    case 'thinking':
+      return { thinking: { type: effort === 'none' ? 'disabled' : 'enabled' } }
+    case null:
+      return {}
+  }
+}
+
+/** An endpoint without a list is taken for OpenAI's own, whose API refuses `reasoning`. */
+function formOf({ provider, supportedParameters }: Endpoint, asObject: boolean): ReasoningForm | null {
+  if (provider.dialect.reasoning !== null) return provider.dialect.reasoning
+  if (supportedParameters === null) return 'effort'
+  const [object, effort] = [supportedParameters.includes('reasoning'), supportedParameters.includes('reasoning_effort')]
+  if (object && (asObject || !effort)) return 'object'
+  return effort ? 'effort' : null
+}
+
+/**
+ * The protocol accepts only text as a tool's result and cannot mark one as failed: pictures follow the results in a
+ * user message, and the text says that the tool failed.
+ */
+export function plainResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!messages.some(isRich)) return messages
+  const plain: ChatMessage[] = []
+  let pictures: ChatPart[] = []
+  for (const message of messages) {
+    if (message.role !== 'tool') pictures = flushed(plain, pictures)
+    if (!isRich(message)) {
+      plain.push(message)
+      continue
+    }
+    const parts = partsOf(message)
+    const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    const others = parts.filter((part) => part.type !== 'text')
+    if (others.length > 0)
+      pictures.push({ type: 'text', text: `Result of the call ${message.tool_call_id ?? ''}:` }, ...others)
+    const text = texts.length === 0 && others.length > 0 ? 'See the next message.' : texts.join('\n')
+    plain.push({ ...message, content: message.is_error === true ? FAILED + text : text })
+  }
+  flushed(plain, pictures)
+  return plain
+}
+
+function isRich({ role, content, is_error: failed }: ChatMessage): boolean {
+  return (
+    role === 'tool' &&
+    (failed === true || (Array.isArray(content) && content.some((part: ChatPart) => part.type !== 'text')))
+  )
+}
+
+function partsOf({ content }: ChatMessage): readonly ChatPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
+}
+
+/** Appends waiting pictures as a user message; answers an empty list for the next ones. */
+function flushed(plain: ChatMessage[], pictures: ChatPart[]): ChatPart[] {
+  if (pictures.length > 0) plain.push({ role: 'user', content: pictures })
+  return []
 }

@@ -1,13 +1,22 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { crc32, deflate } from 'node:zlib'
 import type { Clock } from '../../lib/clock.ts'
 import type { GeneratedImage, ImageResult } from '../../kinds/images/answer.ts'
 import { sizeOfRatio, type ImageRequest } from '../../kinds/images/request.ts'
 import type { Adapter } from '../ports/adapter.ts'
 import type { ImageCall } from '../ports/call.ts'
-import { StepFailedError, inSteps, type StepContext } from '../upstream/steps.ts'
-import { plainFailure } from './failure.ts'
-import { sandboxPng } from './png.ts'
-import { readScript } from './script.ts'
+import { inSteps, StepFailedError, type StepContext } from '../upstream/steps.ts'
 import { failure } from '../ports/attempt-failure.ts'
+import { plainFailure } from './failure.ts'
+import { readScript } from './script.ts'
+
+const deflated = promisify(deflate)
+const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+/** One bit for each pixel, colours from a palette. */
+const FORMAT = [1, 3, 0, 0, 0]
+const PIXELS_PER_BYTE = 8
+const COLOUR_BYTES = 3
 
 /**
  * Pictures without a provider, which depend only on the request. `words=N` of the script is the number of pictures
@@ -66,4 +75,29 @@ function passed(delayMs: number, clock: Clock, signal: AbortSignal): Promise<voi
       { once: true },
     )
   })
+}
+
+/** A PNG of exactly that size in one colour, which depends only on `seed`. */
+async function sandboxPng(seed: string, width: number, height: number): Promise<Buffer> {
+  const size = Buffer.alloc(8)
+  size.writeUInt32BE(width, 0)
+  size.writeUInt32BE(height, 4)
+  // Each line is a filter byte and its pixels, all of colour 0.
+  const lines = Buffer.alloc((1 + Math.ceil(width / PIXELS_PER_BYTE)) * height)
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', Buffer.concat([size, Buffer.from(FORMAT)])),
+    chunk('PLTE', createHash('sha256').update(seed).digest().subarray(0, COLOUR_BYTES)),
+    chunk('IDAT', await deflated(lines)),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const whole = Buffer.alloc(named.length + 8)
+  whole.writeUInt32BE(data.length, 0)
+  named.copy(whole, 4)
+  whole.writeUInt32BE(crc32(named), named.length + 4)
+  return whole
 }

@@ -1,23 +1,42 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
-import { textsOf } from '../../kinds/moderations/request.ts'
+import { hasImage, textsOf, type ModerationRequest } from '../../kinds/moderations/request.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { ModerationAnswer, ModerationResult } from '../../kinds/moderations/answer.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import type { AnswerSink, ChatCall, ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { OPENAI_PARAMETERS } from '../openai/request.ts'
 import { VIDEO_PARAMETERS } from '../ports/video-upstream.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { sandboxAnswer, type SandboxAnswer } from './answer.ts'
-import { answerAtOnce } from './at-once.ts'
 import { sandboxEmbeddings } from './embeddings.ts'
 import { failureOf, plainFailure } from './failure.ts'
 import { sandboxImages } from './images.ts'
-import { lastUserText, readScript, scriptedText } from './script.ts'
+import { lastUserText, plainText, readScript, scriptedText, type SandboxScript } from './script.ts'
 import { ScriptedCall } from './scripted-call.ts'
-import { sandboxModeration } from './moderations.ts'
 import { sandboxRanking } from './ranking.ts'
 import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
 import { sandboxVideos } from './videos.ts'
+
+/** OpenAI's. */
+const CATEGORIES = [
+  'harassment',
+  'harassment/threatening',
+  'hate',
+  'hate/threatening',
+  'illicit',
+  'illicit/violent',
+  'self-harm',
+  'self-harm/intent',
+  'self-harm/instructions',
+  'sexual',
+  'sexual/minors',
+  'violence',
+  'violence/graphic',
+]
+/** Only the beginning of a text is judged. */
+const JUDGED_CHARS_MAX = 2_000
 
 /** The provider that needs no network: deterministic answers and, on request, every fault that providers have. */
 export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'files'>): Adapter {
@@ -134,4 +153,59 @@ function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): Running
     endpoint.provider.timeouts.progress,
     clock,
   )
+}
+
+/** An answer with a single result, or the failure that the script asks for. */
+function answerAtOnce<Result extends object>(
+  { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>,
+  script: SandboxScript,
+  sink: ResultSink<Result>,
+  clock: Clock,
+  answer: () => Result | AttemptFailure | Promise<Result | AttemptFailure>,
+): RunningCall {
+  let over = false
+  const begin = async (): Promise<void> => {
+    const failure = plainFailure(script)
+    if (failure?.reason === 'status') return sink.fail(failure)
+    sink.headers()
+    if (failure !== null) return sink.fail(failure)
+    if (script.stall !== null) {
+      stop = clock.after(endpoint.provider.timeouts.progress * 1_000, () =>
+        sink.fail(failureOf('stall', null, 'stalled by script')),
+      )
+      return
+    }
+    const result = await answer()
+    if (over) return
+    if ('reason' in result) sink.fail(result)
+    else sink.result(result)
+  }
+  // `begin` never rejects: an impossible script is a failure.
+  let stop = clock.after(script.delayMs, () => void begin())
+  return {
+    cancel: () => {
+      over = true
+      stop()
+    },
+    resume: () => undefined,
+  }
+}
+
+/** Flags each text for the categories that it names, so that a test knows the result beforehand. */
+function sandboxModeration(request: ModerationRequest, script: SandboxScript): ModerationAnswer {
+  const texts = textsOf(request)
+  const judged = request.input.type === 'texts' ? texts : [texts.join('\n')]
+  const types = [...(texts.length > 0 ? ['text'] : []), ...(hasImage(request) ? ['image'] : [])]
+  return { results: script.empty ? [] : judged.map((text) => resultOf(text, types)), upstreamId: null }
+}
+
+function resultOf(text: string, types: readonly string[]): ModerationResult {
+  const said = plainText(text).slice(0, JUDGED_CHARS_MAX).toLowerCase()
+  const found = CATEGORIES.map((name) => [name, said.includes(name)] as const)
+  return {
+    flagged: found.some(([, flagged]) => flagged),
+    categories: Object.fromEntries(found),
+    category_scores: Object.fromEntries(found.map(([name, flagged]) => [name, flagged ? 1 : 0])),
+    category_applied_input_types: Object.fromEntries(CATEGORIES.map((name) => [name, types])),
+  }
 }

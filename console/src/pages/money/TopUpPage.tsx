@@ -1,20 +1,23 @@
-import { Alert, Text } from '@mantine/core'
+import { Alert, Button, Loader, Stack, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useEffect, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useForm } from '@mantine/form'
 import type { Payment } from '../../../../src/cabinet/money-contract.ts'
-import { useRead } from '../../api/hooks.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
-import { PaymentReturn } from './PaymentReturn.tsx'
 import { PayForm } from './PayForm.tsx'
-import { RedeemForm } from './RedeemForm.tsx'
+
+const ASK_EVERY_MS = 3_000
+/** The payment provider itself is asked less often. */
+const CHECK_EVERY_MS = 10_000
 
 const TONES: Readonly<Record<Payment['state'], Tone>> = { pending: 'warn', paid: 'good', cancelled: 'quiet' }
 
@@ -99,5 +102,82 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
         },
       ]}
     />
+  )
+}
+
+/** A form to redeem a top-up code. */
+function RedeemForm(): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const form = useForm({ initialValues: { code: '' } })
+  const redeem = useAct('POST /cabinet/v1/codes/redeem', {
+    quiet: true,
+    renews: ['GET /cabinet/v1/summary', 'GET /cabinet/v1/ledger'],
+    done: () => form.reset(),
+  })
+  return (
+    <form onSubmit={form.onSubmit(({ code }) => redeem.mutate({ body: { code: code.trim() } }))}>
+      <Stack>
+        {redeem.isError && <Failed failure={redeem.error} />}
+        {redeem.isSuccess && (
+          <Alert color="teal" role="status">
+            {t('money.redeemed', {
+              amount: format.money(redeem.data.amount),
+              balance: format.money(redeem.data.balance),
+            })}
+          </Alert>
+        )}
+        <TextInput
+          label={t('money.code')}
+          required
+          autoComplete="off"
+          spellCheck={false}
+          {...form.getInputProps('code')}
+        />
+        <Button type="submit" variant="default" loading={redeem.isPending}>
+          {t('money.redeem_button')}
+        </Button>
+      </Stack>
+    </form>
+  )
+}
+
+/** The state of the payment from which the browser has returned. It asks again until the state is final. */
+function PaymentReturn({ id }: { readonly id: string }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const payment = useRead('GET /cabinet/v1/payments/:id', { params: { id } }, { everyMs: ASK_EVERY_MS })
+  const check = useAct('POST /cabinet/v1/payments/:id/check', {
+    quiet: true,
+    renews: ['GET /cabinet/v1/payments/:id', 'GET /cabinet/v1/payments', 'GET /cabinet/v1/summary'],
+  })
+  const { mutate } = check
+  const state = payment.data?.state
+  useEffect(() => {
+    if (state !== 'pending') return undefined
+    mutate({ params: { id } })
+    const timer = setInterval(() => mutate({ params: { id } }), CHECK_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [state, id, mutate])
+  if (payment.isError) return <Failed failure={payment.error} />
+  if (payment.data === undefined || state === undefined) return <Loader size="sm" aria-label={t('common.loading')} />
+  const amount = format.money(payment.data.amount)
+  if (state === 'paid') return <Alert color="teal" role="status" title={t('money.paid', { amount })} />
+  if (state === 'cancelled') return <Alert color="gray" role="status" title={t('money.cancelled', { amount })} />
+  return (
+    <Alert color="yellow" role="status" title={t('money.pending', { amount })}>
+      {t('money.pending_text')}
+      <div>
+        <Button
+          mt="sm"
+          size="xs"
+          variant="default"
+          loading={check.isPending}
+          onClick={() => mutate({ params: { id } })}
+        >
+          {t('money.check')}
+        </Button>
+      </div>
+    </Alert>
   )
 }

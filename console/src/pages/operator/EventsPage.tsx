@@ -2,7 +2,9 @@ import { Button, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import i18n from 'i18next'
 import type { AuditEvent } from '../../../../src/admin/report-contract.ts'
+import type { EventAction, EventActor } from '../../../../src/ledger/event-action.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { List } from '../../parts/List.tsx'
@@ -10,7 +12,6 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
-import { actionText, actorText } from './event-text.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const PAGE_ROWS = 50
@@ -142,4 +143,22 @@ function Side({ title, value }: { readonly title: string; readonly value: unknow
       </code>
     </div>
   )
+}
+
+type ActionKey<A extends string> = A extends `${infer Left}.${infer Right}` ? `${Left}_${Right}` : A
+
+/** The action in the reader's language. An action of another release stays a code. */
+function actionText(action: EventAction): string {
+  // A dot would separate the parts of a key, and each action has one.
+  const name = action.replace('.', '_') as ActionKey<EventAction>
+  return i18n.exists(`action.${name}`) ? i18n.t(`action.${name}`) : action
+}
+
+/** Who did it: a part of the server by its name, a person by their address. */
+function actorText(actor: string): string {
+  return isPart(actor) ? i18n.t(`actor.${actor}`) : actor
+}
+
+function isPart(actor: string): actor is EventActor {
+  return /^[a-z]+$/.test(actor) && i18n.exists(`actor.${actor}`)
 }

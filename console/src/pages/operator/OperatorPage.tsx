@@ -2,9 +2,14 @@ import { Alert } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { OperatorWarning } from '../../../../src/admin/warning-contract.ts'
 import { Page, type PageProps } from '../../parts/Page.tsx'
 import { useProfile } from '../../session.tsx'
-import { Warnings } from './Warnings.tsx'
+import { useRead } from '../../api/hooks.ts'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+
+const EVERY_MS = 60_000
 
 /** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
 export function OperatorPage(props: PageProps): ReactNode {
@@ -24,4 +29,39 @@ export function OperatorPage(props: PageProps): ReactNode {
       </Alert>
     </Page>
   )
+}
+
+/** Faults of the service itself; a warning disappears when its fault is fixed. */
+function Warnings(): ReactNode {
+  // The page is useful without the warnings, and it shows its own failures.
+  const warnings = useRead('GET /admin/v1/warnings', {}, { everyMs: EVERY_MS })
+  return warnings.data?.data.map((warning) => <Warning key={warning.kind} warning={warning} />)
+}
+
+function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const since = format.dateTime(warning.since)
+  switch (warning.kind) {
+    case 'rates_failed':
+      return (
+        <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>
+          {t('warnings.rates_failed_text', { since })} {t('failure.said')}:{' '}
+          <code className={css.mono} lang="en">
+            {warning.reason}
+          </code>
+        </Alert>
+      )
+    case 'rates_refused':
+      return (
+        <Alert color="yellow" role="status" title={t('warnings.rates_refused')}>
+          {t('warnings.rates_refused_text', { since })}
+          <ul className={css.bullets}>
+            {warning.rates.map(({ currency, rate, held }) => (
+              <li key={currency}>{t('warnings.rates_refused_rate', { currency, rate, held })}</li>
+            ))}
+          </ul>
+        </Alert>
+      )
+  }
 }

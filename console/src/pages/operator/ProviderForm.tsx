@@ -1,17 +1,17 @@
-import { Autocomplete, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CatalogDocument } from '../../../../src/admin/catalog-contract.ts'
 import { ADAPTERS, defaultBaseUrl } from '../../../../src/catalog/adapters.ts'
+import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
+import { ownValue } from '../../../../src/lib/own-value.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import css from '../../style/layout.module.css'
+import { PlusIcon } from '../../parts/icons.ts'
 import { Difference } from './Difference.tsx'
-import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
 import { providerDraft, providerEntry, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
-import { ProviderKeys } from './ProviderKeys.tsx'
-import { ownValue } from '../../../../src/lib/own-value.ts'
 
 const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/catalog/warnings', 'GET /admin/v1/models'] as const
 
@@ -149,5 +149,45 @@ function Timeouts({ draft, change }: FieldsProps): ReactNode {
         />
       ))}
     </div>
+  )
+}
+
+interface ProviderKeysProps {
+  readonly keys: readonly string[]
+  readonly isNew: boolean
+  readonly change: (keys: readonly string[]) => void
+}
+
+/**
+ * The credentials of a provider. Several keys share the load where each has a limit. They can be written and never
+ * read.
+ */
+function ProviderKeys({ keys, isNew, change }: ProviderKeysProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Stack gap="xs">
+      {keys.map((value, index) => (
+        <PasswordInput
+          // A field is identified only by its position: its content must not appear anywhere else.
+          key={index}
+          label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}
+          description={index === 0 ? t(isNew ? 'providers.key_hint' : 'providers.key_stays') : undefined}
+          autoComplete="off"
+          visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
+          value={value}
+          onChange={({ currentTarget }) => change(keys.map((key, at) => (at === index ? currentTarget.value : key)))}
+        />
+      ))}
+      <Group>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<PlusIcon size={15} />}
+          onClick={() => change([...keys, ''])}
+        >
+          {t('providers.key_add')}
+        </Button>
+      </Group>
+    </Stack>
   )
 }

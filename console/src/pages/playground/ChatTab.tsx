@@ -1,14 +1,17 @@
 import { Button, Card, Collapse, Group, Stack, Text, Textarea } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { Prices } from '../../../../src/cabinet/model-contract.ts'
 import { SendIcon, StopIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './chat.module.css'
 import { areReadable, ChatParameters, NO_PARAMETERS } from './ChatParameters.tsx'
-import { liveCost } from './live-cost.ts'
 import type { TabProps } from './tab.ts'
 import { useConversation, type Conversation, type Turn } from './use-conversation.ts'
+
+const CHARACTERS_PER_TOKEN = 4
+const MILLION = 1_000_000
 
 /** A streamed conversation. Its cost is an estimate while an answer arrives, and exact at the end. */
 export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
@@ -134,5 +137,21 @@ function TurnView({ turn, busy }: { readonly turn: Turn; readonly busy: boolean 
         </Text>
       )}
     </div>
+  )
+}
+
+/**
+ * An estimate in RUB of what a running answer costs so far, with four characters a token. It is only shown: the end of
+ * the answer has the exact cost.
+ */
+function liveCost(turns: readonly { readonly text: string; readonly reasoning: string }[], prices: Prices): number {
+  const asked = turns.slice(0, -1).reduce((sum, { text }) => sum + text.length, 0)
+  const last = turns.at(-1)
+  const answered = (last?.text.length ?? 0) + (last?.reasoning.length ?? 0)
+  return (
+    (asked * Number(prices['prompt'] ?? 0) + answered * Number(prices['completion'] ?? 0)) /
+      CHARACTERS_PER_TOKEN /
+      MILLION +
+    Number(prices['request'] ?? 0)
   )
 }

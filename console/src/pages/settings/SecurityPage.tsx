@@ -13,8 +13,26 @@ import { useProfile, useSession } from '../../session.tsx'
 import css from '../../style/layout.module.css'
 import { Identities } from './Identities.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
-import { shortAgent } from './short-agent.ts'
 import { TwoStep } from './TwoStep.tsx'
+
+const BROWSERS: readonly (readonly [mark: string, name: string])[] = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['YaBrowser/', 'Yandex Browser'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+]
+const SYSTEMS: readonly (readonly [mark: string, name: string])[] = [
+  ['Android', 'Android'],
+  ['iPhone', 'iOS'],
+  ['iPad', 'iPadOS'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+]
+const SHOWN_MAX = 40
 
 const SIGN_INS = 50
 
@@ -133,4 +151,12 @@ function SignIns({ items }: { readonly items: readonly SignInItem[] }): ReactNod
       ]}
     />
   )
+}
+
+/** `Chrome · Linux` instead of a whole User-Agent. An unknown one is cut. */
+function shortAgent(userAgent: string): string {
+  const names = [BROWSERS, SYSTEMS]
+    .map((table) => table.find(([mark]) => userAgent.includes(mark))?.[1])
+    .filter((name) => name !== undefined)
+  return names.length === 0 ? userAgent.slice(0, SHOWN_MAX) : names.join(' · ')
 }

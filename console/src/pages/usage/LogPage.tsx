@@ -3,8 +3,9 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { LogFilters } from '../../../../src/cabinet/log-contract.ts'
+import type { LogFilters, LogQuery } from '../../../../src/cabinet/log-contract.ts'
 import { REQUEST_TYPES } from '../../../../src/model-types.ts'
+import type { GenerationStatus } from '../../../../src/ledger/generation-record.ts'
 import { queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
 import { ChoiceField } from '../../parts/ChoiceField.tsx'
@@ -13,8 +14,11 @@ import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import { FILTERS, logQuery, STATUSES, type FilterName, type LogSearch } from './log-search.ts'
+import { timesOf } from '../../parts/day-range.ts'
 import { LogRows } from './LogRows.tsx'
+
+const FILTERS = ['model', 'key', 'status', 'type', 'provider', 'app', 'from', 'to', 'id'] as const
+const STATUSES: readonly GenerationStatus[] = ['completed', 'error', 'cancelled']
 
 const TYPING_MS = 120
 
@@ -151,4 +155,25 @@ function withChosen(
 ): { value: string; label: string }[] {
   const known = chosen === undefined || data.some(({ value }) => value === chosen)
   return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
+}
+
+type FilterName = (typeof FILTERS)[number]
+
+/** The filters as the address has them; `from` and `to` are days. */
+type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
+
+/** The query for the server, without unknown values of the address. */
+function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch, zone: string): LogQuery {
+  const knownStatus = STATUSES.find((known) => known === status)
+  const knownType = REQUEST_TYPES.find((known) => known === type)
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(key === undefined ? {} : { key }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(app === undefined ? {} : { app }),
+    ...(id === undefined ? {} : { id }),
+    ...(knownStatus === undefined ? {} : { status: knownStatus }),
+    ...(knownType === undefined ? {} : { type: knownType }),
+    ...timesOf(from, to, zone),
+  }
 }
