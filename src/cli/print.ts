@@ -1,4 +1,7 @@
+import type { Option } from './command.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
+
+export const JSON_OPTION: Option = { help: 'print the answer of the admin API as it is' }
 
 type Fields = Readonly<Record<string, unknown>>
 

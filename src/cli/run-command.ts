@@ -2,13 +2,14 @@ import { CatalogError } from '../catalog/catalog-check.ts'
 import { readConfig } from '../config.ts'
 import { ApiError, OperatorError } from '../errors.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
-import { ACCOUNT_COMMANDS } from './account-commands.ts'
+import { adminCommands } from './admin-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import { columns, commandHelp, CommandError, parseInput, UsageError, usageLine, type Command } from './command.ts'
 import { LAUNCH_COMMANDS } from './launch-command.ts'
 import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
 import { STORE_COMMANDS } from './store-commands.ts'
+import { TOP_UP_COMMAND } from './top-up-command.ts'
 
 const START: Command = {
   words: 'start',
@@ -17,14 +18,15 @@ const START: Command = {
   options: {},
   run: (_input, { start }) => start(),
 }
-const COMMANDS: readonly Command[] = [
+const BY_HAND: readonly Command[] = [
   START,
   ...STORE_COMMANDS,
   ...PROOF_COMMANDS,
   ...CATALOG_COMMANDS,
-  ...ACCOUNT_COMMANDS,
+  TOP_UP_COMMAND,
   ...LAUNCH_COMMANDS,
 ]
+const COMMANDS: readonly Command[] = [...BY_HAND, ...adminCommands(BY_HAND)]
 
 /**
  * Runs one command line, such as `['account', 'list']`; resolves to the exit code: 0 = done, 1 = failed or violated, 2
@@ -32,6 +34,7 @@ const COMMANDS: readonly Command[] = [
  */
 export async function runCommand(argv: readonly string[], ports: CliPorts): Promise<number> {
   const [first = '', second = ''] = argv
+  if (first === 'help' && second !== '') return runCommand([...argv.slice(1), '--help'], ports)
   if (['', '--help', '-h', 'help'].includes(first)) return answer(ports, generalHelp(COMMANDS))
   if (first === '--version') return answer(ports, ports.version)
   const family = COMMANDS.filter(({ words }) => words === first || words.startsWith(`${first} `))

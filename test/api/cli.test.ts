@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { ADMIN_COMMANDS } from '../../src/admin/command-names.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { KEK, runCli, type Outcome } from '../harness/cli-run.ts'
 
@@ -83,7 +84,7 @@ test('--help works everywhere and answers 0', async () => {
 
 for (const [argv, expected] of [
   [['frobnicate'], /unknown command 'frobnicate'.*start, check/],
-  [['account'], /account needs one of: create, list, show, update/],
+  [['account'], /account needs one of: list, create, show, update/],
   [['account', 'destroy'], /unknown command 'account destroy'/],
   [['audit', '--loud'], /Unknown option '--loud'.*--since/],
   [['audit', '--since'], /--since.*argument missing/],
@@ -102,6 +103,9 @@ for (const [argv, expected] of [
   [['topup', 'acc_1', '0.0000001', '--reference', 'r'], /at most 6 decimals/],
   [['topup', 'acc_1', '9000000000.000001', '--reference', 'r'], /AMOUNT must be an amount/],
   [['account', 'create'], /NAME is missing/],
+  [['provider', 'put', 'x', '--body', '/nowhere/x.json'], /no such file/],
+  [['token', 'create', 'x', '--role', 'king'], /--role must be one of owner, administrator/],
+  [['model', 'put', 'a/b', '--endpoints', 'many'], /--endpoints must be JSON, got 'many'/],
   [['account', 'update', 'acc_1'], /Nothing to change/],
   [['account', 'update', 'acc_1', '--rate-limit', 'fast'], /--rate-limit must be requests\/seconds/],
   [['key', 'update', 'key_1', '--running-requests', 'many'], /--running-requests must be a whole number of at least 1/],
@@ -182,6 +186,57 @@ test('thin clients manage accounts, keys and money of the running server', async
   assert.match((await beside(['key', 'list', id])).out, /backend/)
   assert.deepEqual(await json(['key', 'delete', String(key['id'])]), { id: key['id'], deleted: true })
   assert.match((await beside(['key', 'delete', String(key['id'])])).err, /not found/)
+})
+
+test('every route of the admin API has a command, whose help names its fields and says what it does', async () => {
+  const general = await runCli(['help'])
+  for (const [route, words] of Object.entries(ADMIN_COMMANDS)) {
+    const command = words.replace(/ \[.*/, '')
+    const help = await runCli(['help', ...command.split(' ')])
+    assert.match(help.out, new RegExp(`^Usage: tollgate ${command}\\b`), route)
+    assert.ok(general.out.includes(`tollgate ${command}`), command)
+  }
+  const { out } = await runCli(['help', 'key', 'create'])
+  for (const field of ['limit RUB', 'limit-reset daily|weekly|monthly', 'allowed-ips A,B', 'expires-at TIME'])
+    assert.ok(out.includes(`--${field}`), out)
+})
+
+test('commands made of the contract: tokens, people, codes, catalogue, settings and reports', async () => {
+  const token = await json([
+    'token',
+    'create',
+    'ci',
+    '--scopes',
+    'keys:read,catalog:read',
+    '--expires-at',
+    '2999-01-01T00:00:00Z',
+  ])
+  const limited = { TOLLGATE_ADMIN_TOKEN: String(token['token']) }
+  assert.equal((await beside(['model', 'list'], limited)).code, 0)
+  const refusedHere = await beside(['account', 'list'], limited)
+  assert.deepEqual([refusedHere.code, refusedHere.err], [1, 'tollgate: This needs the scope accounts:read'])
+  assert.match((await beside(['token', 'list'])).out, /^id +name +label +state/)
+  assert.deepEqual(await json(['token', 'revoke', String(token['id'])]), { id: token['id'], deleted: true })
+  assert.match((await beside(['model', 'list'], limited)).err, /admin API needs/)
+
+  writeFileSync(
+    join(directory, 'provider.yaml'),
+    'adapter: openai\nbase_url: https://api.zeta.example/v1\napi_key: sk-of-zeta-1234\n',
+  )
+  const provider = await json(['provider', 'put', 'zeta', '--body', join(directory, 'provider.yaml'), '--name', 'Zeta'])
+  assert.deepEqual([provider['slug'], provider['name']], ['zeta', 'Zeta'])
+  const endpoints = [{ provider: 'zeta', model: 'z', price: { currency: 'RUB', prompt: 1, completion: 2 } }]
+  const model = ['model', 'put', 'zeta/one', '--type', 'chat', '--context-length', '8000']
+  assert.equal((await json([...model, '--endpoints', JSON.stringify(endpoints)]))['id'], 'zeta/one')
+  assert.deepEqual(await json(['model', 'delete', 'zeta/one']), { id: 'zeta/one', deleted: true })
+  await json(['provider', 'delete', 'zeta'])
+  assert.equal((await json(['settings', 'update', '--maintenance', 'none']))['maintenance'], null)
+  assert.equal((await json(['settings', 'show']))['markup'], 1)
+  const codes = await json(['code', 'create', '--amount', '100', '--count', '2'])
+  assert.ok(Array.isArray(codes['data']) && codes['data'].length === 2)
+  assert.match((await beside(['event', 'list', '--action', 'token.', '--limit', '2'])).out, /token\.revoke/)
+  for (const argv of [['usage', '--group-by', 'day'], ['margin'], ['health'], ['warnings'], ['payment', 'list']])
+    assert.equal((await beside(argv)).code, 0, argv.join(' '))
 })
 
 test('without a token, a server or the right token a thin client says so in one line, exit 1', async () => {
