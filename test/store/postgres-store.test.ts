@@ -126,6 +126,32 @@ function postgresTests(postgres: Postgres): void {
         await database.close()
       }
     })
+    test('a charge whose last statement fails leaves nothing, and nothing of a failed read is built on', async () => {
+      const database = new PostgresDatabase(await newDatabase())
+      const insert = (id: string): string => `INSERT INTO left_over VALUES (${id})`
+      const ids = async (): Promise<unknown[]> => (await database.all('SELECT id FROM left_over')).map(({ id }) => id)
+      const nothing = (): Promise<void> => Promise.resolve()
+      try {
+        await database.run('CREATE TABLE left_over (id int8)')
+        const read = (sql: Sql) => Promise.all([sql.all('SELECT 1 AS one'), sql.all('SELECT 2 AS one')])
+        const failing = async (sql: Sql) => {
+          await sql.run(insert('1'))
+          return async () => void (await sql.run(insert('1 / 0')))
+        }
+        await assert.rejects(database.charge(read, failing), { code: '22012' })
+        const faulty = (sql: Sql) => Promise.all([sql.all('SELECT 1 / 0'), sql.run(insert('2'))])
+        await assert.rejects(
+          database.charge(faulty, () => assert.fail('nothing is decided')),
+          { code: '22012' },
+        )
+        assert.deepEqual(await ids(), [])
+        await database.charge(read, async (sql) => async () => void (await sql.run(insert('3'))))
+        await database.charge(read, async () => nothing)
+        assert.deepEqual(await ids(), [3n])
+      } finally {
+        await database.close()
+      }
+    })
     storeContract(async () => open(await newDatabase()))
     storeProperties(async () => open(await newDatabase()), {
       runs: form({ short: 5, long: 100 }),

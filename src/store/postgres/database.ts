@@ -32,6 +32,9 @@ const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
 const INT8 = 20
 const NUMERIC = 1700
 
+/** Sends a statement, if one is left. */
+export type LastStatement = () => Promise<void>
+
 /** PostgreSQL ≥ 15 through a pool; every integer column is returned as a bigint. */
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
@@ -55,8 +58,8 @@ export class PostgresDatabase implements Database {
     types.setTypeParser(NUMERIC, (value) => BigInt(value))
     const settings = (...more: readonly string[]): pg.PoolConfig =>
       this.#pooler === 'transaction' ? {} : settingsOf([...SETTINGS, ...more])
-    this.#pool = poolOf(url, types, POOL_MAX, settings())
-    this.#charges = poolOf(url, types, CHARGE_POOL_MAX, settings(...BY_INDEX))
+    this.#pool = poolOf(url, types, { ...settings(), max: POOL_MAX })
+    this.#charges = poolOf(url, types, { ...settings(...BY_INDEX), max: CHARGE_POOL_MAX, pipeline: true })
   }
 
   async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
@@ -67,13 +70,24 @@ export class PostgresDatabase implements Database {
     return this.#once(async (client) => (await client.query(statement(text, values))).rowCount ?? 0)
   }
 
-  async transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+  transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const pool = options.purpose === 'charge' ? this.#charges : this.#pool
+    return this.#repeated((client) => transact(client, work, { ...options, pooler: this.#pooler }), pool)
+  }
+
+  /**
+   * A transaction for charges in few round trips: `read` is sent with its beginning, and the statement that `write`
+   * leaves is sent with its commit. Only one: behind one that the driver cannot send, another would be committed.
+   */
+  charge<T>(read: (sql: Sql) => Promise<T>, write: (sql: Sql, found: T) => Promise<LastStatement>): Promise<void> {
+    const options = { purpose: 'charge', pooler: this.#pooler } as const
+    return this.#repeated((client) => transactCharge(client, { read, write }, options), this.#charges)
+  }
+
+  async #repeated<T>(work: (client: pg.PoolClient) => Promise<T>, pool: pg.Pool): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#once(
-          (client) => transact(client, work, { ...options, pooler: this.#pooler }),
-          options.purpose === 'charge' ? this.#charges : this.#pool,
-        )
+        return await this.#once(work, pool)
       } catch (thrown) {
         if (!RETRYABLE.has(codeOf(thrown))) throw thrown
         if (tries > RETRIES_MAX)
@@ -112,14 +126,13 @@ export class PostgresDatabase implements Database {
   }
 }
 
-function poolOf(url: string, types: pg.TypeOverrides, max: number, settings: pg.PoolConfig): pg.Pool {
+function poolOf(url: string, types: pg.TypeOverrides, config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
-    max,
     types,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
-    ...settings,
+    ...config,
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -180,18 +193,46 @@ function patient({ purpose }: TransactionOptions): string | null {
 async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: Begun): Promise<T> {
   await client.query(within(begin(options)))
   try {
-    const result = await work({
-      all: async (text, values = []) =>
-        (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
-      run: async (text, values = []) => (await client.query(prepared(text, values, options))).rowCount ?? 0,
-    })
+    const result = await work(sqlOf(client, options))
     await client.query(within('COMMIT'))
     return result
   } catch (thrown) {
-    // A broken connection has nothing to roll back; the first error says more than the second.
-    await client.query(within('ROLLBACK')).catch(() => undefined)
+    await rollBack(client)
     throw thrown
   }
+}
+
+async function transactCharge<T>(
+  client: pg.PoolClient,
+  charge: {
+    readonly read: (sql: Sql) => Promise<T>
+    readonly write: (sql: Sql, found: T) => Promise<LastStatement>
+  },
+  options: Begun,
+): Promise<void> {
+  const sql = sqlOf(client, options)
+  try {
+    const [, found] = await Promise.all([client.query(within(begin(options))), charge.read(sql)])
+    const last = await charge.write(sql, found)
+    // If the last statement fails, the server's COMMIT rolls back.
+    await Promise.all([last(), client.query(within('COMMIT'))])
+  } catch (thrown) {
+    await rollBack(client)
+    throw thrown
+  }
+}
+
+function sqlOf(client: pg.PoolClient, options: Begun): Sql {
+  return {
+    all: async (text, values = []) =>
+      (await client.query<Record<string, unknown>>(prepared(text, values, options))).rows,
+    run: async (text, values = []) => (await client.query(prepared(text, values, options))).rowCount ?? 0,
+  }
+}
+
+/** A broken connection has nothing to roll back; the first error says more than the second. */
+async function rollBack(client: pg.PoolClient): Promise<void> {
+  await client.query(within('ROLLBACK')).catch(() => undefined)
 }
 
 type Timed = pg.QueryConfig & { readonly query_timeout?: number }

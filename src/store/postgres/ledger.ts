@@ -30,7 +30,7 @@ import {
   readOpenHolds,
   spendingPeriodOf,
 } from '../ledger/ledger-rows.ts'
-import type { PostgresDatabase } from './database.ts'
+import type { LastStatement, PostgresDatabase } from './database.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
   accountValues,
@@ -103,11 +103,9 @@ export class PostgresLedger implements LedgerStore {
 
   /** A lost answer to COMMIT is resolved by the caller's repeat: every operation has no effect the second time. */
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
-    return this.#database.transaction(
-      async (sql) => {
-        await write(sql, decide(await load(sql, operations, this.#seal)), this.#seal)
-      },
-      { purpose: 'charge' },
+    return this.#database.charge(
+      (sql) => load(sql, operations, this.#seal),
+      (sql, rows) => write(sql, decide(rows), this.#seal),
     )
   }
 
@@ -168,9 +166,12 @@ async function load(sql: Sql, operations: readonly LedgerOperation[], seal: Book
     accountIds.add(text(row, 'account_id'))
     keyIds.add(text(row, 'key_id'))
   }
-  const accounts = await locked(sql, ACCOUNT_SELECT, [...accountIds], (row) => readAccountRow(row, seal))
-  const keys = await locked(sql, KEY_SELECT, [...keyIds], readKeyRow)
-  const holds = await locked(sql, HOLD_SELECT, [...ids], (row) => readHoldRow(row, seal))
+  // Sent together, and locked in this order.
+  const [accounts, keys, holds] = await Promise.all([
+    locked(sql, ACCOUNT_SELECT, [...accountIds], (row) => readAccountRow(row, seal)),
+    locked(sql, KEY_SELECT, [...keyIds], readKeyRow),
+    locked(sql, HOLD_SELECT, [...ids], (row) => readHoldRow(row, seal)),
+  ])
   await lockLateOwners(sql, { holds, accounts, keys }, seal)
   return {
     accounts,
@@ -267,24 +268,33 @@ async function loadSpends(
   return spends
 }
 
+/** Answers what is left to be sent with the commit. */
+async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<LastStatement> {
+  const { newJobs, movedJobs, endedClaims, keptAnswers } = changes
+  if (newJobs.length + movedJobs.length + endedClaims.length + keptAnswers.length === 0)
+    return () => writeRows(sql, changes, seal)
+  await writeRows(sql, changes, seal)
+  for (const job of newJobs) await sql.run(INSERT_JOB, newJobValues(job, seal))
+  for (const move of movedJobs)
+    await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
+  for (const { id, answer } of endedClaims) await sql.run(END_CLAIM, [answer, id])
+  for (const { id, answer } of keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+  return async () => undefined
+}
+
 /**
- * One statement writes the rows of all tables: each statement costs a round trip, and the account stays locked
+ * One statement writes the rows of all tables: each statement costs time of the server, and the account stays locked
  * meanwhile. Its parts do not see each other's changes and need not: no two change the same row.
  */
-async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<void> {
+async function writeRows(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<void> {
   const parts = partsOf(changes, seal).filter(({ rows }) => rows.length > 0)
+  if (parts.length === 0) return
   // Parts of one row and of many are not mixed, so that there are few different texts.
   const isLone = parts.every(({ statement, rows }) => rows.length === 1 || statement === ADD_SPENDS)
-  if (parts.length > 0)
-    await sql.run(
-      together(parts.map(({ statement, rows }) => (isLone && rows.length === 1 ? ofOneRow(statement) : statement))),
-      parts.flatMap(({ rows }) => (isLone && rows.length === 1 ? (rows[0] ?? []) : columnsOf(rows))),
-    )
-  for (const job of changes.newJobs) await sql.run(INSERT_JOB, newJobValues(job, seal))
-  for (const move of changes.movedJobs)
-    await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
-  for (const { id, answer } of changes.endedClaims) await sql.run(END_CLAIM, [answer, id])
-  for (const { id, answer } of changes.keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+  await sql.run(
+    together(parts.map(({ statement, rows }) => (isLone && rows.length === 1 ? ofOneRow(statement) : statement))),
+    parts.flatMap(({ rows }) => (isLone && rows.length === 1 ? (rows[0] ?? []) : columnsOf(rows))),
+  )
 }
 
 const ROWS_BEGIN = 'unnest('
