@@ -71,6 +71,7 @@ async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport>
     ),
   )
   const whole = days.reduce(added, NOTHING)
+  const caches = await ports.store.generations.cacheSavings(from, dayAfter(to, 1))
   return {
     from,
     to,
@@ -92,6 +93,16 @@ async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport>
       ...usageSums(row),
       margin_percent: marginPercent(row),
     })),
+    caches: {
+      saved: rubles(caches.models.reduce((sum, { savedMicro }) => sum + savedMicro, 0n)),
+      models: caches.models.map(({ id, savedMicro }) => ({ id, saved: rubles(savedMicro) })),
+      keys: caches.keys.map(({ id, name, accountId, savedMicro }) => ({
+        id,
+        name,
+        account: accountId,
+        saved: rubles(savedMicro),
+      })),
+    },
   }
 }
 

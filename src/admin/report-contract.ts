@@ -66,6 +66,14 @@ export const MarginReport = object({
     object({ ...UsageSums.fields, id: text(), name: text(), margin_percent: nullable(number()) }),
     'At most 100, by revenue.',
   ),
+  caches: object(
+    {
+      saved: rub(),
+      models: list(object({ id: text(), saved: rub() })),
+      keys: list(object({ id: text(), name: text(), account: text(), saved: rub() }), 'At most 100, by `saved`.'),
+    },
+    'What prompt caches of providers saved the customers: cached units × (plain price − cached price).',
+  ),
 })
 export type MarginReport = Static<typeof MarginReport>
 

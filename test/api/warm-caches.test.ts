@@ -163,6 +163,14 @@ test('the record of a request says what the cache saved, and the console by mode
       [0.0036, [[id, 0.0036]]],
     )
   }
+  const { caches } = (await tollgate.admin('GET', '/admin/v1/margin')).body
+  assert.deepEqual(
+    [caches.models.at(-1), caches.keys.find(({ id }: { id: string }) => id === own.id)],
+    [
+      { id: 'v/m', saved: caches.saved },
+      { id: own.id, name: 'agent', account: accountId, saved: 0.0036 },
+    ],
+  )
   const plain = await tollgate.request('GET', `/v1/generation?id=${cold.body.id}`, { key })
   assert.equal(plain.body.data.cache_discount, null)
 })

@@ -141,6 +141,29 @@ export function logContract(open: () => Promise<Store>): void {
     }
   })
 
+  log('of all accounts, what caches saved by model and by key, the largest first', async (bench) => {
+    const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+    const { models, keys } = await bench.store.generations.cacheSavings('2000-01-01', '2100-01-01')
+    for (const [found, of] of [
+      [models, ({ model }: GenerationRow) => model],
+      [keys, ({ keyId }: GenerationRow) => keyId],
+    ] as const) {
+      const expected = new Map<string, bigint>()
+      for (const row of all) expected.set(of(row), (expected.get(of(row)) ?? 0n) + BigInt(row.cacheSaved ?? 0))
+      assert.deepEqual(
+        new Map(found.map(({ id, savedMicro }) => [id, savedMicro])),
+        new Map([...expected].filter(([, saved]) => saved !== 0n)),
+      )
+      assert.deepEqual(
+        found.map(({ savedMicro }) => savedMicro),
+        found.map(({ savedMicro }) => savedMicro).toSorted((left, right) => (left < right ? 1 : -1)),
+      )
+    }
+    const [key] = keys
+    assert.equal(all.find(({ keyId }) => keyId === key?.id)?.accountId, key?.accountId)
+    assert.deepEqual(await bench.store.generations.cacheSavings('2000-01-01', '2000-01-02'), { models: [], keys: [] })
+  })
+
   log(
     'every mix of filters answers its page and its total, as if each row had been looked at; an offset that would have to skip many rows one by one is refused, and of an account alone it may be anything',
     async (bench, customers) => {

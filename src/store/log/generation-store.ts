@@ -1,5 +1,5 @@
 import type { Micro } from '../../money.ts'
-import { big, integer, text, type Database, type Row, type SqlValue } from '../database.ts'
+import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './query.ts'
 import type { GenerationFilter, LogPage } from './query.ts'
@@ -22,6 +22,22 @@ export interface ProviderDay {
   readonly model: string
   readonly costMicro: Micro
 }
+
+/**
+ * What prompt caches saved the customers of a model or a key; below 0 where a provider asks more for what it has
+ * cached.
+ */
+export interface CacheSaving {
+  readonly id: string
+  readonly savedMicro: Micro
+}
+
+export interface KeySaving extends CacheSaving {
+  readonly name: string
+  readonly accountId: string
+}
+
+const KEYS_MAX = 100n
 
 const GROUPS = { model: 'model', provider: 'provider', account: 'account_id', key: 'key_id', day: 'day' } as const
 
@@ -78,6 +94,33 @@ export class GenerationStore {
       [provider, fromDay, toDay],
     )
     return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
+  }
+
+  /** From `fromDay` on and before `toDay`, the largest first; the keys are the first hundred. */
+  async cacheSavings(
+    fromDay: string,
+    toDay: string,
+  ): Promise<{ readonly models: readonly CacheSaving[]; readonly keys: readonly KeySaving[] }> {
+    const models = await this.#beside(
+      `SELECT model AS id, CAST(SUM(saved) AS BIGINT) AS saved FROM app_day WHERE day >= ? AND day < ?
+        GROUP BY model HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, model`,
+      [fromDay, toDay],
+    )
+    const keys = await this.#beside(
+      `SELECT app_day.key_id AS id, MAX(api_key.name) AS name, MAX(app_day.account_id) AS account_id, CAST(SUM(saved) AS BIGINT) AS saved
+        FROM app_day LEFT JOIN api_key ON api_key.id = app_day.key_id WHERE day >= ? AND day < ?
+        GROUP BY app_day.key_id HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, app_day.key_id LIMIT ?`,
+      [fromDay, toDay, KEYS_MAX],
+    )
+    const saving = (row: Row): CacheSaving => ({ id: text(row, 'id'), savedMicro: big(row, 'saved') })
+    return {
+      models: models.map(saving),
+      keys: keys.map((row) => ({
+        ...saving(row),
+        name: textOrNull(row, 'name') ?? '',
+        accountId: text(row, 'account_id'),
+      })),
+    }
   }
 
   /** All accounts together may have millions of rows. */

@@ -71,7 +71,51 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
         />
       </Section>
       <Groups report={report} />
+      {report.caches.models.length > 0 && <Caches caches={report.caches} />}
     </>
+  )
+}
+
+function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const saved = {
+    id: 'saved',
+    title: t('usage.cache_saved'),
+    end: true,
+    cell: (row: { readonly saved: number }) => format.money(row.saved),
+  }
+  return (
+    <Section title={t('margin.caches')}>
+      <div className={css.tiles}>
+        <Tile label={t('usage.cache_saved')} value={format.money(caches.saved)} note={t('margin.caches_note')} />
+      </div>
+      <List
+        label={t('margin.caches_by_model')}
+        rows={caches.models}
+        rowId={({ id }) => id}
+        empty={{ title: t('usage.none') }}
+        columns={[{ id: 'id', title: t('nav.models'), cell: ({ id }) => id }, saved]}
+      />
+      <List
+        label={t('margin.caches_by_key')}
+        rows={caches.keys}
+        rowId={({ id }) => id}
+        empty={{ title: t('usage.none') }}
+        columns={[
+          {
+            id: 'id',
+            title: t('nav.keys'),
+            cell: ({ id, name, account }) => (
+              <Link to="/operator/accounts/$id" params={{ id: account }}>
+                {name === '' ? id : name}
+              </Link>
+            ),
+          },
+          saved,
+        ]}
+      />
+    </Section>
   )
 }
 
