@@ -18,4 +18,5 @@ export const REGRESSION_SEEDS: readonly { readonly seed: number; readonly bug: s
   // No bugs of ours: universes that find a planted bug which hardly any other finds.
   { seed: 944, bug: 'the sweeper takes what runs on this node' },
   { seed: 3, bug: 'a lease is renewed between a look at it and its end' },
+  { seed: 1_803, bug: 'the number of a record that the disk refused is used again' },
 ]

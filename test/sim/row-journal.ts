@@ -20,7 +20,7 @@ export class RowDisk {
   /** What was not synced is there, or not, or in part, in any order. */
   losePower(random: Random): void {
     for (const { at, before } of this.unsynced.toReversed()) {
-      const kept = random.pick([0, random.below(before.length + 1), before.length])
+      const kept = partOf(before.length, random)
       before.copy(this.bytes, at + kept, kept)
     }
     this.unsynced = []
@@ -51,7 +51,7 @@ export class SimRowJournal implements JournalBytes {
 
   write(bytes: Buffer, at: number): void {
     const fails = this.#link.fault() === 'before'
-    const written = fails ? bytes.subarray(0, this.#random.below(bytes.length + 1)) : bytes
+    const written = fails ? bytes.subarray(0, partOf(bytes.length, this.#random)) : bytes
     this.#disk.unsynced.push({ at, before: Buffer.from(this.#disk.bytes.subarray(at, at + written.length)) })
     written.copy(this.#disk.bytes, at)
     this.#written()
@@ -66,4 +66,9 @@ export class SimRowJournal implements JournalBytes {
   }
 
   close(): void {}
+}
+
+/** What of a write a failing disk has: nothing, a part, or all of it, which a refusal does not exclude. */
+function partOf(length: number, random: Random): number {
+  return random.pick([0, random.below(length + 1), length])
 }

@@ -11,6 +11,7 @@ import { SimCatalog } from './catalog.ts'
 import { Client, drawHabits } from './client.ts'
 import { createCustomers, type Customer } from './customers.ts'
 import type { Disk } from './disk.ts'
+import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
 import type { RequestFacts } from './facts.ts'
 import { JournalSlot, SimJournal } from './journal.ts'
 import { Link, type FaultRates } from './link.ts'
@@ -186,9 +187,11 @@ export class World {
         random,
         scheduler: this.scheduler,
         ids: this.#ids,
-        store:
+        store: this.#witnessed(
+          name,
           embedded?.ledger(this.#checkpointCharges) ??
-          new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
+            new SharedLedger(this.disk, link, { nowMs: () => this.beginMs + this.nowMs, violation: this.violation }),
+        ),
         database: embedded ?? sharedDatabase(this.disk),
         singleProcess: this.embedded,
         nodes: this.allowances ? () => this.nodes.filter((one) => !one.owner.dead).length : null,
@@ -212,6 +215,23 @@ export class World {
     } catch (thrown) {
       failed(thrown)
     }
+  }
+
+  /** A node must not give up a hold whose request runs on it, whatever the clock says of its lease. */
+  #witnessed(name: string, store: LedgerStore): LedgerStore {
+    const commit = store.commit.bind(store)
+    store.commit = (operations, decide, durable) => {
+      for (const { op, generationId } of operations)
+        if (op === 'expire' && this.#runsOn(name, generationId))
+          this.violation(`I14 ${name} gave up hold ${generationId}, and its request ran there`)
+      return commit(operations, decide, durable)
+    }
+    return store
+  }
+
+  #runsOn(name: string, generationId: string): boolean {
+    const facts = this.requests.find((one) => one.generationId === generationId)
+    return facts?.node === name && !this.intents.some((intent) => intent.generationId === generationId)
   }
 
   /** Now and then the process dies, or its machine loses power, just after it has written. */

@@ -104,12 +104,32 @@ class MemoryBytes implements JournalBytes {
     return this.bytes
   }
   allocate(): void {}
+  /** The disk says so after it has written. */
+  isRefusing = false
   write(bytes: Buffer, at: number): void {
     bytes.copy(this.bytes, at)
+    if (this.isRefusing) throw new Error('refused')
   }
   async sync(): Promise<void> {}
   close(): void {}
 }
+
+test('a record that the disk refused and has nevertheless is never read in the place of a later one', () => {
+  const bytes = new MemoryBytes()
+  const journal = new RowJournal(bytes, { position: 0n, mark: 9 })
+  journal.append(Buffer.from('first'))
+  bytes.isRefusing = true
+  assert.throws(() => journal.append(Buffer.from('refused')), /refused/)
+  bytes.isRefusing = false
+  // As after every failure: the tables take all there is, and the journal begins anew.
+  const { position } = journal.position
+  journal.restart()
+  journal.append(Buffer.from('next'))
+  assert.deepEqual(
+    leftRecords(bytes.bytes, HALF, { position, mark: 9 }).payloads.map((payload) => payload.toString()),
+    ['next'],
+  )
+})
 
 test('records come back in order, from the position on, over both halves; a half is written again only when its rows are on the disk', async () => {
   const bytes = new MemoryBytes()
