@@ -1,7 +1,9 @@
-import type { ItemPlace, ItemStatus, OutputItem } from './output-item.ts'
+import { isObject } from '../fields/json-fields.ts'
+import { WrittenItem, type ItemPlace } from './output-item.ts'
+import { TextArgument } from './text-argument.ts'
 
 /** A call of one of the client's tools, whose arguments come in pieces. */
-export interface ClientCall extends OutputItem {
+export interface ClientCall extends WrittenItem {
   add(text: string): void
 }
 
@@ -13,54 +15,127 @@ export interface CalledTool {
 }
 
 /** A call of one of the client's functions. */
-export class CallItem implements ClientCall {
-  readonly type = 'function_call'
-  readonly #place: ItemPlace
+export class CallItem extends WrittenItem implements ClientCall {
   readonly #called: CalledTool
   #arguments = ''
-  #status: ItemStatus = 'in_progress'
 
   constructor(place: ItemPlace, called: CalledTool) {
-    this.#place = place
+    super(place)
     this.#called = called
-    place.emit('response.output_item.added', { output_index: place.index, item: this.body() })
-  }
-
-  get isOpen(): boolean {
-    return this.#status === 'in_progress'
+    this.begin()
   }
 
   add(text: string): void {
     this.#arguments += text
-    this.#place.emit('response.function_call_arguments.delta', {
-      item_id: this.#place.id,
-      output_index: this.#place.index,
-      delta: text,
-    })
-  }
-
-  close(status: 'completed' | 'incomplete'): void {
-    const { id, index, emit } = this.#place
-    this.#status = status
-    emit('response.function_call_arguments.done', {
-      item_id: id,
-      output_index: index,
-      name: this.#called.name,
-      arguments: this.#arguments,
-    })
-    emit('response.output_item.done', { output_index: index, item: this.body() })
+    this.emit('function_call_arguments.delta', { delta: text })
   }
 
   body(): Record<string, unknown> {
     const { callId, name, fields } = this.#called
     return {
       type: 'function_call',
-      id: this.#place.id,
+      id: this.id,
       call_id: callId,
       name,
       arguments: this.#arguments,
-      status: this.#status,
+      status: this.status,
       ...fields,
     }
+  }
+
+  protected finish(): void {
+    this.emit('function_call_arguments.done', { name: this.#called.name, arguments: this.#arguments })
+  }
+}
+
+/** A call of a custom tool, whose input is one text. The chat model called a function with it. */
+export class CustomCallItem extends WrittenItem implements ClientCall {
+  readonly #called: CalledTool
+  readonly #argument = new TextArgument()
+  #input = ''
+
+  constructor(place: ItemPlace, called: CalledTool) {
+    super(place)
+    this.#called = called
+    this.begin()
+  }
+
+  add(text: string): void {
+    this.#say(this.#argument.add(text))
+  }
+
+  body(): Record<string, unknown> {
+    const { callId, name, fields } = this.#called
+    return {
+      type: 'custom_tool_call',
+      id: this.id,
+      call_id: callId,
+      name,
+      input: this.#input,
+      status: this.status,
+      ...fields,
+    }
+  }
+
+  protected finish(): void {
+    this.#say(this.#argument.end())
+    this.emit('custom_tool_call_input.done', { input: this.#input })
+  }
+
+  #say(text: string): void {
+    if (text === '') return
+    this.#input += text
+    this.emit('custom_tool_call_input.delta', { delta: text })
+  }
+}
+
+/**
+ * A search for tools, or a command of the client's shell. The chat model called a function with it; the item has the
+ * arguments as an object, so it waits until they are complete.
+ */
+export class ToolCallItem extends WrittenItem implements ClientCall {
+  readonly #callId: string
+  readonly #tool: 'tool_search' | 'local_shell'
+  #arguments = ''
+
+  constructor(place: ItemPlace, callId: string, tool: 'tool_search' | 'local_shell') {
+    super(place)
+    this.#callId = callId
+    this.#tool = tool
+    this.begin()
+  }
+
+  add(text: string): void {
+    this.#arguments += text
+  }
+
+  body(): Record<string, unknown> {
+    const given = this.isOpen ? {} : objectIn(this.#arguments)
+    return {
+      type: `${this.#tool}_call`,
+      id: this.id,
+      call_id: this.#callId,
+      status: this.status,
+      ...(this.#tool === 'tool_search' ? { execution: 'client', arguments: given } : { action: shellAction(given) }),
+    }
+  }
+
+  protected finish(): void {}
+}
+
+/** Some models write the command as one string. */
+function shellAction(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { command } = given
+  const words = typeof command === 'string' ? ['sh', '-c', command] : Array.isArray(command) ? command : []
+  return { env: {}, ...given, type: 'exec', command: words }
+}
+
+/** The object in a model's text; empty where it is none. */
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
   }
 }

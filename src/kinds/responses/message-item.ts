@@ -1,57 +1,48 @@
-import type { ItemPlace, ItemStatus, OutputItem } from './output-item.ts'
+import { WrittenItem, type ItemPlace } from './output-item.ts'
 
 type Part =
   | { readonly type: 'output_text'; text: string; readonly annotations: unknown[] }
   | { readonly type: 'refusal'; text: string }
 
 /** The model's message: its text, and a refusal in a separate part. */
-export class MessageItem implements OutputItem {
-  readonly type = 'message'
-  readonly #place: ItemPlace
+export class MessageItem extends WrittenItem {
   readonly #fields: Readonly<Record<string, unknown>>
   readonly #parts: Part[] = []
-  #status: ItemStatus = 'in_progress'
 
   /** `fields` are a native provider's facts about it, such as `phase`. */
   constructor(place: ItemPlace, fields: Readonly<Record<string, unknown>>) {
-    this.#place = place
+    super(place)
     this.#fields = fields
-    place.emit('response.output_item.added', { output_index: place.index, item: this.body() })
-  }
-
-  get isOpen(): boolean {
-    return this.#status === 'in_progress'
+    this.begin()
   }
 
   add(type: Part['type'], text: string): void {
     const part = this.#partOf(type)
     if (text === '') return
     part.text += text
-    if (type === 'output_text') this.#emit('response.output_text.delta', { delta: text, logprobs: [] })
-    else this.#emit('response.refusal.delta', { delta: text })
+    if (type === 'output_text') this.#emit('output_text.delta', { delta: text, logprobs: [] })
+    else this.#emit('refusal.delta', { delta: text })
   }
 
   annotate(annotations: readonly unknown[]): void {
     const part = this.#partOf('output_text')
     if (part.type !== 'output_text') return
     for (const annotation of annotations) {
-      this.#emit('response.output_text.annotation.added', { annotation_index: part.annotations.length, annotation })
+      this.#emit('output_text.annotation.added', { annotation_index: part.annotations.length, annotation })
       part.annotations.push(annotation)
     }
   }
 
-  close(status: 'completed' | 'incomplete'): void {
+  protected finish(): void {
     this.#closePart()
-    this.#status = status
-    this.#place.emit('response.output_item.done', { output_index: this.#place.index, item: this.body() })
   }
 
   body(): Record<string, unknown> {
     return {
       type: 'message',
-      id: this.#place.id,
+      id: this.id,
       role: 'assistant',
-      status: this.#status,
+      status: this.status,
       content: this.#parts.map(partBody),
       ...this.#fields,
     }
@@ -63,25 +54,20 @@ export class MessageItem implements OutputItem {
     this.#closePart()
     const part: Part = type === 'output_text' ? { type, text: '', annotations: [] } : { type, text: '' }
     this.#parts.push(part)
-    this.#emit('response.content_part.added', { part: partBody(part) })
+    this.#emit('content_part.added', { part: partBody(part) })
     return part
   }
 
   #closePart(): void {
     const part = this.#parts.at(-1)
     if (part === undefined) return
-    if (part.type === 'output_text') this.#emit('response.output_text.done', { text: part.text, logprobs: [] })
-    else this.#emit('response.refusal.done', { refusal: part.text })
-    this.#emit('response.content_part.done', { part: partBody(part) })
+    if (part.type === 'output_text') this.#emit('output_text.done', { text: part.text, logprobs: [] })
+    else this.#emit('refusal.done', { refusal: part.text })
+    this.#emit('content_part.done', { part: partBody(part) })
   }
 
   #emit(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#place.emit(type, {
-      item_id: this.#place.id,
-      output_index: this.#place.index,
-      content_index: this.#parts.length - 1,
-      ...fields,
-    })
+    this.emit(type, { content_index: this.#parts.length - 1, ...fields })
   }
 }
 

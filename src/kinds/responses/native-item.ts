@@ -7,7 +7,6 @@ const DONE = 'response.output_item.done'
  * An item that only its provider's protocol has. The item and its events pass unchanged, with our position and number.
  */
 export class NativeItem implements OutputItem {
-  readonly type = 'native'
   readonly #place: ItemPlace
   #item: Readonly<Record<string, unknown>>
   #isOpen = true

@@ -1,13 +1,11 @@
 import type { AnswerEvent, ItemEvent, ItemFields } from '../answer/event.ts'
 import { isObject } from '../fields/json-fields.ts'
-import { CallItem, type ClientCall } from './call-item.ts'
-import { CustomCallItem } from './custom-call-item.ts'
+import { CallItem, CustomCallItem, ToolCallItem, type ClientCall } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
 import { NativeItem } from './native-item.ts'
 import type { Emit, ItemPlace, OutputItem } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
 import { encodeDetails } from './encoded-details.ts'
-import { ToolCallItem } from './tool-call-item.ts'
 import type { ToolNames } from './tool-names.ts'
 
 const NOTHING: ItemFields = Object.freeze({})
