@@ -1,19 +1,6 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { BLOCKS_MAX, ClaudeEvents, SILENT, THINKING_CHARS_MAX, type BlockView } from '../answers/claude-events.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
-import { toolCallId } from '../answers/tool-call-id.ts'
-import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
-
-/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
-const BLOCKS_MAX = 4_096
-const THINKING_CHARS_MAX = 4_194_304
-
-/** Blocks that the client of a request does not see, or sees in another shape. */
-export interface BlockView {
-  readonly generationId: string
-  /** The tool whose input is the answer's text; null = none. */
-  readonly answerTool: string | null
-  readonly hidesReasoning: boolean
-}
 
 type OpenBlock =
   | { readonly type: 'text'; readonly start: number; readonly citations: RawJson[] }
@@ -28,21 +15,18 @@ type OpenBlock =
 
 /** The content blocks of one answer, as events. A whole block opens with all its content and closes. */
 export class ContentBlocks {
-  readonly #view: BlockView
+  readonly #events: ClaudeEvents
   readonly #open = new Map<unknown, OpenBlock>()
   #count = 0
-  #calls = 0
-  #details = 0
   #textLength = 0
-  #answered = false
 
   constructor(view: BlockView) {
-    this.#view = view
+    this.#events = new ClaudeEvents(view)
   }
 
   /** Whether the answer came as the input of the answer tool, without a call of another tool. */
   get onlyAnswered(): boolean {
-    return this.#answered && this.#calls === 0
+    return this.#events.onlyAnswered
   }
 
   /** null for more blocks than in any honest answer. */
@@ -65,7 +49,7 @@ export class ContentBlocks {
         return this.#thinking(block, textOf(raw['thinking']) ?? '')
       }
       case 'redacted_thinking':
-        return this.#detail({ type: 'reasoning.encrypted', data: textOf(raw['data']) ?? '' })
+        return this.#events.detail({ type: 'reasoning.encrypted', data: textOf(raw['data']) ?? '' })
       case 'tool_use':
         return this.#toolUse(index, raw)
       default:
@@ -95,7 +79,7 @@ export class ContentBlocks {
         return this.#input(block.call, text)
       }
       case 'other':
-        return (textOf(raw['partial_json']) ?? '') === '' ? [] : [silent()]
+        return (textOf(raw['partial_json']) ?? '') === '' ? [] : [SILENT]
     }
   }
 
@@ -107,7 +91,7 @@ export class ContentBlocks {
       case 'text':
         return this.#citations(block.start, block.citations)
       case 'thinking':
-        return this.#detail({ type: 'reasoning.text', text: block.text, signature: block.signature })
+        return this.#events.detail({ type: 'reasoning.text', text: block.text, signature: block.signature })
       case 'tool_use':
         // A call without arguments streams none, but clients parse them all the same.
         return block.streamed ? [] : this.#input(block.call, JSON.stringify(block.given ?? {}))
@@ -123,39 +107,15 @@ export class ContentBlocks {
 
   #thinking(block: { text: string }, text: string): readonly AnswerEvent[] {
     block.text += text
-    return [this.#view.hidesReasoning ? silent() : { type: 'reasoning', choice: 0, text }]
-  }
-
-  #detail(detail: Readonly<Record<string, string>>): readonly AnswerEvent[] {
-    const index = this.#details
-    this.#details += 1
-    if (this.#view.hidesReasoning) return [silent()]
-    return [
-      { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: CLAUDE_REASONING, index }] },
-    ]
+    return this.#events.thinking(text)
   }
 
   #toolUse(index: unknown, raw: RawJson): readonly AnswerEvent[] {
-    const name = textOf(raw['name']) ?? ''
     const input = objectOf(raw['input'])
     const given = input !== null && Object.keys(input).length > 0 ? input : null
-    const isAnswer = name === this.#view.answerTool
-    const call = isAnswer ? null : this.#calls
+    const { call, events } = this.#events.toolUse(textOf(raw['name']) ?? '', textOf(raw['id']))
     this.#open.set(index, { type: 'tool_use', call, given, streamed: false })
-    if (call === null) {
-      this.#answered = true
-      return [silent()]
-    }
-    this.#calls += 1
-    return [
-      {
-        type: 'tool_call',
-        choice: 0,
-        index: call,
-        id: textOf(raw['id']) || toolCallId(this.#view.generationId, 0, call),
-        name,
-      },
-    ]
+    return events
   }
 
   #input(call: number | null, text: string): readonly AnswerEvent[] {
@@ -179,9 +139,4 @@ export class ContentBlocks {
     })
     return annotations.length === 0 ? [] : [{ type: 'extra', choice: 0, field: 'annotations', value: annotations }]
   }
-}
-
-/** Progress without content for the client: without an event the call would count as stalled. */
-function silent(): AnswerEvent {
-  return { type: 'reasoning', choice: 0, text: '' }
 }

@@ -5,7 +5,8 @@ import type { EventReader } from '../upstream/events.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { TokenReader } from '../answers/token-reader.ts'
-import { ContentBlocks, type BlockView } from './blocks.ts'
+import type { BlockView } from '../answers/claude-events.ts'
+import { ContentBlocks } from './blocks.ts'
 import { anthropicError, anthropicErrorEvent } from './error.ts'
 
 const FIELDS = [

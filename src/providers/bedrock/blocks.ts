@@ -1,19 +1,6 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { BLOCKS_MAX, ClaudeEvents, SILENT, THINKING_CHARS_MAX, type BlockView } from '../answers/claude-events.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
-import { toolCallId } from '../answers/tool-call-id.ts'
-import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
-
-/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
-const BLOCKS_MAX = 4_096
-const THINKING_CHARS_MAX = 4_194_304
-
-/** Blocks that the client of a request does not see, or sees in another shape. */
-export interface BlockView {
-  readonly generationId: string
-  /** The tool whose input is the answer's text; null = none. */
-  readonly answerTool: string | null
-  readonly hidesReasoning: boolean
-}
 
 interface OpenBlock {
   /** Index of the tool call; null for the answer tool, undefined for other blocks. */
@@ -26,15 +13,12 @@ interface OpenBlock {
 
 /** The content blocks of one answer, as events. Only a tool's block has an opening event. */
 export class ContentBlocks {
-  readonly #view: BlockView
+  readonly #events: ClaudeEvents
   readonly #open = new Map<unknown, OpenBlock>()
   #count = 0
-  #calls = 0
-  #details = 0
-  #answered = false
 
   constructor(view: BlockView) {
-    this.#view = view
+    this.#events = new ClaudeEvents(view)
   }
 
   get isEmpty(): boolean {
@@ -43,30 +27,15 @@ export class ContentBlocks {
 
   /** Whether the answer came as the input of the answer tool, without a call of another tool. */
   get onlyAnswered(): boolean {
-    return this.#answered && this.#calls === 0
+    return this.#events.onlyAnswered
   }
 
   /** null for more blocks than in any honest answer. */
   start(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const tool = objectOf(raw['toolUse'])
-    if (tool === null) return this.#block(index) === null ? null : [silent()]
-    const name = textOf(tool['name']) ?? ''
-    const call = name === this.#view.answerTool ? null : this.#calls
-    if (this.#block(index, call) === null) return null
-    if (call === null) {
-      this.#answered = true
-      return [silent()]
-    }
-    this.#calls += 1
-    return [
-      {
-        type: 'tool_call',
-        choice: 0,
-        index: call,
-        id: textOf(tool['toolUseId']) || toolCallId(this.#view.generationId, 0, call),
-        name,
-      },
-    ]
+    if (tool === null) return this.#block(index) === null ? null : [SILENT]
+    const { call, events } = this.#events.toolUse(textOf(tool['name']) ?? '', textOf(tool['toolUseId']))
+    return this.#block(index, call) === null ? null : events
   }
 
   /** null for more blocks, or more thinking, than in any honest answer. */
@@ -80,7 +49,7 @@ export class ContentBlocks {
     const reasoning = objectOf(raw['reasoningContent'])
     if (reasoning !== null) return this.#thinking(block, reasoning)
     // Citations, results of the provider's own tools, and blocks that this reader does not know.
-    return [silent()]
+    return [SILENT]
   }
 
   stop(index: unknown): readonly AnswerEvent[] {
@@ -89,11 +58,11 @@ export class ContentBlocks {
     this.#open.delete(index)
     // A call without arguments streams none, but clients parse them all the same.
     if (block.call !== undefined && !block.hasInput) return this.#input(block, '{}')
-    if (block.redacted !== '') return this.#detail({ type: 'reasoning.encrypted', data: block.redacted })
+    if (block.redacted !== '') return this.#events.detail({ type: 'reasoning.encrypted', data: block.redacted })
     // Models other than Claude neither sign their thinking nor take it back.
     return block.signature === ''
       ? []
-      : this.#detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
+      : this.#events.detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
   }
 
   /** A block of a plain answer, by the same steps as in a stream. */
@@ -134,7 +103,7 @@ export class ContentBlocks {
   }
 
   #input(block: OpenBlock, text: string): readonly AnswerEvent[] {
-    if (text === '' || block.call === undefined) return [silent()]
+    if (text === '' || block.call === undefined) return [SILENT]
     block.hasInput = true
     return [
       block.call === null
@@ -149,20 +118,6 @@ export class ContentBlocks {
     block.signature += textOf(raw['signature']) ?? ''
     block.redacted += textOf(raw['redactedContent']) ?? ''
     if (block.thinking.length + block.signature.length + block.redacted.length > THINKING_CHARS_MAX) return null
-    return [this.#view.hidesReasoning ? silent() : { type: 'reasoning', choice: 0, text }]
+    return this.#events.thinking(text)
   }
-
-  #detail(detail: Readonly<Record<string, string>>): readonly AnswerEvent[] {
-    const index = this.#details
-    this.#details += 1
-    if (this.#view.hidesReasoning) return [silent()]
-    return [
-      { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: CLAUDE_REASONING, index }] },
-    ]
-  }
-}
-
-/** Progress without content for the client: without an event the call would count as stalled. */
-function silent(): AnswerEvent {
-  return { type: 'reasoning', choice: 0, text: '' }
 }

@@ -1,19 +1,18 @@
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../cohere/embed.ts'
 import {
   dimensionsOf,
-  isFailure,
-  textsOf,
-  vectorList,
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
+  isFailure,
+  textsOf,
+  tokensUsage,
+  vectorList,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
 import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 import { bedrockError } from './error.ts'
 import { invokeModel } from './invoke.ts'
@@ -79,9 +78,5 @@ function readPage(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage 
 }
 
 function billedTokens(headers: UpstreamHeaders, counted: unknown): UsageReport | null {
-  const said = headerOf(headers, TOKENS_HEADER) ?? counted ?? null
-  if (said === null) return null
-  const reader = new TokenReader()
-  const tokens = reader.maybe({ said }, 'said')
-  return inputUsage({ tokens, implausible: reader.implausible })
+  return tokensUsage({ said: headerOf(headers, TOKENS_HEADER) ?? counted }, 'said')
 }

@@ -1,18 +1,16 @@
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
-  isFailure,
-  textsOf,
-  vectorList,
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
+  isFailure,
+  textsOf,
+  tokensUsage,
+  vectorList,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { cohereError } from './error.ts'
 
@@ -61,13 +59,11 @@ export function cohereEmbedPage(answer: LiftedJson): EmbeddingsPage | AttemptFai
   const lists = Array.isArray(embeddings) ? embeddings : (typed?.['float'] ?? typed?.['base64'])
   if (body === null || !Array.isArray(lists)) return failure('garbage', null, 'the answer holds no embeddings')
   const vectors = vectorList(answer, lists)
-  return isFailure(vectors) ? vectors : { vectors, usage: billedTokens(body['meta']), upstreamId: textOf(body['id']) }
-}
-
-function billedTokens(meta: unknown): UsageReport | null {
-  const billed = objectOf(objectOf(meta)?.['billed_units'])
-  if ((billed?.['input_tokens'] ?? null) === null) return null
-  const reader = new TokenReader()
-  const tokens = reader.maybe(billed, 'input_tokens')
-  return inputUsage({ tokens, implausible: reader.implausible })
+  return isFailure(vectors)
+    ? vectors
+    : {
+        vectors,
+        usage: tokensUsage(objectOf(objectOf(body['meta'])?.['billed_units']), 'input_tokens'),
+        upstreamId: textOf(body['id']),
+      }
 }

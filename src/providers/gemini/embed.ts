@@ -1,18 +1,16 @@
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
-  isFailure,
-  textsOf,
-  vectorList,
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
+  isFailure,
+  textsOf,
+  tokensUsage,
+  vectorList,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
@@ -73,13 +71,7 @@ function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
     answer,
     embeddings.map((embedding) => objectOf(embedding)?.['values']),
   )
-  return isFailure(vectors) ? vectors : { vectors, usage: usageOf(body['usageMetadata']), upstreamId: null }
-}
-
-function usageOf(raw: unknown): UsageReport | null {
-  const usage = objectOf(raw)
-  if ((usage?.['promptTokenCount'] ?? null) === null) return null
-  const reader = new TokenReader()
-  const tokens = reader.maybe(usage, 'promptTokenCount')
-  return inputUsage({ tokens, implausible: reader.implausible })
+  return isFailure(vectors)
+    ? vectors
+    : { vectors, usage: tokensUsage(objectOf(body['usageMetadata']), 'promptTokenCount'), upstreamId: null }
 }

@@ -1,5 +1,3 @@
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
-import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
@@ -9,15 +7,15 @@ import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
-  isFailure,
-  textsOf,
-  vectorList,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
+  isFailure,
+  textsOf,
+  tokensUsage,
+  vectorList,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
-import { objectOf, type RawJson } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import { objectOf } from '../wire/raw-json.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
@@ -110,12 +108,5 @@ function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
   if (embedding === undefined && !Array.isArray(embeddings))
     return failure('garbage', null, 'the answer holds no embeddings')
   const vectors = vectorList(answer, Array.isArray(embeddings) ? embeddings : [embedding])
-  return isFailure(vectors) ? vectors : { vectors, usage: usageOf(body), upstreamId: null }
-}
-
-function usageOf(body: RawJson): UsageReport | null {
-  if ((body['prompt_eval_count'] ?? null) === null) return null
-  const reader = new TokenReader()
-  const tokens = reader.maybe(body, 'prompt_eval_count')
-  return inputUsage({ tokens, implausible: reader.implausible })
+  return isFailure(vectors) ? vectors : { vectors, usage: tokensUsage(body, 'prompt_eval_count'), upstreamId: null }
 }

@@ -1,8 +1,11 @@
+import { inputUsage } from '../../kinds/answer/input-usage.ts'
 import type { EmbeddingsInput, EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { TokenReader } from '../answers/token-reader.ts'
 import { type AttemptFailure, failure } from './attempt-failure.ts'
 import type { UnitCall } from './call.ts'
 import type { LiftedJson, VectorBytes } from '../wire/lifted-json.ts'
+import type { RawJson } from '../wire/raw-json.ts'
 import { UnsendableError, type JsonRequest } from './upstream-request.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 
@@ -24,6 +27,14 @@ export interface EmbeddingsProtocol {
   request(call: EmbeddingsCall, input: EmbeddingsInput): JsonRequest
   page(answer: LiftedJson, headers: UpstreamHeaders, call: EmbeddingsCall): EmbeddingsPage | AttemptFailure
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+/** Input tokens by the provider's count, in a field of its answer; null = it counts none. */
+export function tokensUsage(counted: RawJson | null, name: string): UsageReport | null {
+  if ((counted?.[name] ?? null) === null) return null
+  const reader = new TokenReader()
+  const tokens = reader.maybe(counted, name)
+  return inputUsage({ tokens, implausible: reader.implausible })
 }
 
 /** The texts of an input, for a provider that does not accept tokens of another model. */
