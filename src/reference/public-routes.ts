@@ -50,6 +50,7 @@ import { CompletionsAnswer, CompletionsBody } from '../kinds/completions/schema.
 import { EmbeddingsAnswer, EmbeddingsBody } from '../kinds/embeddings/schema.ts'
 import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../kinds/images/schema.ts'
 import { CountedMessages, CountedMessagesBody, MessagesAnswer, MessagesBody } from '../kinds/messages/schema.ts'
+import type { PaidPath } from '../model-types.ts'
 import { ModerationAnswer, ModerationBody } from '../kinds/moderations/schema.ts'
 import { RerankAnswer, RerankBody } from '../kinds/rerank/schema.ts'
 import { ResponsesAnswer, ResponsesBody } from '../kinds/responses/schema.ts'
@@ -136,8 +137,10 @@ const KIND_LIST: WireRoute = {
 }
 const MODEL = { author: 'sandbox', slug: 'chat' }
 
-/** Routes for customers' programs, and those of the service itself. */
-export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
+type PaidRoute = `POST ${Extract<PaidPath, `/v1/${string}`>}`
+
+/** Routes for customers' programs, and those of the service itself. A paid kind without a row does not compile. */
+export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRoute, WireRoute>> = {
   'POST /v1/chat/completions': {
     summary: 'Answers a conversation.',
     body: ChatBody,
