@@ -29,8 +29,10 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
   const config = join(directory, 'tollgate.yaml')
   const log = join(directory, 'log')
   writeFileSync(config, catalogue(upstream.origin))
+  const started = startOf(root)
   const env = {
     PATH: process.env['PATH'] ?? '',
+    ...started.env,
     HOST: '127.0.0.1',
     PORT: '0',
     TOLLGATE_DATA: join(directory, 'data'),
@@ -45,7 +47,7 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
         }),
   }
   // A file, not a pipe: reading a line for each request would cost the bench more than it measures.
-  const command = [...nodeOptions, ...startOptions(root), join(root, 'bin/tollgate.js'), 'start']
+  const command = [...nodeOptions, ...started.options, join(root, 'bin/tollgate.js'), 'start']
   // Two workers need both cores.
   const core = (postgres?.workers ?? 1) > 1 ? 'any' : 'measured'
   const child = spawn(...onCore(core, process.execPath, command), {
@@ -81,12 +83,17 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
 }
 
 /** What `npm start` gives to Node. */
-function startOptions(root: string): readonly string[] {
+function startOf(root: string): {
+  readonly options: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+} {
   // npm would not have run the bench otherwise.
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>
   }
-  return scripts['start']?.match(/--\S+/g) ?? []
+  const start = scripts['start'] ?? ''
+  const settings = [...start.matchAll(/(?:^| )([A-Z_]+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])
+  return { options: start.match(/--\S+/g) ?? [], env: Object.fromEntries(settings) }
 }
 
 function isComplaint(line: string): boolean {

@@ -28,7 +28,7 @@ test('the systemd unit is right, and shut in', { skip: !hasProgram('systemd-anal
   assert.equal(complaints('systemd-analyze', 'security', '--offline=true', '--threshold=20', unit), '')
 })
 
-test('each shipped way to start gives Node the same options', () => {
+test('each shipped way to start gives Node the same options, and malloc the same settings', () => {
   const { scripts } = JSON.parse(text('package.json'))
   const ways: readonly string[] = [
     scripts.start,
@@ -36,7 +36,11 @@ test('each shipped way to start gives Node the same options', () => {
     /^Environment=NODE_OPTIONS=.*$/m.exec(text('deploy/systemd/tollgate.service'))?.[0] ?? '',
   ]
   for (const way of ways) assert.deepEqual(way.match(/--[\w=-]+/g), ['--max-semi-space-size=16'], way)
-  assert.ok(text('docs/operations.md').includes('`NODE_OPTIONS=--max-semi-space-size=16`'))
+  const operations = text('docs/operations.md')
+  assert.ok(operations.includes('`NODE_OPTIONS=--max-semi-space-size=16`'))
+  const settings = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072']
+  for (const way of [scripts.start, text('Dockerfile'), text('deploy/systemd/tollgate.service'), operations])
+    assert.deepEqual(way.match(/\bMALLOC_[A-Z_]+=\d+/g), settings, way)
 })
 
 test('each setting that a shipped file names is one', () => {
