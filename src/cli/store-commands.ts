@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OPERATOR_ROLES, type OperatorRole } from '../admin-scopes.ts'
@@ -10,7 +11,9 @@ import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
 import { priceWarnings } from '../catalog/price-doubts.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
+import { OperatorError } from '../errors.ts'
 import { backupStore } from '../store/backup.ts'
+import { copyStore, type CopyReport } from '../store/copy-store.ts'
 import { diskFault } from '../store/sqlite/disk-fault.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
 import { migrateStore } from '../store/open.ts'
@@ -57,6 +60,13 @@ export const STORE_COMMANDS: readonly Command[] = [
     summary: 'Copies the embedded store and its stored files into a new directory, while the server runs or not.',
     options: { json: { help: 'print what was copied as JSON' } },
     run: backup,
+  },
+  {
+    words: 'copy',
+    operands: [],
+    summary: 'Copies the embedded store into the empty database of DATABASE_URL, while no server runs, and audits it.',
+    options: { json: { help: 'print what was copied as JSON' } },
+    run: copy,
   },
   { words: 'migrate', operands: [], summary: "Brings the store's schema up to date.", options: {}, run: migrate },
   {
@@ -184,6 +194,41 @@ async function backup(input: CommandInput, context: CliContext): Promise<number>
       `The key that seals provider credentials is not in it: keep ${context.config.kek === null ? join(dataDir, 'kek') : 'TOLLGATE_KEK'} elsewhere`,
     )
   return 0
+}
+
+async function copy(input: CommandInput, context: CliContext): Promise<number> {
+  refuseBadSettings(context)
+  const { dataDir, databaseUrl } = context.config
+  if (databaseUrl === null)
+    throw new CommandError(`Set DATABASE_URL to the empty database that the store in ${dataDir} is copied to`)
+  if (!existsSync(join(dataDir, 'tollgate.db')))
+    throw new CommandError(`There is no store in ${dataDir}. Is TOLLGATE_DATA right?`)
+  const copied = await copyEmbedded(context, databaseUrl)
+  const target = await context.open(context.config)
+  const violated = await target.audit(0).finally(() => target.close())
+  const broken = violated.filter(({ violations }) => violations.length > 0)
+  const { tables, rows, files, missing } = copied
+  context.stdout(
+    input.flag('json')
+      ? JSON.stringify({ ...copied, violated: broken.map(({ id }) => id) })
+      : `Copied ${rows} rows of ${tables} tables and ${files} stored files${missing > 0 ? `; the bytes of ${missing} more are not on the disk` : ''}`,
+  )
+  for (const { id, name } of broken) context.stderr(`${id} is violated in the copy: ${name}`)
+  return broken.length > 0 ? 1 : 0
+}
+
+/** The catalogue of the embedded store is read first, so a wrong TOLLGATE_KEK is refused before anything is written. */
+async function copyEmbedded(context: CliContext, databaseUrl: string): Promise<CopyReport> {
+  const { config } = context
+  try {
+    const { keyWrap, close } = await context.open({ ...config, databaseUrl: null })
+    await close()
+    return await copyStore({ dataDir: config.dataDir, databaseUrl, keyWrap })
+  } catch (thrown) {
+    if (thrown instanceof StoreBusyError)
+      throw new CommandError(`A server has the store in ${config.dataDir} open: stop it first`)
+    throw thrown instanceof OperatorError ? new CommandError(thrown.message) : thrown
+  }
 }
 
 async function migrate(_input: CommandInput, context: CliContext): Promise<number> {

@@ -102,7 +102,7 @@ export async function migrateStore(options: StoreOptions): Promise<void> {
   }
 }
 
-async function refuseUnfit(database: Database, databaseUrl: string): Promise<void> {
+export async function refuseUnfit(database: Database, databaseUrl: string): Promise<void> {
   await refuseHiddenPooler(database, databaseUrl)
   await refuseUnsafeCommits(database)
 }

@@ -61,6 +61,7 @@ test('--help works everywhere and answers 0', async () => {
     'apply',
     'export',
     'migrate',
+    'copy',
     'audit',
     'admin create',
     'kek rotate',

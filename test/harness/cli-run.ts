@@ -26,7 +26,7 @@ export async function runCli(argv: readonly string[], env: Record<string, string
     stdout: (text) => out.push(text),
     stderr: (text) => err.push(text),
     start: async () => 0,
-    open: (config) => openCore({ config, env, wrappingKeys: parseWrappingKeys(KEK) ?? [] }),
+    open: (config) => openCore({ config, env, wrappingKeys: config.kek ?? parseWrappingKeys(KEK) ?? [] }),
   })
   return { code, out: out.join('\n'), err: err.join('\n') }
 }

@@ -33,7 +33,7 @@ export class FileRows {
 
   async find(id: string): Promise<FileRow | null> {
     const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM stored_file WHERE id = ?`, [id])
-    return row === undefined ? null : readRow(row)
+    return row === undefined ? null : readFileRow(row)
   }
 
   /** Answers the name of the row's previous bytes, which are no longer needed. */
@@ -74,7 +74,7 @@ export class FileRows {
       `SELECT ${COLUMNS} FROM stored_file WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`,
       [BigInt(nowMs), BigInt(EXPIRED_PAGE)],
     )
-    return rows.map(readRow)
+    return rows.map(readFileRow)
   }
 
   async isUsed(content: string): Promise<boolean> {
@@ -95,7 +95,7 @@ export function fileOf({
   return { id, accountId, mediaType, bytes: size, tokenDigest, createdAtMs, expiresAtMs }
 }
 
-function readRow(row: Row): FileRow {
+export function readFileRow(row: Row): FileRow {
   return {
     id: text(row, 'id'),
     accountId: text(row, 'account_id'),
