@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { startTollgate } from '../test/harness/server.ts'
 import { brokenLinks } from './site/broken-links.ts'
@@ -17,9 +17,22 @@ if (!existsSync(VITEPRESS)) stop('VitePress is not installed: npm ci --prefix si
 const { status } = spawnSync(process.execPath, [VITEPRESS, 'build', 'site'], { cwd: ROOT, stdio: 'inherit' })
 if (status !== 0) stop('VitePress failed')
 const pages = readPages(join(ROOT, 'docs'))
-for (const page of pages) write(`${page.route}.md`, markdownOf(page))
+for (const page of pages) {
+  write(`${page.route}.md`, markdownOf(page))
+  // VitePress gives pictures other names, which the Markdown does not know.
+  for (const [, picture = ''] of page.text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)) {
+    const path = join(dirname(page.path), picture)
+    write(path, readFileSync(join(ROOT, 'docs', path)))
+  }
+}
 write('llms.txt', index(pages))
-write('llms-full.txt', pages.map(markdownOf).join('\n\n---\n\n'))
+write(
+  'llms-full.txt',
+  pages
+    .filter(({ path }) => !isRussian(path))
+    .map(markdownOf)
+    .join('\n\n---\n\n'),
+)
 await writeReference()
 const broken = brokenLinks(OUT)
 if (broken.length > 0) stop(`Links that lead nowhere:\n${broken.join('\n')}`)
@@ -27,6 +40,10 @@ process.stdout.write(`${pages.length} pages in ${OUT}\n`)
 
 function markdownOf({ text }: Page): string {
   return text.replaceAll(/(?<=\]\()[^)\s]+(?=\))/g, linkOnSite)
+}
+
+function isRussian(path: string): boolean {
+  return path.startsWith('ru/')
 }
 
 /** In the form of llmstxt.org. */
@@ -43,11 +60,15 @@ function index(all: readonly Page[]): string {
 
 > ${home?.summary ?? ''}
 
-All pages in one file: [llms-full.txt](/llms-full.txt). Every route for programs: [openapi.json](/openapi/openapi.json).
+All English pages in one file: [llms-full.txt](/llms-full.txt). Every route for programs: [openapi.json](/openapi/openapi.json).
 
 ## Pages
 
-${list((path) => !isDecision(path))}
+${list((path) => !isRussian(path) && !isDecision(path))}
+
+## Russian
+
+${list(isRussian)}
 
 ## Optional
 
@@ -70,10 +91,10 @@ async function writeReference(): Promise<void> {
   }
 }
 
-function write(name: string, text: string): void {
+function write(name: string, content: string | Buffer): void {
   const path = join(OUT, name)
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, text)
+  writeFileSync(path, content)
 }
 
 function stop(sentence: string): never {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { withRouteTables } from '../scripts/api-page.ts'
 import { withErrorTables } from '../scripts/error-page.ts'
@@ -194,4 +194,30 @@ test('docs/clients says the versions of the clients that test/clients/run.ts ins
     ['1.7.3', '1.7.7'],
     'the packages of LangChain for one provider each have versions of their own',
   )
+})
+
+/** What a translation may not change: the levels of headings, rows of tables, blocks of code, and what is in backticks. */
+function shapeOf(path: string): unknown {
+  const page = read(path)
+  const prose = page.replaceAll(/^```.*?^```/gms, '')
+  return {
+    headings: [...prose.matchAll(/^#+/gm)].map(([marks]) => marks.length),
+    rows: prose.split('\n').filter((line) => line.startsWith('|')).length,
+    items: prose.split('\n').filter((line) => /^(?:-|\d+\.) /.test(line)).length,
+    blocks: [...page.matchAll(/^```.*?^```/gms)].map(([block]) => block),
+    code: [...new Set([...prose.matchAll(/`[^`\n]+`/g)].map(([code]) => code))].toSorted(),
+  }
+}
+
+test('a Russian page has the headings, tables, commands and names of its English twin, and each links the other', () => {
+  for (const [russian, english] of [
+    ['docs/ru/start.md', 'docs/start.md'],
+    ['docs/ru/clients.md', 'docs/clients/README.md'],
+    ['docs/ru/cabinet.md', 'docs/cabinet.md'],
+    ['docs/ru/money.md', 'docs/money.md'],
+  ] as const) {
+    assert.deepEqual(shapeOf(russian), shapeOf(english), russian)
+    assert.ok(read(russian).includes(`[In English](${relative('docs/ru', english)})`), russian)
+    assert.ok(read(english).includes(`[По-русски](${relative(dirname(english), russian)})`), english)
+  }
 })

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { SECTIONS } from './navigation.ts'
+import { RUSSIAN, SECTIONS } from './navigation.ts'
 import { anchorOf, linkOnSite, readPages, type Page } from './pages.ts'
 
 /** Pages are read where they are: VitePress runs in the folder of the project. */
@@ -24,7 +24,7 @@ function linkOf({ route }: Page): string {
 
 const decisions = [...pages.keys()].filter((name) => /^decisions\/\d/.test(name))
 const sections = [...SECTIONS, ['Decisions', ['decisions/README', ...decisions]] as const]
-const listed = new Set(sections.flatMap(([, paths]) => paths))
+const listed = new Set<string>([...sections.flatMap(([, names]) => names), ...RUSSIAN])
 const unlisted = [...pages.keys()].filter((path) => !listed.has(path))
 if (unlisted.length > 0) throw new Error(`scripts/site/navigation.ts has no place for ${unlisted.join(', ')}.`)
 
@@ -32,7 +32,7 @@ const API: Item & { readonly target: string } = { text: 'OpenAPI', link: '/opena
 const LINKS = [
   ['Start', 'start'],
   ['Clients', 'clients/README'],
-  ['Providers', 'providers'],
+  ['Money', 'money'],
   ['Operations', 'operations'],
   ['Reference', 'reference/README'],
 ] as const
@@ -48,7 +48,30 @@ export const siteConfig = {
   rewrites: Object.fromEntries(
     [...pages.values()].flatMap(({ path, route }) => (path.endsWith('README.md') ? [[path, `${route}.md`]] : [])),
   ),
+  locales: {
+    root: { label: 'English', lang: 'en' },
+    ru: {
+      label: 'Русский',
+      lang: 'ru',
+      description: 'Собственный шлюз к моделям с точным учётом денег',
+      themeConfig: {
+        nav: RUSSIAN.slice(1).map(item),
+        sidebar: { '/ru/': [{ text: 'Документация', items: RUSSIAN.map(item) }] },
+        outline: { level: [2, 3], label: 'На этой странице' },
+        docFooter: { prev: 'Назад', next: 'Дальше' },
+        darkModeSwitchLabel: 'Тема',
+        lightModeSwitchTitle: 'Светлая тема',
+        darkModeSwitchTitle: 'Тёмная тема',
+        sidebarMenuLabel: 'Меню',
+        returnToTopLabel: 'Наверх',
+        langMenuLabel: 'Язык',
+        skipToContentLabel: 'К содержанию',
+      },
+    },
+  },
   themeConfig: {
+    // Most pages have no Russian twin: the switch leads to the home page.
+    i18nRouting: false,
     nav: [...LINKS.map(([text, name]) => ({ ...item(name), text })), API],
     sidebar: sections.map(([text, paths], index) => ({
       text,
@@ -56,7 +79,25 @@ export const siteConfig = {
       items: [...paths.map(item), ...(text === 'Reference' ? [API] : [])],
     })),
     outline: { level: [2, 3] },
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        locales: {
+          ru: {
+            translations: {
+              button: { buttonText: 'Поиск', buttonAriaLabel: 'Поиск' },
+              modal: {
+                displayDetails: 'Показать подробности',
+                resetButtonTitle: 'Очистить',
+                backButtonTitle: 'Закрыть',
+                noResultsText: 'Ничего не найдено:',
+                footer: { selectText: 'открыть', navigateText: 'выбрать', closeText: 'закрыть' },
+              },
+            },
+          },
+        },
+      },
+    },
   },
   markdown: {
     // Braces of a heading, as in the path of a route, are text.

@@ -1,6 +1,6 @@
 /** The pages of the site by section, as paths in `docs`. A page that no section names fails the build. */
 export const SECTIONS: readonly (readonly [title: string, pages: readonly string[]])[] = [
-  ['Start', ['README', 'start', 'install']],
+  ['Start', ['README', 'start', 'install', 'cabinet']],
   [
     'Clients',
     [
@@ -23,7 +23,8 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
     ],
   ],
   ['Providers', ['providers', 'catalog']],
-  ['Operations', ['operations', 'settings', 'incidents']],
+  ['Money', ['money']],
+  ['Operations', ['operations', 'settings', 'hardening', 'capacity', 'incidents']],
   [
     'Reference',
     [
@@ -39,3 +40,6 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
   ],
   ['Reliability', ['reliability', 'performance', 'architecture']],
 ]
+
+/** The Russian pages. */
+export const RUSSIAN = ['ru/README', 'ru/start', 'ru/clients', 'ru/cabinet', 'ru/money'] as const
