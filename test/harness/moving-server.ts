@@ -67,7 +67,7 @@ export interface MovingOptions {
   /** The first time of the clock; Unix ms. */
   readonly startUnixMs?: number
   readonly consoleDir?: string
-  /** Settings of the process beside those of every test. */
+  /** Settings of the process beside those of every test. Servers on one database have the same token and key. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -76,7 +76,7 @@ export async function startMovingServer(
   { startUnixMs, consoleDir, env: more = {} }: MovingOptions = {},
 ): Promise<MovingServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const adminToken = randomBytes(24).toString('hex')
+  const { TOLLGATE_ADMIN_TOKEN: adminToken = randomBytes(24).toString('hex'), TOLLGATE_KEK: kek } = more
   const env = { TOLLGATE_DATA: dataDir, TOLLGATE_ADMIN_TOKEN: adminToken, ...more }
   const { config, problems } = readConfig(env)
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -93,7 +93,7 @@ export async function startMovingServer(
   const app = await createApp({
     config,
     version: '0.0.0',
-    wrappingKeys: [randomBytes(32)],
+    wrappingKeys: [kek === undefined ? randomBytes(32) : Buffer.from(kek, 'base64')],
     env,
     log,
     clock,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import type { ApiClient } from './api-client.ts'
 import { auditClean } from './audit.ts'
 export { until } from './patience.ts'
 import { startPgBouncer, type PgBouncer } from './pgbouncer.ts'
@@ -107,7 +108,7 @@ export class NodeBench {
 }
 
 export function ask(
-  node: Tollgate,
+  node: ApiClient,
   key: string,
   line: string,
   extra: Record<string, unknown> = {},

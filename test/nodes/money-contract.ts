@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { auditClean } from '../harness/audit.ts'
 import { form, isChaos, isLong } from '../harness/form.ts'
+import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { ask, until, type NodeBench } from '../harness/node-bench.ts'
+import { meanwhile } from '../harness/patience.ts'
+import type { ApiClient } from '../harness/api-client.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 /** guarantees.md F11 and R4: the long form is 200 rounds of 50 requests. */
@@ -80,16 +84,25 @@ export function moneyContract(what: string, shared: NodeBench): void {
     })
 
     test('a refund gets the money that another node has set aside for the next requests', async () => {
-      const price = await holdOf(one)
-      const { id, key } = await one.createAccount({ balance: Math.round(SPENDS * price * 1e6) / 1e6 })
-      for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(one, key, 'words=9')).status, 200)
-      const setAside = `SELECT id FROM hold WHERE account_id = '${id}' AND state = 'open'`
-      assert.equal((await query(database, setAside)).length, 1, 'a part is set aside')
-      const { body } = await two.admin('GET', `/admin/v1/accounts/${id}`)
-      const refund = { kind: 'refund', amount: body.available, reason: 'test', reference: `all-${id}` }
-      const answer = await two.admin('POST', `/admin/v1/accounts/${id}/ledger`, refund)
-      assert.deepEqual([answer.status, answer.body.balance], [201, 0], answer.text)
-      await auditClean(two)
+      // What is not used is given back after seconds: their clocks are moved.
+      const moved = await shared.newDatabase()
+      const [spending, refunding] = await movingPair(moved)
+      const passing = <T>(work: Promise<T>): Promise<T> =>
+        meanwhile(work, () => [spending, refunding].forEach(({ clock }) => clock.advance(500)), 5)
+      try {
+        const price = await holdOf(spending)
+        const { id, key } = await spending.createAccount({ balance: Math.round(SPENDS * price * 1e6) / 1e6 })
+        for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask(spending, key, 'words=9')).status, 200)
+        const setAside = `SELECT id FROM hold WHERE account_id = '${id}' AND state = 'open'`
+        assert.equal((await query(moved, setAside)).length, 1, 'a part is set aside')
+        const { body } = await refunding.admin('GET', `/admin/v1/accounts/${id}`)
+        const refund = { kind: 'refund', amount: body.available, reason: 'test', reference: `all-${id}` }
+        const asked = refunding.admin('POST', `/admin/v1/accounts/${id}/ledger`, refund)
+        const answer = await passing(asked)
+        assert.deepEqual([answer.status, answer.body.balance], [201, 0], answer.text)
+      } finally {
+        await passing(Promise.all([spending.stop(), refunding.stop()]))
+      }
     })
 
     if (isLong || isChaos)
@@ -140,13 +153,24 @@ async function pair(shared: NodeBench, database: string): Promise<readonly [Toll
   return Promise.all([shared.node(database, options), shared.node(database, options)])
 }
 
+/** The same in this process, with clocks that the test moves. */
+function movingPair(database: string): Promise<readonly [MovingServer, MovingServer]> {
+  const env = {
+    DATABASE_URL: database,
+    TOLLGATE_ADMIN_TOKEN: randomBytes(24).toString('hex'),
+    TOLLGATE_KEK: randomBytes(32).toString('base64'),
+  }
+  const start = (): Promise<MovingServer> => startMovingServer('', { env })
+  return Promise.all([start(), start()])
+}
+
 /** One request holds all the money, and its final cost leaves too little for another. */
 function race(one: Tollgate, two: Tollgate, key: string): Promise<Answer[]> {
   return Promise.all(Array.from({ length: RACERS }, (_, index) => ask(index % 2 === 0 ? one : two, key, 'words=9')))
 }
 
 /** The hold of one such request in RUB: a balance that covers exactly one. */
-async function holdOf(node: Tollgate): Promise<number> {
+async function holdOf(node: ApiClient): Promise<number> {
   const { key } = await node.createAccount({ balance: 0.000001 })
   const refused = await ask(node, key, 'words=9')
   assert.equal(refused.status, 402, refused.text)
