@@ -26,7 +26,7 @@ let replay: Replay
 let tollgate: InProcessServer
 let key: string
 
-const cases = recordedCases().filter(({ name }) => /\/(speech|transcriptions|translations)\//.test(name))
+const cases = recordedCases(({ name }) => /\/(speech|transcriptions|translations)\//.test(name))
 
 before(async () => {
   replay = await startReplayUpstream()

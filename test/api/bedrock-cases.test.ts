@@ -16,7 +16,7 @@ const NOT_READ: Readonly<Record<string, string>> = {
 await testRecordedChatCases({ protocol: PROTOCOL, adapter: 'bedrock', framing: 'other' })
 
 test('every recorded answer of Bedrock is read, or listed with the reason why it is not', () => {
-  const recorded = recordedCases().filter(
+  const recorded = recordedCases(
     ({ name, protocol }) =>
       (name.startsWith('bedrock/') || protocol.startsWith('bedrock-')) &&
       !['embeddings', 'rerank'].includes(name.split('/')[1] ?? ''),

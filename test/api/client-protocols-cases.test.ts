@@ -74,7 +74,7 @@ const PROTOCOLS: Readonly<Record<string, ClientProtocol>> = {
   "Cohere's protocol": { ask: (adapter, stream) => [() => askCohere(adapter, stream)], check: checkCohere },
 }
 
-const cases = recordedCases().filter(({ name, protocol }) => name.split('/')[1] === 'chat' && protocol in ADAPTERS)
+const cases = recordedCases(({ name, protocol }) => name.split('/')[1] === 'chat' && protocol in ADAPTERS)
 /** What chat says of each case: asked for once. */
 const onChat = new Map<string, Promise<FoldedAnswer>>()
 

@@ -72,7 +72,7 @@ after(async () => {
   await Promise.all([replay.close(), files.close()])
 })
 
-const cases = recordedCases().filter(({ name }) => name.split('/')[1] === 'images')
+const cases = recordedCases(({ name }) => name.split('/')[1] === 'images')
 
 /** The recorded body with its files on a host that exists. */
 function withFiles({ body }: RecordedCase): unknown {

@@ -33,7 +33,7 @@ models:
   1_000_000,
 )
 
-const cases = recordedCases().filter(({ protocol }) => protocol === 'openai-responses')
+const cases = recordedCases(({ protocol }) => protocol === 'openai-responses')
 
 describe('recorded Responses answers, whole, streamed and at random cuts', () => {
   for (const recorded of cases) {

@@ -156,5 +156,5 @@ export function foldAtEveryCut(protocol: ChatProtocol, body: Buffer, rounds = 40
 
 /** Recorded good answers of a protocol. */
 export function recordingsOf(protocol: string): readonly RecordedCase[] {
-  return recordedCases().filter((recorded) => recorded.protocol === protocol && recorded.status < 400)
+  return recordedCases((recorded) => recorded.protocol === protocol && recorded.status < 400)
 }

@@ -25,7 +25,7 @@ export interface UnitsUnderTest {
 }
 
 export function recordedUnits(kind: string): readonly RecordedCase[] {
-  return recordedCases().filter(({ name }) => name.split('/')[1] === kind)
+  return recordedCases(({ name }) => name.split('/')[1] === kind)
 }
 
 export function providerOf({ name }: RecordedCase): string {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { madeMedia, type MediaSpec } from './made-media.ts'
@@ -105,15 +106,20 @@ export interface KeptCase {
 
 let cases: readonly RecordedCase[] | null = null
 
-/** Every recorded case of the project, by name; read once in a process. */
-export function recordedCases(): readonly RecordedCase[] {
+/**
+ * The recorded cases of the project, by name, or those chosen; read once in a process. At least one: a test over none
+ * could not fail.
+ */
+export function recordedCases(isChosen: (recorded: RecordedCase) => boolean = () => true): readonly RecordedCase[] {
   cases ??= globSync('*.jsonl', { cwd: FOLDER })
     .toSorted()
     .flatMap((file) => readFileSync(join(FOLDER, file), 'utf8').split('\n'))
     .filter((line) => line !== '')
     // Written by scripts/recordings.ts in this form.
     .map((line) => caseOf(JSON.parse(line) as KeptCase))
-  return cases
+  const chosen = cases.filter(isChosen)
+  assert.ok(chosen.length > 0, 'No recorded case is chosen.')
+  return chosen
 }
 
 /** The case of that name; an unknown name is a bug of the test. */

@@ -57,7 +57,7 @@ function withParsedArguments(answer: ChatAnswer): unknown {
   }
 }
 
-const streams: readonly RecordedCase[] = recordedCases().filter(
+const streams: readonly RecordedCase[] = recordedCases(
   ({ protocol, framing }) => protocol === 'anthropic-messages' && framing === 'sse',
 )
 

@@ -21,7 +21,7 @@ function decode(pieces: readonly Buffer[]): Decoded {
   return { messages, isWhole }
 }
 
-const streams = recordedCases().filter(({ framing }) => framing === 'eventstream')
+const streams = recordedCases(({ framing }) => framing === 'eventstream')
 
 describe('every recorded event stream', () => {
   assert.ok(streams.length >= 3, `${streams.length} streams`)

@@ -37,9 +37,7 @@ function streamOf(...parts: readonly (readonly Buffer[])[]): readonly Buffer[] {
   return [Buffer.concat([converseEvent('messageStart', { role: 'assistant' }), ...parts.flat()])]
 }
 
-const streams = recordedCases().filter(
-  ({ protocol, framing }) => protocol === 'bedrock-converse' && framing === 'eventstream',
-)
+const streams = recordedCases(({ protocol, framing }) => protocol === 'bedrock-converse' && framing === 'eventstream')
 
 describe('every recorded Converse stream', () => {
   assert.ok(streams.length >= 2, `${streams.length} streams`)

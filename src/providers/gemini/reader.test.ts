@@ -27,7 +27,7 @@ function wholeAnswer(body: Buffer): Record<string, unknown> {
     : { ...answer, candidates: [{ content: { role: 'model', parts: all }, finishReason, index: 0 }] }
 }
 
-const recordings: readonly RecordedCase[] = recordedCases().filter(
+const recordings: readonly RecordedCase[] = recordedCases(
   ({ protocol, framing }) => protocol === 'gemini-generate' && framing === 'sse',
 )
 

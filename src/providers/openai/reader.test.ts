@@ -80,7 +80,7 @@ function asFolded({ choices }: ChatAnswer): unknown {
   }))
 }
 
-const recorded = recordedCases().filter(
+const recorded = recordedCases(
   ({ protocol, streaming, status, framing }) =>
     protocol === 'openai-chat' && streaming && status < 400 && framing === 'sse',
 )
