@@ -1,5 +1,6 @@
 import { keyPatchOf, newKey } from '../access/key-terms.ts'
 import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
+import { serviceLowBalance } from '../ledger/notice.ts'
 import { statementOf } from '../ledger/statement.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import { dayRange } from '../http/day-range.ts'
@@ -154,6 +155,7 @@ async function postEntry(
     reference,
     actor: actor(ports, call),
     atMs: ports.clock.now(),
+    lowBalanceMicro: serviceLowBalance(ports.catalog.current().settings),
   })
   switch (outcome.status) {
     case 'no_account':

@@ -14,6 +14,7 @@ import { KeptResponses } from '../paid/kept-responses.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import { serviceLowBalance } from '../ledger/notice.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
@@ -168,6 +169,7 @@ function ledgerOf({ core, clock, nodes, singleProcess, notice }: Base, journal: 
     timezone: () => core.catalog.current().settings.timezone,
     gather: nextTurn,
     commitSpacingMs: COMMIT_SPACING_MS,
+    lowBalanceMicro: () => serviceLowBalance(core.catalog.current().settings),
     notice,
     ...(singleProcess ? {} : { nodes: () => nodes.live }),
     ...(journal === null ? {} : { journal: new EndJournal(journal) }),

@@ -1,11 +1,12 @@
 import type { EventAction } from '../ledger/event-action.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
+import { serviceLowBalance } from '../ledger/notice.ts'
 import { rubles } from '../money.ts'
 import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
 import { recordEvent, type CabinetPorts } from './ports.ts'
 
-type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice' | 'freed'>
+type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice' | 'freed' | 'catalog'>
 
 const EVENT_NAME_MAX = 60
 
@@ -68,7 +69,7 @@ export class PaymentBooking {
   }
 
   async #bookRefund(found: PaymentRecord, refund: ProviderRefund, ip: string | null): Promise<Booked> {
-    const { store, clock } = this.#ports
+    const { store, clock, catalog } = this.#ports
     if (refund.currency !== found.currency)
       return this.#different(found, `refund ${refund.refundId}`, 'another currency', ip)
     await this.#ports.freed(found.accountId, refund.amountMicro)
@@ -77,6 +78,7 @@ export class PaymentBooking {
       refundId: refund.refundId,
       amountMicro: refund.amountMicro,
       atMs: clock.now(),
+      lowBalanceMicro: serviceLowBalance(catalog.current().settings),
     })
     if (outcome.status === 'known') return 'nothing_new'
     if (outcome.status === 'refused') return this.#different(found, `refund ${refund.refundId}`, outcome.why, ip)

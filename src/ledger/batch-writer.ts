@@ -1,5 +1,6 @@
 import { type ApiError, unavailable } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Micro } from '../money.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { isHoldEnd, type EndJournal, type JournaledEnd, type HoldEnd } from './end-journal.ts'
 import { LedgerBatch } from './ledger-core.ts'
@@ -33,6 +34,8 @@ export interface BatchWriterPorts {
   readonly spacingMs: () => number
   /** Takes ends of holds that the store has not confirmed in time; null = they are refused. */
   readonly journal: EndJournal | null
+  /** Balances below it are low where an account says nothing else; absent = none is. */
+  readonly lowBalanceMicro?: (() => Micro) | undefined
   /** A sentence for the operator. */
   readonly notice: (message: string) => void
   /** Called when the store fails, with its error, and when it works again (null). */
@@ -209,7 +212,7 @@ export class BatchWriter {
       await this.#ports.store.commit(
         batch.map(({ operation }) => operation),
         (rows) => {
-          const ledger = new LedgerBatch(rows)
+          const ledger = new LedgerBatch(rows, this.#ports.lowBalanceMicro?.())
           outcomes = batch.map(({ operation }) => ledger.apply(operation))
           return ledger.changes()
         },

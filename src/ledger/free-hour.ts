@@ -1,5 +1,5 @@
 import type { Micro } from '../money.ts'
-import type { AccountRow } from './ledger-store.ts'
+import type { AccountRow, GuardedCharge, HoldRow, LedgerRows } from './ledger-store.ts'
 
 const HOUR_MS = 3_600_000
 /**
@@ -46,4 +46,21 @@ export function freeHourEndMs(atMs: number): number {
 /** The start of the hour that contains `atMs`, Unix ms. */
 function hourOf(atMs: number): number {
   return Math.floor(atMs / HOUR_MS) * HOUR_MS
+}
+
+/** Whether a free answer is charged. Expired holds, and those whose key another request has now, stay free. */
+export function isCharged(
+  account: AccountRow,
+  hold: HoldRow,
+  {
+    guarded: { claim },
+    claims,
+    atMs,
+  }: { readonly guarded: GuardedCharge; readonly claims: LedgerRows['claims']; readonly atMs: number },
+): boolean {
+  return (
+    hold.state === 'open' &&
+    isFreeHourUsedUp(account, atMs) &&
+    (claim === undefined || claims.get(claim.id) === hold.id)
+  )
 }

@@ -3,7 +3,7 @@ import type { Micro } from '../money.ts'
 import { entryHash } from '../store/ledger/hash-chain.ts'
 import type { JobMove, NewJob } from '../store/jobs/job.ts'
 import { AllowanceChanges } from './allowance-changes.ts'
-import { countInFreeHour, isFreeHourUsedUp } from './free-hour.ts'
+import { countInFreeHour, isCharged, isFreeHourUsedUp } from './free-hour.ts'
 import {
   bookedDay,
   closedAfterExpiry,
@@ -15,6 +15,8 @@ import {
   voidOfCharged,
 } from './hold-rules.ts'
 import type { GenerationRecord } from './generation-record.ts'
+import { chargeNotices, jobNotices } from './notice.ts'
+import type { NewNotice } from './new-notice.ts'
 import {
   spendKeyText,
   type AccountRow,
@@ -23,7 +25,6 @@ import {
   type EntryRow,
   type ExpireOutcome,
   type ExpireRequest,
-  type GuardedCharge,
   type HoldOutcome,
   type HoldRequest,
   type HoldRow,
@@ -52,6 +53,7 @@ type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 're
  */
 export class LedgerBatch {
   readonly #rows: LedgerRows
+  readonly #lowBalanceMicro: Micro
   readonly #accounts = new Set<AccountRow>()
   readonly #keys = new Set<KeyRow>()
   readonly #newHolds = new Set<HoldRow>()
@@ -66,9 +68,11 @@ export class LedgerBatch {
   readonly #movedJobs: JobMove[] = []
   readonly #endedClaims: LedgerChanges['endedClaims'][number][] = []
   readonly #keptAnswers: LedgerChanges['keptAnswers'][number][] = []
+  readonly #notices: NewNotice[] = []
 
-  constructor(rows: LedgerRows) {
+  constructor(rows: LedgerRows, lowBalanceMicro: Micro = 0n) {
     this.#rows = rows
+    this.#lowBalanceMicro = lowBalanceMicro
   }
 
   changes(): LedgerChanges {
@@ -88,6 +92,7 @@ export class LedgerBatch {
       movedJobs: this.#movedJobs,
       endedClaims: this.#endedClaims,
       keptAnswers: this.#keptAnswers,
+      notices: this.#notices,
     }
   }
 
@@ -162,6 +167,7 @@ export class LedgerBatch {
     if (request.claim !== undefined && this.#rows.claims.get(request.claim.id) !== hold.id)
       return { status: 'not_open', state: 'claim_lost' }
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
+    this.#notices.push(...jobNotices(hold, request.job, request.atMs))
     return this.#charge(hold, request)
   }
 
@@ -219,6 +225,8 @@ export class LedgerBatch {
       },
       request.atMs,
     )
+    const charge = { hold, account, key, chargedMicro, shortfallMicro, atMs: request.atMs }
+    this.#notices.push(...chargeNotices(charge, this.#rows.spends, this.#lowBalanceMicro))
     return { status: late ? 'settled_late' : 'settled', chargedMicro, shortfallMicro }
   }
 
@@ -232,9 +240,10 @@ export class LedgerBatch {
     if (hold.state === 'voided' || closedAfterExpiry(hold)) return { status: 'replayed' }
     if (hold.state === 'settled' || hold.state === 'settled_late') return voidOfCharged(hold, request)
     if (!this.#moveJob(request.job)) return { status: 'not_open', state: 'job_moved' }
+    this.#notices.push(...jobNotices(hold, request.job, request.atMs))
     const { account, key } = this.#owners(hold)
     const { guarded } = request
-    if (guarded !== undefined && this.#isCharged(account, hold, guarded, request.atMs)) {
+    if (guarded !== undefined && isCharged(account, hold, { guarded, claims: this.#rows.claims, atMs: request.atMs })) {
       const { chargedMicro, shortfallMicro } = this.#charge(hold, {
         ...guarded,
         insuredMicro: request.insuredMicro - guarded.providerCostMicro,
@@ -263,15 +272,6 @@ export class LedgerBatch {
       )
     }
     return { status: 'voided' }
-  }
-
-  /** Expired holds, and those whose key another request has now, stay free. */
-  #isCharged(account: AccountRow, hold: HoldRow, { claim }: GuardedCharge, atMs: number): boolean {
-    return (
-      hold.state === 'open' &&
-      isFreeHourUsedUp(account, atMs) &&
-      (claim === undefined || this.#rows.claims.get(claim.id) === hold.id)
-    )
   }
 
   /** Records what the operator paid without charging anybody. */

@@ -1,6 +1,7 @@
 import type { Micro } from '../money.ts'
 import type { JobMove, NewJob } from '../store/jobs/job.ts'
 import type { GenerationRecord } from './generation-record.ts'
+import type { NewNotice } from './new-notice.ts'
 
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
 export type HoldState = 'open' | 'settled' | 'voided' | 'expired' | 'settled_late'
@@ -232,6 +233,8 @@ export interface AccountRow {
   readonly logDropped: bigint
   /** The first day that is not in a closed month; empty = no month is closed. */
   readonly openDay: string
+  /** Its owner is told when the balance falls below this; null = below the service's own. */
+  readonly lowBalanceMicro: Micro | null
   /** Whether its seal was right when it was read. */
   readonly intact: boolean
 }
@@ -339,6 +342,8 @@ export interface LedgerChanges {
   readonly endedClaims: readonly { readonly id: string; readonly answer: Buffer | null }[]
   /** By generation id. */
   readonly keptAnswers: readonly { readonly id: string; readonly answer: Buffer }[]
+  /** What people are to be told of it. */
+  readonly notices: readonly NewNotice[]
 }
 
 /** The job whose version decides whether the operation may move it. */

@@ -67,6 +67,8 @@ export interface LedgerPorts {
   readonly journal?: EndJournal
   /** Live nodes that share the store: holds are decided against allowances. Absent = the store decides each of them. */
   readonly nodes?: () => number
+  /** Balances below it are low where an account says nothing else; absent = none is. */
+  readonly lowBalanceMicro?: () => Micro
   /** A sentence for the operator. */
   readonly notice?: (message: string) => void
 }
@@ -92,7 +94,7 @@ export class Ledger {
   constructor(ports: LedgerPorts) {
     this.#ports = ports
     const { store, clock, gather, commitSpacingMs = 0, journal = null, notice = (): void => undefined } = ports
-    const { node, nodes } = ports
+    const { node, nodes, lowBalanceMicro } = ports
     this.#allowances = nodes === undefined ? null : new Allowances({ clock, node, nodes })
     this.#ends = new BatchWriter({
       store,
@@ -101,6 +103,7 @@ export class Ledger {
       // A few requests gain nothing by waiting for each other.
       spacingMs: () => commitSpacingMs * Math.min(1, this.#runningCount / FULL_SPACING_REQUESTS),
       journal,
+      lowBalanceMicro,
       notice,
       turned: (cause) => this.#turned(cause),
     })

@@ -6,6 +6,7 @@ import { consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
 import { logStatements } from './log/migration.ts'
+import { noticeStatements } from './notices/notice-migration.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 interface Migration {
@@ -305,6 +306,12 @@ const MIGRATIONS: readonly Migration[] = [
     name: 'a mark that stops a kept answer',
     least: { sqlite: 19, postgres: 8 },
     statements: () => ['ALTER TABLE kept_response ADD COLUMN stopped BIGINT NOT NULL DEFAULT 0'],
+  },
+  {
+    version: 22,
+    name: 'notices',
+    least: { sqlite: 19, postgres: 8 },
+    statements: (dialect) => noticeStatements(words(dialect)),
   },
 ]
 

@@ -21,6 +21,7 @@ import { LogStore } from './log/log-store.ts'
 import { LogUpkeep } from './log/upkeep.ts'
 import { migrate, SEALING_SCHEMA } from './migrations.ts'
 import { openFailure } from './open-failure.ts'
+import { NoticeStore } from './notices/notice-store.ts'
 import { NodeStore } from './nodes/node-store.ts'
 import { PaymentStore } from './accounts/payment-store.ts'
 import { PostgresDatabase, refuseHiddenPooler, refuseUnsafeCommits } from './postgres/database.ts'
@@ -144,6 +145,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     jobs: new JobStore(database, seal),
     idempotency: new IdempotencyStore(database),
     responses: new ResponseStore(database),
+    notices: new NoticeStore(database),
     audit: new AuditStore(database, books),
     nodes: kind === 'postgres' ? new NodeStore(database) : null,
     close: () => database.close(),

@@ -15,6 +15,7 @@ import type { ManagementKeyStore } from './accounts/management-key-store.ts'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { LogStore } from './log/log-store.ts'
 import type { LogUpkeep } from './log/upkeep.ts'
+import type { NoticeStore } from './notices/notice-store.ts'
 import type { NodeStore } from './nodes/node-store.ts'
 import type { PaymentStore } from './accounts/payment-store.ts'
 import type { ResponseStore } from './responses/response-store.ts'
@@ -48,6 +49,7 @@ export interface Store {
   readonly jobs: JobStore
   readonly idempotency: IdempotencyStore
   readonly responses: ResponseStore
+  readonly notices: NoticeStore
   readonly audit: AuditStore
   /** null = the store has one process. */
   readonly nodes: NodeStore | null

@@ -388,6 +388,7 @@ test('settings change where they are given, and maintenance stops /v1 but not he
     'markup',
     'midstream_error',
     'model_fallbacks',
+    'notices',
     'rate_limit',
     'rates',
     'signup',

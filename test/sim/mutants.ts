@@ -266,7 +266,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a free answer is charged before its account has used up what is free',
-    file: CORE,
+    file: 'src/ledger/free-hour.ts',
     find: "hold.state === 'open' && isFreeHourUsedUp(account, atMs) && ",
     replace: "hold.state === 'open' && account.freeInsuredMicro > 0n && ",
   },

@@ -20,6 +20,7 @@ import {
   type SqlValue,
   type TransactionOptions,
 } from '../../src/store/database.ts'
+import { INSERT_NOTICE, noticeValues } from '../../src/store/notices/notice-store.ts'
 import { BookSeal } from '../../src/store/audit/book-seal.ts'
 import {
   ACCOUNT_SELECT,
@@ -225,6 +226,7 @@ export class SharedLedger implements LedgerStore {
     for (const row of usageDays(changes.log)) disk.run(ADD_USAGE_DAY, usageDayValues(row))
     for (const row of appDays(changes.log)) disk.run(ADD_APP_DAY, appDayValues(row))
     for (const row of bookedLater(changes.log)) disk.run(ADD_BOOKED_LATER, row)
+    for (const notice of changes.notices) disk.run(INSERT_NOTICE, noticeValues(notice))
   }
 }
 

@@ -220,7 +220,13 @@ export function administratorTests(records: BenchTest): void {
       assert.equal(claims.filter(Boolean).length, 1)
       assert.deepEqual(await store.payments.due(NOON_MS + 60_000, 10), [])
       const refund = (refundId: string, rub: bigint) =>
-        store.payments.refund({ orderId: 'pay_1', refundId, amountMicro: rub * RUB, atMs: NOON_MS })
+        store.payments.refund({
+          orderId: 'pay_1',
+          refundId,
+          amountMicro: rub * RUB,
+          atMs: NOON_MS,
+          lowBalanceMicro: 0n,
+        })
       assert.deepEqual(await refund('r-0', 1n), { status: 'refused', why: 'the order is not paid' })
       assert.equal(await store.payments.pay({ id: 'pay_1', paymentId: 'p-1', atMs: NOON_MS }), true)
       await store.entries.post({

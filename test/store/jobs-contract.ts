@@ -28,7 +28,7 @@ export async function createJob(bench: Bench, customer: Customer, over: Partial<
   return row
 }
 
-function move(row: JobRow, state: Partial<JobState>, keepsLease = false): JobMove {
+export function move(row: JobRow, state: Partial<JobState>, keepsLease = false): JobMove {
   return { id: row.id, version: row.version, state: { ...row, ...state }, keepsLease }
 }
 

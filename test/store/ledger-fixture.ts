@@ -67,7 +67,7 @@ export class Bench<C extends Clock = TestClock> {
     store: Store,
     clock: C,
     node = 'node-1',
-    more: Pick<LedgerPorts, 'journal' | 'notice' | 'commitSpacingMs' | 'nodes'> = {},
+    more: Pick<LedgerPorts, 'journal' | 'notice' | 'commitSpacingMs' | 'nodes' | 'lowBalanceMicro'> = {},
   ) {
     this.store = store
     this.clock = clock
@@ -226,10 +226,10 @@ export class Bench<C extends Clock = TestClock> {
 export type BenchTest = (name: string, body: (bench: Bench) => Promise<void>) => void
 
 /** Makes tests with a fresh store each, whose books are audited afterwards. */
-export function benchTests(open: () => Promise<Store>): BenchTest {
+export function benchTests(open: () => Promise<Store>, more: Pick<LedgerPorts, 'lowBalanceMicro'> = {}): BenchTest {
   return (name, body) =>
     test(name, async () => {
-      const bench = new Bench(await open(), new TestClock(NOON_MS))
+      const bench = new Bench(await open(), new TestClock(NOON_MS), 'node-1', more)
       try {
         await body(bench)
         await bench.auditClean()

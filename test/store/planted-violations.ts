@@ -120,7 +120,15 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
   await store.payments.begin('ord_1', 'pay-1', null)
   assert.ok(await store.payments.pay({ id: 'ord_1', paymentId: 'pay-1', atMs: NOON_MS }))
   assert.equal(
-    (await store.payments.refund({ orderId: 'ord_1', refundId: 'back-1', amountMicro: 9n, atMs: NOON_MS })).status,
+    (
+      await store.payments.refund({
+        orderId: 'ord_1',
+        refundId: 'back-1',
+        amountMicro: 9n,
+        atMs: NOON_MS,
+        lowBalanceMicro: 0n,
+      })
+    ).status,
     'booked',
   )
   // On the day before.

@@ -6,6 +6,7 @@ import { guardContract } from './guard-contract.ts'
 import { jobsContract } from './jobs-contract.ts'
 import { ledgerContract } from './ledger-contract.ts'
 import { logContract } from './log-contract.ts'
+import { noticesContract } from './notices-contract.ts'
 import { recordsContract } from './records-contract.ts'
 import { responsesContract } from './responses-contract.ts'
 
@@ -19,4 +20,5 @@ export function storeContract(open: () => Promise<Store>): void {
   describe('jobs', () => jobsContract(open))
   describe('claims', () => claimsContract(open))
   describe('responses', () => responsesContract(open))
+  describe('notices', () => noticesContract(open))
 }

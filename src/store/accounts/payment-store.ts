@@ -220,11 +220,14 @@ export class PaymentStore {
     refundId,
     amountMicro,
     atMs,
+    lowBalanceMicro,
   }: {
     readonly orderId: string
     readonly refundId: string
     readonly amountMicro: Micro
     readonly atMs: number
+    /** As of an entry. */
+    readonly lowBalanceMicro: Micro
   }): Promise<RefundOutcome> {
     return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
       const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
@@ -264,6 +267,7 @@ export class PaymentStore {
         reference: id,
         actor: order.method,
         atMs,
+        lowBalanceMicro,
       })
       // The exception also rolls the row back.
       if (posted.status !== 'created')

@@ -43,6 +43,7 @@ export const COVERED = {
       email: 'a label',
       default_model: 'which model, not at what price',
       created_at: 'shown only',
+      low_balance: 'when its owner is told, not what is charged',
       seal: SEAL,
     },
   },
@@ -255,6 +256,9 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   sign_in: 'people',
   idempotency_key: 'answers, sealed for themselves',
   kept_response: 'answers, sealed for themselves',
+  notice: 'what people are told: the books say it too',
+  notice_channel: 'whom it is told',
+  notice_delivery: 'which messages were sent',
 }
 
 /** Tables whose rows have a seal. */

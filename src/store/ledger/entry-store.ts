@@ -1,7 +1,18 @@
 import type { Sealing } from '../sealed-row.ts'
 import type { Micro } from '../../money.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
+import {
+  big,
+  bigOrNull,
+  integer,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from '../database.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
+import { tellBalance } from '../notices/notice-store.ts'
 import { entryHash } from './hash-chain.ts'
 import type { Page } from '../page.ts'
 
@@ -30,6 +41,8 @@ export interface NewEntry {
   readonly reference: string
   readonly actor: string
   readonly atMs: number
+  /** As for charges; absent = no balance is low. */
+  readonly lowBalanceMicro?: Micro
 }
 
 export type PostOutcome =
@@ -160,7 +173,7 @@ export async function postWithin(sql: Sql, { dialect, seal }: Sealing, entry: Ne
   const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
   const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
   const [account] = await sql.all(
-    `SELECT available, held, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`,
+    `SELECT available, held, low_balance, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`,
     [entry.accountId],
   )
   if (account === undefined) return { status: 'no_account' }
@@ -172,6 +185,17 @@ export async function postWithin(sql: Sql, { dialect, seal }: Sealing, entry: Ne
   }
   if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
   const created = await insert(sql, entry, changeMicro, account, seal)
+  await tellBalance(
+    sql,
+    {
+      accountId: entry.accountId,
+      beforeMicro: balanceMicro,
+      afterMicro: balanceMicro + changeMicro,
+      lowMicro: bigOrNull(account, 'low_balance') ?? entry.lowBalanceMicro ?? 0n,
+    },
+    `${entry.kind} ${entry.reference}`,
+    entry.atMs,
+  )
   return { status: 'created', entry: created, balanceMicro: balanceMicro + changeMicro }
 }
 

@@ -18,6 +18,7 @@ import {
 import type { Micro } from '../../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
 import { END_CLAIM } from '../idempotency/idempotency-store.ts'
+import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { KEEP_ANSWER } from '../responses/response-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
 import {
@@ -270,8 +271,8 @@ async function loadSpends(
 
 /** Answers what is left to be sent with the commit. */
 async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<LastStatement> {
-  const { newJobs, movedJobs, endedClaims, keptAnswers } = changes
-  if (newJobs.length + movedJobs.length + endedClaims.length + keptAnswers.length === 0)
+  const { newJobs, movedJobs, endedClaims, keptAnswers, notices } = changes
+  if (newJobs.length + movedJobs.length + endedClaims.length + keptAnswers.length + notices.length === 0)
     return () => writeRows(sql, changes, seal)
   await writeRows(sql, changes, seal)
   for (const job of newJobs) await sql.run(INSERT_JOB, newJobValues(job, seal))
@@ -279,6 +280,7 @@ async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<
     await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
   for (const { id, answer } of endedClaims) await sql.run(END_CLAIM, [answer, id])
   for (const { id, answer } of keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+  for (const notice of notices) await sql.run(INSERT_NOTICE, noticeValues(notice))
   return async () => undefined
 }
 

@@ -12,6 +12,7 @@ import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../../ledger/l
 import type { Micro } from '../../money.ts'
 import { big, integer, text, type SqlValue } from '../database.ts'
 import { END_CLAIM, RUNNING_CLAIM } from '../idempotency/idempotency-store.ts'
+import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { KEEP_ANSWER } from '../responses/response-store.ts'
 import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
@@ -317,13 +318,14 @@ export class SqliteLedger implements LedgerStore {
     if (this.#rollup.behind >= this.#checkpointCharges) this.#rollup.catchUp()
   }
 
-  #writeDirect({ newJobs, movedJobs, endedClaims, keptAnswers, allowances }: DirectChanges): void {
+  #writeDirect({ newJobs, movedJobs, endedClaims, keptAnswers, allowances, notices }: DirectChanges): void {
     assert(allowances.length === 0, 'The one process of the embedded store leases nothing.')
     for (const job of newJobs) this.#run(INSERT_JOB, newJobValues(job, this.#seal))
     for (const move of movedJobs)
       this.#run(MOVE_JOB, jobMoveValues(move, this.#database.prepare(SEALED_JOB).get(move.id), this.#seal))
     for (const { id, answer } of endedClaims) this.#run(END_CLAIM, [answer, id])
     for (const { id, answer } of keptAnswers) this.#run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
+    for (const notice of notices) this.#run(INSERT_NOTICE, noticeValues(notice))
   }
 
   /** What the tables get of a batch. Holds that only the memory has are in no sum of these rows. */

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto'
+import { MICRO_PER_RUB, rubles, type Micro } from '../money.ts'
+import type { NoticeKind } from '../notice-table.ts'
+import type { PlainSettings } from '../settings-table.ts'
+import type { JobMove } from '../store/jobs/job.ts'
+import type { NewNotice } from './new-notice.ts'
+import { limitPeriod } from './hold-rules.ts'
+import {
+  spendKeyText,
+  type AccountRow,
+  type HoldRow,
+  type KeyRow,
+  type LedgerRows,
+  type SpendKey,
+} from './ledger-store.ts'
+
+const NEAR_PERCENT = 80n
+const NONE: readonly NewNotice[] = []
+const ID_LETTERS = 24
+
+/** The same for the same cause, so that a repeated write is none. */
+export function noticeId(kind: NoticeKind, cause: string): string {
+  const digest = createHash('sha256').update(`${kind} ${cause}`).digest('base64url')
+  return `ntc_${digest.replaceAll(/[-_]/g, '').slice(0, ID_LETTERS)}`
+}
+
+/** The balance before and after a change, and below which it is low. */
+export interface BalanceChange {
+  readonly accountId: string
+  readonly beforeMicro: Micro
+  readonly afterMicro: Micro
+  readonly lowMicro: Micro
+}
+
+/** null where the balance was low before, or is not. It is told again only after it was a tenth above the threshold. */
+export function lowBalance(
+  { accountId, beforeMicro, afterMicro, lowMicro }: BalanceChange,
+  cause: string,
+  atMs: number,
+): NewNotice | null {
+  if (beforeMicro < lowMicro || afterMicro >= lowMicro) return null
+  return {
+    id: noticeId('balance.low', cause),
+    kind: 'balance.low',
+    accountId,
+    subject: lowBalanceSubject(accountId),
+    clearAtMicro: lowMicro + lowMicro / 10n,
+    atMs,
+    detail: { balance: rubles(afterMicro), threshold: rubles(lowMicro) },
+  }
+}
+
+export function lowBalanceSubject(accountId: string): string {
+  return `balance.low ${accountId}`
+}
+
+/** The kind of notice that a spending of at least 80 % calls for, and did not before; null = none. */
+function limitKind(limitMicro: Micro, beforeMicro: Micro, afterMicro: Micro): 'limit.near' | 'limit.reached' | null {
+  if (afterMicro >= limitMicro) return beforeMicro < limitMicro ? 'limit.reached' : null
+  return isNearLimit(limitMicro, beforeMicro) ? null : 'limit.near'
+}
+
+function isNearLimit(limitMicro: Micro, spentMicro: Micro): boolean {
+  return spentMicro * 100n >= limitMicro * NEAR_PERCENT
+}
+
+/** The spending of a key in the period of its limit. */
+interface KeySpending {
+  readonly key: Pick<KeyRow, 'id' | 'accountId' | 'limitReset'>
+  readonly period: SpendKey
+  readonly limitMicro: Micro
+  readonly beforeMicro: Micro
+  readonly afterMicro: Micro
+}
+
+/** null where the charge passes neither 80 nor 100 % of the limit. */
+function limitNotice(spending: KeySpending, atMs: number): NewNotice | null {
+  const kind = limitKind(spending.limitMicro, spending.beforeMicro, spending.afterMicro)
+  return kind === null ? null : ofLimit(kind, spending, atMs)
+}
+
+function ofLimit(
+  kind: 'limit.near' | 'limit.reached',
+  { key, period, limitMicro, afterMicro }: KeySpending,
+  atMs: number,
+): NewNotice {
+  // A limit that was changed is another one.
+  const subject = `${kind} ${key.id} ${period.period} ${period.start} ${limitMicro}`
+  return {
+    id: noticeId(kind, subject),
+    kind,
+    accountId: key.accountId,
+    subject,
+    clearAtMicro: null,
+    atMs,
+    detail: {
+      key: key.id,
+      limit: rubles(limitMicro),
+      limit_reset: key.limitReset,
+      spent: rubles(afterMicro),
+    },
+  }
+}
+
+/** Once an account and day. */
+function shortfallNotice(hold: HoldRow, shortfallMicro: Micro, atMs: number): NewNotice {
+  const subject = `shortfall ${hold.accountId} ${hold.periods.day}`
+  return {
+    id: noticeId('shortfall', subject),
+    kind: 'shortfall',
+    accountId: hold.accountId,
+    subject,
+    clearAtMicro: null,
+    atMs,
+    detail: { generation: hold.id, model: hold.subject.model, shortfall: rubles(shortfallMicro) },
+  }
+}
+
+/** None while the job goes on. */
+export function jobNotices(hold: HoldRow, move: JobMove | undefined, atMs: number): readonly NewNotice[] {
+  if (move === undefined) return NONE
+  const { status } = move.state
+  if (status === 'pending' || status === 'in_progress') return NONE
+  const detail = { job: move.id, model: hold.subject.model, status }
+  const id = noticeId('job.ended', move.id)
+  return [{ id, kind: 'job.ended', accountId: hold.accountId, subject: null, clearAtMicro: null, atMs, detail }]
+}
+
+/** A charge, with account and key as it leaves them. */
+interface Charge {
+  readonly hold: HoldRow
+  readonly account: AccountRow
+  readonly key: KeyRow
+  readonly chargedMicro: Micro
+  readonly shortfallMicro: Micro
+  readonly atMs: number
+}
+
+/** Compares what the batch knows: no row is read for it, and one is written only when a threshold is passed. */
+export function chargeNotices(
+  { hold, account, key, chargedMicro, shortfallMicro, atMs }: Charge,
+  spends: LedgerRows['spends'],
+  serviceLowMicro: Micro,
+): readonly NewNotice[] {
+  const lowMicro = account.lowBalanceMicro ?? serviceLowMicro
+  const period = limitPeriod(key, hold.periods)
+  const spentMicro = period === null ? 0n : (spends.get(spendKeyText(period)) ?? 0n)
+  const afterMicro = account.availableMicro + account.heldMicro
+  const isLow = afterMicro < lowMicro && afterMicro + chargedMicro >= lowMicro
+  const { limitMicro } = key
+  const isNear = period !== null && limitMicro !== null && isNearLimit(limitMicro, spentMicro)
+  if (!isLow && !isNear && shortfallMicro === 0n) return NONE
+  const balance = { accountId: account.id, beforeMicro: afterMicro + chargedMicro, afterMicro, lowMicro }
+  return [
+    lowBalance(balance, hold.id, atMs),
+    isNear
+      ? limitNotice({ key, period, limitMicro, beforeMicro: spentMicro - chargedMicro, afterMicro: spentMicro }, atMs)
+      : null,
+    shortfallMicro === 0n ? null : shortfallNotice(hold, shortfallMicro, atMs),
+  ].filter((notice) => notice !== null)
+}
+
+/** Below it a balance is low, where its account says nothing else; 0 = none is. */
+export function serviceLowBalance({ notices }: Pick<PlainSettings, 'notices'>): Micro {
+  return BigInt(notices.low_balance) * MICRO_PER_RUB
+}

@@ -1,0 +1,475 @@
+import type { NewNotice } from '../../ledger/new-notice.ts'
+import { noticeId, lowBalance, lowBalanceSubject, type BalanceChange } from '../../ledger/notice.ts'
+import type { Micro } from '../../money.ts'
+import { NOTICES, type NoticeKind } from '../../notice-table.ts'
+import {
+  big,
+  bigOrNull,
+  bit,
+  bytes,
+  integer,
+  integerOrNull,
+  json,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from '../database.ts'
+import type { Page } from '../page.ts'
+
+export type ChannelType = 'email' | 'telegram' | 'webhook'
+
+/** Whom people are told through. */
+export interface Channel {
+  readonly id: string
+  /** null = the operator's. */
+  readonly accountId: string | null
+  readonly type: ChannelType
+  /** The e-mail address, the chat, or the URL. */
+  readonly target: string
+  /** What signs a webhook, encrypted; null = of another type. */
+  readonly secret: Buffer | null
+  readonly kinds: readonly NoticeKind[]
+  readonly language: 'en' | 'ru'
+  readonly enabled: boolean
+  readonly createdAtMs: number
+}
+
+export type ChannelPatch = Partial<Pick<Channel, 'kinds' | 'language' | 'enabled'>>
+
+export interface Notice {
+  readonly id: string
+  /** A newer program may have written one that this one does not know. */
+  readonly kind: string
+  readonly accountId: string | null
+  readonly atMs: number
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+export type DeliveryState = 'pending' | 'sent' | 'dead'
+
+/** One message to one channel. */
+export interface Delivery {
+  readonly id: string
+  readonly notice: Notice
+  readonly channel: Channel
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly dueAtMs: number
+  /** Of the last attempt; null = there was none, or it succeeded. */
+  readonly error: string | null
+  readonly createdAtMs: number
+  readonly endedAtMs: number | null
+}
+
+/** What an attempt came to: `dueAtMs` = it is tried again then. */
+export type AttemptEnd = 'sent' | { readonly error: string; readonly dueAtMs: number | null }
+
+/** Messages that wait for one channel: a receiver that is away for long gets no more. */
+const PENDING_MAX = 1_000n
+/** Notices that one step addresses. */
+const STEP = 100n
+const KEPT_MS = 90 * 86_400_000
+const REMOVED_AT_ONCE = 1_000n
+
+/** The same text in both dialects. A notice that is there already, by its id or its subject, stays as it is. */
+export const INSERT_NOTICE =
+  'INSERT INTO notice (id, kind, account_id, subject, clear_at, at, detail, channel_id) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING'
+
+export function noticeValues(notice: NewNotice, channelId: string | null = null): readonly (string | bigint | null)[] {
+  const { id, kind, accountId, subject, clearAtMicro, atMs, detail } = notice
+  return [id, kind, accountId, subject, clearAtMicro, BigInt(atMs), JSON.stringify(detail), channelId]
+}
+
+/** Within the transaction that changes a balance: tells of a low one, or lets it be told again. */
+export async function tellBalance(sql: Sql, change: BalanceChange, cause: string, atMs: number): Promise<void> {
+  if (change.afterMicro > change.beforeMicro)
+    await sql.run('UPDATE notice SET subject = NULL WHERE subject = ? AND clear_at <= ?', [
+      lowBalanceSubject(change.accountId),
+      change.afterMicro,
+    ])
+  const notice = lowBalance(change, cause, atMs)
+  if (notice !== null) await sql.run(INSERT_NOTICE, noticeValues(notice))
+}
+
+const CHANNEL_COLUMNS = ['id', 'account_id', 'type', 'target', 'secret', 'kinds', 'language', 'enabled', 'created_at']
+const CHANNEL_PLACES = CHANNEL_COLUMNS.map(() => '?').join(',')
+const CHANNEL = CHANNEL_COLUMNS.map((name) => `c.${name} AS c_${name}`).join(', ')
+const NOTICE = ['id', 'kind', 'account_id', 'at', 'detail'].map((name) => `n.${name} AS n_${name}`).join(', ')
+const DELIVERY = ['id', 'state', 'attempts', 'due_at', 'error', 'created_at', 'ended_at']
+  .map((name) => `d.${name} AS ${name}`)
+  .join(', ')
+const SELECT_CHANNEL = `SELECT ${CHANNEL} FROM notice_channel c`
+const SELECT_DELIVERY = `SELECT ${DELIVERY}, ${NOTICE}, ${CHANNEL} FROM notice_delivery d JOIN notice n ON n.id = d.notice_id JOIN notice_channel c ON c.id = d.channel_id`
+
+/** The outbox: notices, whom they are told, and the messages about them. */
+export class NoticeStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** false = it, or one with its subject, is there already. */
+  async raise(notice: NewNotice, channelId: string | null = null): Promise<boolean> {
+    return (await this.#note((sql) => sql.run(INSERT_NOTICE, noticeValues(notice, channelId)))) === 1
+  }
+
+  /** The subject may be told again. */
+  async clear(subject: string): Promise<void> {
+    await this.#note((sql) => sql.run('UPDATE notice SET subject = NULL WHERE subject = ?', [subject]))
+  }
+
+  /** null = no such account. `lowMicro`: null = the service's own. */
+  async lowBalance(accountId: string): Promise<{ readonly lowMicro: Micro | null } | null> {
+    const [row] = await this.#database.all('SELECT low_balance FROM account WHERE id = ?', [accountId], {
+      withoutAmounts: true,
+    })
+    return row === undefined ? null : { lowMicro: bigOrNull(row, 'low_balance') }
+  }
+
+  /** Another threshold; where the balance is below it already, that is told. */
+  setLowBalance(
+    accountId: string,
+    {
+      lowMicro,
+      fallbackMicro,
+      atMs,
+    }: { readonly lowMicro: Micro | null; readonly fallbackMicro: Micro; readonly atMs: number },
+  ): Promise<void> {
+    return this.#database.transaction(async (sql) => {
+      await sql.run('UPDATE account SET low_balance = ? WHERE id = ?', [lowMicro, accountId])
+      const [row] = await sql.all('SELECT available + held AS balance FROM account WHERE id = ?', [accountId])
+      if (row === undefined) return
+      const threshold = lowMicro ?? fallbackMicro
+      await sql.run('UPDATE notice SET subject = NULL WHERE subject = ?', [lowBalanceSubject(accountId)])
+      const change = { accountId, beforeMicro: threshold, afterMicro: big(row, 'balance'), lowMicro: threshold }
+      await tellBalance(sql, change, `threshold ${atMs} ${accountId}`, atMs)
+    })
+  }
+
+  async addChannel(channel: Channel, most: number): Promise<'added' | 'full'> {
+    const condition = ownedBy(channel.accountId)
+    return this.#note(async (sql) => {
+      const [row] = await sql.all(`SELECT COUNT(*) AS total FROM notice_channel WHERE ${condition}`, [
+        ...ownerValues(channel.accountId),
+      ])
+      if (row !== undefined && integer(row, 'total') >= most) return 'full'
+      await sql.run(`INSERT INTO notice_channel (${CHANNEL_COLUMNS.join(', ')}) VALUES (${CHANNEL_PLACES})`, [
+        channel.id,
+        channel.accountId,
+        channel.type,
+        channel.target,
+        channel.secret,
+        JSON.stringify(channel.kinds),
+        channel.language,
+        bit(channel.enabled),
+        BigInt(channel.createdAtMs),
+      ])
+      return 'added'
+    })
+  }
+
+  /** Oldest first; null = the operator's. */
+  async channels(accountId: string | null): Promise<readonly Channel[]> {
+    const condition = ownedBy(accountId)
+    const rows = await this.#read(
+      `${SELECT_CHANNEL} WHERE ${condition} ORDER BY c.created_at, c.id`,
+      ownerValues(accountId),
+    )
+    return rows.map(readChannel)
+  }
+
+  async channel(accountId: string | null, id: string): Promise<Channel | null> {
+    const condition = ownedBy(accountId)
+    const [row] = await this.#read(`${SELECT_CHANNEL} WHERE ${condition} AND c.id = ?`, [...ownerValues(accountId), id])
+    return row === undefined ? null : readChannel(row)
+  }
+
+  async changeChannel(accountId: string | null, id: string, patch: ChannelPatch): Promise<Channel | null> {
+    const condition = ownedBy(accountId)
+    const sets: string[] = []
+    const values: SqlValue[] = []
+    const set = (column: string, value: SqlValue | undefined): void => {
+      if (value === undefined) return
+      sets.push(`${column} = ?`)
+      values.push(value)
+    }
+    set('kinds', patch.kinds === undefined ? undefined : JSON.stringify(patch.kinds))
+    set('language', patch.language)
+    set('enabled', patch.enabled === undefined ? undefined : bit(patch.enabled))
+    if (sets.length > 0)
+      await this.#note((sql) =>
+        sql.run(`UPDATE notice_channel SET ${sets.join(', ')} WHERE id = ? AND ${condition}`, [
+          ...values,
+          id,
+          ...ownerValues(accountId),
+        ]),
+      )
+    return this.channel(accountId, id)
+  }
+
+  /** Its messages go with it. */
+  async removeChannel(accountId: string | null, id: string): Promise<boolean> {
+    const condition = ownedBy(accountId)
+    const removed = await this.#note((sql) =>
+      sql.run(`DELETE FROM notice_channel WHERE id = ? AND ${condition}`, [id, ...ownerValues(accountId)]),
+    )
+    return removed === 1
+  }
+
+  /** Makes the messages of new notices; answers the number of notices. Of two nodes at once only one makes them. */
+  async address(nowMs: number): Promise<number> {
+    const waiting = await this.#read('SELECT id FROM notice WHERE addressed_at IS NULL LIMIT 1')
+    if (waiting.length === 0) return 0
+    return this.#note(async (sql) => {
+      const rows = await sql.all(
+        `SELECT ${NOTICE}, n.channel_id AS channel_id FROM notice n WHERE addressed_at IS NULL ORDER BY at LIMIT ?`,
+        [STEP],
+      )
+      for (const row of rows) {
+        const notice = readNotice(row)
+        const mine = await sql.run('UPDATE notice SET addressed_at = ? WHERE id = ? AND addressed_at IS NULL', [
+          BigInt(nowMs),
+          notice.id,
+        ])
+        if (mine === 0) continue
+        for (const channel of await audience(sql, notice, textOrNull(row, 'channel_id')))
+          await addressTo(sql, notice, channel, nowMs)
+      }
+      return rows.length
+    })
+  }
+
+  /**
+   * Takes up to `most` messages that are due, one of each channel, for a lease: nobody else sends them until it ends.
+   */
+  async take(most: number, nowMs: number, leaseUntilMs: number): Promise<readonly Delivery[]> {
+    const now = BigInt(nowMs)
+    const channels = await this.#read(
+      `SELECT channel_id, MIN(due_at) AS due FROM notice_delivery WHERE state = 'pending' GROUP BY channel_id HAVING MIN(due_at) <= ? AND MAX(lease_until) < ? ORDER BY 2 LIMIT ?`,
+      [now, now, BigInt(most)],
+    )
+    if (channels.length === 0) return []
+    return this.#note(async (sql) => {
+      const taken: Delivery[] = []
+      for (const row of channels) {
+        const [mine] = await sql.all(
+          `UPDATE notice_delivery SET lease_until = ?, attempts = attempts + 1
+            WHERE id = (SELECT id FROM notice_delivery WHERE channel_id = ? AND state = 'pending' ORDER BY due_at, id LIMIT 1)
+              AND state = 'pending' AND due_at <= ? AND lease_until < ? RETURNING id`,
+          [BigInt(leaseUntilMs), text(row, 'channel_id'), now, now],
+        )
+        if (mine === undefined) continue
+        const [found] = await sql.all(`${SELECT_DELIVERY} WHERE d.id = ?`, [text(mine, 'id')])
+        if (found !== undefined) taken.push(readDelivery(found))
+      }
+      return taken
+    })
+  }
+
+  async ended(id: string, end: AttemptEnd, nowMs: number): Promise<void> {
+    const now = BigInt(nowMs)
+    const state = end === 'sent' ? 'sent' : end.dueAtMs === null ? 'dead' : 'pending'
+    await this.#note((sql) =>
+      sql.run(
+        `UPDATE notice_delivery SET state = ?, error = ?, due_at = ?, lease_until = 0, ended_at = ? WHERE id = ? AND state = 'pending'`,
+        [
+          state,
+          end === 'sent' ? null : end.error,
+          end === 'sent' || end.dueAtMs === null ? now : BigInt(end.dueAtMs),
+          state === 'pending' ? null : now,
+          id,
+        ],
+      ),
+    )
+  }
+
+  /** Newest first. `accountId`: null = of all channels, those of accounts too. */
+  async deliveries(filter: {
+    readonly accountId: string | null
+    readonly state: DeliveryState | null
+    readonly limit: number
+    readonly offset: number
+  }): Promise<Page<Delivery>> {
+    const parts = [
+      ...(filter.accountId === null ? [] : ['c.account_id = ?']),
+      ...(filter.state === null ? [] : ['d.state = ?']),
+    ]
+    const values = [filter.accountId, filter.state].filter((value) => value !== null)
+    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
+    const [count] = await this.#read(
+      `SELECT COUNT(*) AS total FROM notice_delivery d JOIN notice_channel c ON c.id = d.channel_id${where}`,
+      values,
+    )
+    const rows = await this.#read(`${SELECT_DELIVERY}${where} ORDER BY d.created_at DESC, d.id LIMIT ? OFFSET ?`, [
+      ...values,
+      BigInt(filter.limit),
+      BigInt(filter.offset),
+    ])
+    return { data: rows.map(readDelivery), total: count === undefined ? 0 : integer(count, 'total') }
+  }
+
+  /** Sends it once more, whatever became of it; null = there is none. `accountId` as for `deliveries`. */
+  async replay(accountId: string | null, id: string, nowMs: number): Promise<Delivery | null> {
+    const condition =
+      accountId === null ? '' : ' AND channel_id IN (SELECT id FROM notice_channel WHERE account_id = ?)'
+    const replayed = await this.#note((sql) =>
+      sql.run(
+        `UPDATE notice_delivery SET state = 'pending', attempts = 0, due_at = ?, error = NULL, ended_at = NULL WHERE id = ? AND lease_until < ?${condition}`,
+        [BigInt(nowMs), id, BigInt(nowMs), ...(accountId === null ? [] : [accountId])],
+      ),
+    )
+    if (replayed === 0) return null
+    const [row] = await this.#read(`${SELECT_DELIVERY} WHERE d.id = ?`, [id])
+    return row === undefined ? null : readDelivery(row)
+  }
+
+  /** Messages by state, for the metrics. */
+  async counts(): Promise<Readonly<Record<DeliveryState, number>>> {
+    const rows = await this.#read('SELECT state, COUNT(*) AS total FROM notice_delivery GROUP BY state')
+    const counts = { pending: 0, sent: 0, dead: 0 }
+    // A CHECK of the schema bounds it.
+    for (const row of rows) counts[text(row, 'state') as DeliveryState] = integer(row, 'total')
+    return counts
+  }
+
+  /** Removes what is older than 90 days; a low balance that may not be told again yet stays. */
+  async removeExpired(nowMs: number): Promise<void> {
+    const before = BigInt(nowMs - KEPT_MS)
+    for (const [table, where] of [
+      ['notice_delivery', `created_at < ? AND state <> 'pending'`],
+      [
+        'notice',
+        'at < ? AND (subject IS NULL OR clear_at IS NULL) AND NOT EXISTS (SELECT 1 FROM notice_delivery d WHERE d.notice_id = notice.id)',
+      ],
+    ] as const)
+      for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE;)
+        removed = BigInt(
+          await this.#note((sql) =>
+            sql.run(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ${where} LIMIT ?)`, [
+              before,
+              REMOVED_AT_ONCE,
+            ]),
+          ),
+        )
+  }
+
+  /** Encrypts the secrets of webhooks again. */
+  async rewrap(encrypt: (purpose: string, encrypted: Buffer) => Buffer): Promise<void> {
+    const rows = await this.#read(`${SELECT_CHANNEL} WHERE c.secret IS NOT NULL`)
+    for (const { id, secret } of rows.map(readChannel))
+      if (secret !== null)
+        await this.#note((sql) =>
+          sql.run('UPDATE notice_channel SET secret = ? WHERE id = ? AND secret = ?', [
+            encrypt(secretPurpose(id), secret),
+            id,
+            secret,
+          ]),
+        )
+  }
+
+  /** No amount rests on these rows, so the ledger's kept ones stay good. */
+  #note<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#database.transaction(work, { purpose: 'note' })
+  }
+
+  #read(statement: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    return this.#database.all(statement, values, { withoutAmounts: true })
+  }
+}
+
+/** The purpose under which a webhook's secret is encrypted. */
+export function secretPurpose(channelId: string): string {
+  return `webhook ${channelId}`
+}
+
+function ownedBy(accountId: string | null): string {
+  return accountId === null ? 'account_id IS NULL' : 'account_id = ?'
+}
+
+function ownerValues(accountId: string | null): readonly string[] {
+  return accountId === null ? [] : [accountId]
+}
+
+/** Who is told of a notice. */
+async function audience(sql: Sql, notice: Notice, channelId: string | null): Promise<readonly Channel[]> {
+  const rows =
+    channelId === null
+      ? await sql.all(`${SELECT_CHANNEL} WHERE c.enabled = 1 AND (c.account_id IS NULL OR c.account_id = ?)`, [
+          notice.accountId,
+        ])
+      : await sql.all(`${SELECT_CHANNEL} WHERE c.id = ?`, [channelId])
+  if (channelId !== null) return rows.map(readChannel)
+  const kind = Object.hasOwn(NOTICES, notice.kind) ? NOTICES[notice.kind as NoticeKind] : null
+  return rows
+    .map(readChannel)
+    .filter(
+      ({ accountId, kinds }) =>
+        kinds.some((chosen) => chosen === notice.kind) && (accountId === null || kind?.audience === 'account'),
+    )
+}
+
+async function addressTo(sql: Sql, notice: Notice, channel: Channel, nowMs: number): Promise<void> {
+  const [row] = await sql.all(
+    `SELECT COUNT(*) AS total FROM notice_delivery WHERE channel_id = ? AND state = 'pending'`,
+    [channel.id],
+  )
+  const isFull = row !== undefined && big(row, 'total') >= PENDING_MAX
+  const now = BigInt(nowMs)
+  await sql.run(
+    'INSERT INTO notice_delivery (id, notice_id, channel_id, state, due_at, error, created_at, ended_at) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
+    [
+      `dlv_${noticeId('test', `${notice.id} ${channel.id}`).slice('ntc_'.length)}`,
+      notice.id,
+      channel.id,
+      isFull ? 'dead' : 'pending',
+      now,
+      isFull ? `${PENDING_MAX} messages wait for this channel already` : null,
+      now,
+      isFull ? now : null,
+    ],
+  )
+}
+
+function readChannel(row: Row): Channel {
+  return {
+    id: text(row, 'c_id'),
+    accountId: textOrNull(row, 'c_account_id'),
+    // CHECKs of the schema bound these two.
+    type: text(row, 'c_type') as ChannelType,
+    language: text(row, 'c_language') as Channel['language'],
+    target: text(row, 'c_target'),
+    secret: row['c_secret'] === null ? null : bytes(row, 'c_secret'),
+    kinds: json<readonly NoticeKind[]>(row, 'c_kinds') ?? [],
+    enabled: big(row, 'c_enabled') !== 0n,
+    createdAtMs: integer(row, 'c_created_at'),
+  }
+}
+
+function readNotice(row: Row): Notice {
+  return {
+    id: text(row, 'n_id'),
+    kind: text(row, 'n_kind'),
+    accountId: textOrNull(row, 'n_account_id'),
+    atMs: integer(row, 'n_at'),
+    detail: json<Notice['detail']>(row, 'n_detail') ?? {},
+  }
+}
+
+function readDelivery(row: Row): Delivery {
+  return {
+    id: text(row, 'id'),
+    notice: readNotice(row),
+    channel: readChannel(row),
+    // A CHECK of the schema bounds it.
+    state: text(row, 'state') as DeliveryState,
+    attempts: integer(row, 'attempts'),
+    dueAtMs: integer(row, 'due_at'),
+    error: textOrNull(row, 'error'),
+    createdAtMs: integer(row, 'created_at'),
+    endedAtMs: integerOrNull(row, 'ended_at'),
+  }
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import type { NewNotice } from '../../src/ledger/new-notice.ts'
+import type { Channel, Delivery } from '../../src/store/notices/notice-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { benchTests, newId, type Bench, type Customer } from './ledger-fixture.ts'
+import { createJob, move } from './jobs-contract.ts'
+
+const DAY_MS = 86_400_000
+const LEASE_MS = 60_000
+const LOW = 1_000n
+
+/** What notices may rely on, on every store. */
+export function noticesContract(open: () => Promise<Store>): void {
+  const notices = benchTests(open, { lowBalanceMicro: () => LOW })
+
+  const channel = async (bench: Bench, fields: Partial<Channel> = {}): Promise<Channel> => {
+    const made: Channel = {
+      id: newId('chn_'),
+      accountId: null,
+      type: 'webhook',
+      target: 'https://hooks.example.com/',
+      secret: Buffer.from('sealed'),
+      kinds: ['balance.low', 'limit.near', 'limit.reached', 'job.ended', 'shortfall'],
+      language: 'en',
+      enabled: true,
+      createdAtMs: bench.clock.now(),
+      ...fields,
+    }
+    assert.equal(await bench.store.notices.addChannel(made, 5), 'added')
+    return made
+  }
+  const addressed = async (bench: Bench): Promise<readonly Delivery[]> => {
+    await bench.store.notices.address(bench.clock.now())
+    const { data } = await bench.store.notices.deliveries({ accountId: null, state: null, limit: 50, offset: 0 })
+    return data.toReversed()
+  }
+  const told = async (bench: Bench): Promise<readonly string[]> =>
+    (await addressed(bench)).map(({ notice }) => notice.kind)
+  const charge = async (bench: Bench, customer: Customer, micro: bigint, holdMicro = micro): Promise<string> => {
+    const id = newId('gen-')
+    await bench.hold(customer, holdMicro, id)
+    assert.equal((await bench.settle(customer, id, micro)).status, 'settled')
+    bench.clock.advance(1)
+    return id
+  }
+
+  notices(
+    'a balance that falls below the threshold is told once, and again only after it was a tenth above',
+    async (bench) => {
+      await channel(bench)
+      const customer = await bench.customer(1_500n)
+      await charge(bench, customer, 500n)
+      assert.deepEqual(await told(bench), [], 'at the threshold it is not below')
+      await charge(bench, customer, 1n)
+      const [first] = await addressed(bench)
+      assert.deepEqual(first?.notice.detail, { balance: 0.000_999, threshold: 0.001 })
+      assert.equal(first.notice.accountId, customer.accountId)
+      for (let swing = 0; swing < 5; swing += 1) {
+        await bench.topUp(customer.accountId, 50n)
+        await charge(bench, customer, 50n)
+      }
+      assert.equal((await told(bench)).length, 1)
+      await bench.topUp(customer.accountId, 101n)
+      await charge(bench, customer, 101n)
+      assert.equal((await told(bench)).length, 2)
+      await bench.auditClean()
+    },
+  )
+
+  notices("a correction tells of a low balance too, and an account's own threshold counts", async (bench) => {
+    await channel(bench)
+    const customer = await bench.customer(10_000n)
+    const { accountId } = customer
+    const set = (lowMicro: bigint | null): Promise<void> =>
+      bench.store.notices.setLowBalance(accountId, { lowMicro, fallbackMicro: LOW, atMs: bench.clock.now() })
+    await set(5_000n)
+    assert.deepEqual(await bench.store.notices.lowBalance(accountId), { lowMicro: 5_000n })
+    await charge(bench, customer, 4_000n)
+    assert.deepEqual(await told(bench), [])
+    const { status } = await bench.store.entries.post({
+      accountId,
+      kind: 'adjustment',
+      amountMicro: -1_001n,
+      reason: 'test',
+      reference: newId('adj_'),
+      actor: 'test',
+      atMs: bench.clock.now(),
+      lowBalanceMicro: LOW,
+    })
+    assert.equal(status, 'created')
+    assert.deepEqual(await told(bench), ['balance.low'])
+    bench.clock.advance(1)
+    await set(0n)
+    await charge(bench, customer, 4_999n)
+    assert.equal((await told(bench)).length, 1, 'a threshold of nothing is never passed')
+    bench.clock.advance(1)
+    await set(null)
+    assert.equal((await told(bench)).length, 2, 'it is below the threshold that is set')
+    assert.equal(await bench.store.notices.lowBalance('acc_none'), null)
+    await bench.auditClean()
+  })
+
+  notices('a key is told of at 80 and at 100 % of its limit, once in a period', async (bench) => {
+    await channel(bench)
+    const customer = await bench.customer(1_000_000n, { limitMicro: 1_000n, limitReset: 'daily' })
+    await charge(bench, customer, 799n)
+    assert.deepEqual(await told(bench), [])
+    await charge(bench, customer, 1n)
+    await charge(bench, customer, 100n)
+    assert.deepEqual(await told(bench), ['limit.near'])
+    await charge(bench, customer, 100n)
+    const [, reached] = await addressed(bench)
+    assert.deepEqual(reached?.notice.detail, { key: customer.keyId, limit: 0.001, limit_reset: 'daily', spent: 0.001 })
+    bench.clock.advance(DAY_MS)
+    await charge(bench, customer, 1_000n)
+    assert.deepEqual(await told(bench), ['limit.near', 'limit.reached', 'limit.reached'])
+    await bench.auditClean()
+  })
+
+  notices('a shortfall is told once a day and account, and the end of a job with its charge', async (bench) => {
+    await channel(bench)
+    const customer = await bench.customer(1_001n)
+    const other = await bench.customer(5_000n)
+    const id = await charge(bench, customer, 1_100n, 1n)
+    await charge(bench, customer, 7n, 0n)
+    assert.deepEqual((await told(bench)).toSorted(), ['balance.low', 'shortfall'])
+    const shortfall = (await addressed(bench)).find(({ notice }) => notice.kind === 'shortfall')
+    assert.deepEqual(shortfall?.notice.detail, { generation: id, model: 'openai/gpt-4o', shortfall: 0.000_099 })
+    const job = await createJob(bench, other)
+    await bench.ledger.settle({
+      generationId: job.id,
+      costMicro: 300n,
+      providerCostMicro: 0n,
+      insuredMicro: 0n,
+      record: bench.record(other, job.id),
+      job: move(job, { status: 'completed', completedAtMs: bench.clock.now() }),
+    })
+    const ended = (await addressed(bench)).find(({ notice }) => notice.kind === 'job.ended')
+    assert.deepEqual([ended?.notice.accountId, ended?.notice.detail['status']], [other.accountId, 'completed'])
+  })
+
+  notices('an account hears of itself and what it chose; the operator of all that it chose', async (bench) => {
+    const customer = await bench.customer(1_000n)
+    const other = await bench.customer(1_000n)
+    const own = await channel(bench, { accountId: customer.accountId, kinds: ['balance.low'] })
+    // It may not have what is the operator's, whatever stands in its row.
+    await channel(bench, { accountId: customer.accountId, kinds: ['shortfall'] })
+    await channel(bench, { accountId: other.accountId })
+    const off = await channel(bench, { enabled: false })
+    const operator = await channel(bench)
+    await charge(bench, customer, 1_050n, 1_000n)
+    const sent = await addressed(bench)
+    const to = sent.map((delivery) => `${delivery.notice.kind} ${delivery.channel.id}`)
+    assert.deepEqual(
+      to.toSorted(),
+      [`balance.low ${own.id}`, `balance.low ${operator.id}`, `shortfall ${operator.id}`].toSorted(),
+    )
+    assert.deepEqual(
+      (await bench.store.notices.deliveries({ accountId: customer.accountId, state: 'pending', limit: 5, offset: 0 }))
+        .total,
+      1,
+    )
+    assert.equal(
+      (await bench.store.notices.changeChannel(null, off.id, { enabled: true, kinds: [], language: 'ru' }))?.language,
+      'ru',
+    )
+    assert.equal(await bench.store.notices.changeChannel(other.accountId, off.id, { enabled: false }), null)
+    assert.equal(await bench.store.notices.removeChannel(other.accountId, operator.id), false)
+    assert.equal(await bench.store.notices.removeChannel(null, operator.id), true)
+    assert.equal((await addressed(bench)).length, 1)
+    assert.equal((await bench.store.notices.channels(null)).length, 1)
+  })
+
+  const test = (bench: Bench, subject: string | null = null): NewNotice => ({
+    id: newId('ntc_'),
+    kind: 'shortfall',
+    accountId: null,
+    subject,
+    clearAtMicro: null,
+    atMs: bench.clock.now(),
+    detail: {},
+  })
+
+  notices('a message is taken by one, for a lease; what nobody finished is taken again', async (bench) => {
+    const { store, clock } = bench
+    const one = await channel(bench)
+    for (let count = 0; count < 2; count += 1) assert.equal(await store.notices.raise(test(bench)), true)
+    const take = (): Promise<readonly Delivery[]> => store.notices.take(10, clock.now(), clock.now() + LEASE_MS)
+    assert.deepEqual(await take(), [])
+    assert.equal(await store.notices.address(clock.now()), 2)
+    assert.equal(await store.notices.address(clock.now()), 0)
+    const both = await Promise.all([take(), take()])
+    const [mine] = both.flat()
+    assert.equal(both.flat().length, 1, 'one message of a channel at a time, and one taker')
+    assert.ok(mine !== undefined)
+    clock.advance(LEASE_MS + 1)
+    const [again] = await take()
+    assert.deepEqual([again?.id, again?.attempts], [mine.id, 2])
+    await store.notices.ended(mine.id, { error: 'it answered 500', dueAtMs: clock.now() + 10_000 }, clock.now())
+    const [second] = await take()
+    assert.notEqual(second?.id, mine.id, 'one that waits for its next attempt holds nothing up')
+    await store.notices.ended(second?.id ?? '', 'sent', clock.now())
+    assert.deepEqual(await take(), [])
+    clock.advance(10_001)
+    assert.equal((await take())[0]?.error, 'it answered 500')
+    await store.notices.ended(mine.id, { error: 'it answered 410', dueAtMs: null }, clock.now())
+    assert.deepEqual(await store.notices.counts(), { pending: 0, sent: 1, dead: 1 })
+    assert.equal(await store.notices.replay('acc_other', mine.id, clock.now()), null)
+    assert.equal((await store.notices.replay(null, mine.id, clock.now()))?.state, 'pending')
+    assert.deepEqual([(await take())[0]?.id, one.id], [mine.id, one.id])
+  })
+
+  notices(
+    'a subject is told once until it is cleared; what is old goes, and a low balance stays known',
+    async (bench) => {
+      const { store, clock } = bench
+      await channel(bench)
+      const customer = await bench.customer(1_000n)
+      await charge(bench, customer, 1n)
+      assert.equal(await store.notices.raise(test(bench, 'rates')), true)
+      assert.equal(await store.notices.raise(test(bench, 'rates')), false)
+      await store.notices.clear('rates')
+      assert.equal(await store.notices.raise(test(bench, 'rates')), true)
+      for (const { id } of await addressed(bench)) await store.notices.ended(id, 'sent', clock.now())
+      clock.advance(91 * DAY_MS)
+      await store.notices.removeExpired(clock.now())
+      assert.deepEqual(await told(bench), [])
+      assert.equal(await store.notices.raise(test(bench, 'rates')), true)
+      await bench.topUp(customer.accountId, 2n)
+      await charge(bench, customer, 2n)
+      assert.deepEqual(await told(bench), ['shortfall'])
+    },
+  )
+}
