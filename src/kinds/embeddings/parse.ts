@@ -1,8 +1,7 @@
-import { ApiError } from '../../errors.ts'
-import type { EmbeddingsInput, EmbeddingsRequest, VectorFormat } from './request.ts'
-import { bodyObject, requiredModel, sessionIdOf } from '../fields/body-fields.ts'
+import { bodyObject, requiredInput, requiredModel, sessionIdOf } from '../fields/body-fields.ts'
 import { field, invalidInput, numberField, stringField, type RawObject } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
+import type { EmbeddingsInput, EmbeddingsRequest, VectorFormat } from './request.ts'
 
 const INPUTS_MAX = 2_048
 const SHAPES =
@@ -14,9 +13,7 @@ const SHAPES =
 export function parseEmbeddings(json: unknown): EmbeddingsRequest {
   const body = bodyObject(json)
   const model = requiredModel(body)
-  const given = field(body, 'input')
-  if (given === undefined || (Array.isArray(given) && given.length === 0))
-    throw new ApiError('missing_input', "Parameter 'input' is required")
+  const given = requiredInput(body)
   return {
     model,
     fallbackModels: [],

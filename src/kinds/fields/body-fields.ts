@@ -18,6 +18,14 @@ export function requiredModel(body: RawObject): string {
   return model
 }
 
+/** The texts or tokens of a request that is answered for each. */
+export function requiredInput(body: RawObject): unknown {
+  const given = field(body, 'input')
+  if (given === undefined || (Array.isArray(given) && given.length === 0))
+    throw new ApiError('missing_input', "Parameter 'input' is required")
+  return given
+}
+
 /** A label for the log. It does not affect the answer, so a useless one is dropped, not refused. */
 export function sessionIdOf(body: RawObject): string | null {
   const id = field(body, 'session_id')

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
 import { field, invalidInput, type RawObject } from '../fields/json-fields.ts'
-import type { UploadedFile, UploadedForm } from '../fields/uploaded-form.ts'
+import { formValue, uploadError, type UploadedFile, type UploadedForm } from '../fields/uploaded-form.ts'
 import { imageTypeOf } from './bytes.ts'
 import {
   imageBody,
@@ -14,7 +14,6 @@ import {
 } from './parse.ts'
 import { SOURCES_MAX, type ImageRequest, type SourceImage } from './request.ts'
 
-const WHOLE = /^[+-]?\d{1,16}$/
 const WHOLE_FIELDS: ReadonlySet<string> = new Set(['n', 'seed', 'output_compression', 'partial_images'])
 /** Objects, which a form holds as their JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['provider', 'image_config'])
@@ -97,7 +96,7 @@ function formParts({ fields, files }: UploadedForm): Parts {
     if (value === '' || name === '__proto__') continue
     if (isSourceField(name)) images.push({ path: name, content: { text: value } })
     else if (name === MASK) mask = { path: MASK, content: { text: value } }
-    else body[name] = valueOf(name, value)
+    else body[name] = formValue(name, value, { json: JSON_FIELDS, whole: WHOLE_FIELDS })
   }
   for (const file of files) {
     const given: Given = { path: nameOf(file), content: { file: file.bytes } }
@@ -117,17 +116,6 @@ function nameOf({ field: name }: UploadedFile): string {
   throw uploadError(`a file must be in field 'image', 'image[]' or 'mask', got '${name.slice(0, 40)}'`)
 }
 
-function valueOf(name: string, text: string): unknown {
-  if (WHOLE_FIELDS.has(name)) return WHOLE.test(text) ? Number(text) : text
-  if (name === 'stream') return text === 'true' || text === '1'
-  if (!JSON_FIELDS.has(name)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
 function sourcesIn(images: readonly Given[], most: number): readonly SourceImage[] {
   if (images.length === 0) throw new ApiError('missing_input', "Parameter 'image' is required")
   if (images.length > most)
@@ -145,8 +133,4 @@ function fileSource(bytes: Buffer, path: string): SourceImage {
   if (mediaType === null) throw uploadError(`the file in field '${path}' is no image`)
   const base64 = bytes.toString('base64')
   return { type: 'data', url: `data:${mediaType};base64,${base64}`, mediaType, base64, path }
-}
-
-function uploadError(what: string): ApiError {
-  return new ApiError('file_upload_error', `File upload failed: ${what}`)
 }

@@ -1,5 +1,4 @@
-import { ApiError } from '../../errors.ts'
-import { bodyObject, requiredModel, sessionIdOf } from '../fields/body-fields.ts'
+import { bodyObject, requiredInput, requiredModel, sessionIdOf } from '../fields/body-fields.ts'
 import { field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import type { ModerationInput, ModerationPart, ModerationRequest } from './request.ts'
@@ -14,9 +13,7 @@ const SHAPES = 'must be a string, an array of strings, or an array of parts of t
 export function parseModeration(json: unknown): ModerationRequest {
   const body = bodyObject(json)
   const model = field(body, 'model') === undefined ? MODEL_DEFAULT : requiredModel(body)
-  const given = field(body, 'input')
-  if (given === undefined || (Array.isArray(given) && given.length === 0))
-    throw new ApiError('missing_input', "Parameter 'input' is required")
+  const given = requiredInput(body)
   return {
     model,
     fallbackModels: [],

@@ -1,10 +1,8 @@
-import { ApiError } from '../../errors.ts'
-import type { UploadedFile, UploadedForm } from '../fields/uploaded-form.ts'
+import { formValue, uploadError, type UploadedFile, type UploadedForm } from '../fields/uploaded-form.ts'
 import { imageTypeOf } from '../images/bytes.ts'
 import { parseVideo } from './parse.ts'
 import type { VideoRequest } from './request.ts'
 
-const WHOLE = /^[+-]?\d{1,16}$/
 /** Fields that are not texts: each is read as the JSON that it is written as. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['frame_images', 'input_references', 'provider', 'generate_audio'])
 const WHOLE_FIELDS: ReadonlySet<string> = new Set(['duration', 'seed'])
@@ -17,21 +15,11 @@ export function parseVideoForm({ fields, files: [file] }: UploadedForm): VideoRe
   const body: Record<string, unknown> = {}
   for (const [name, value] of fields) {
     if (name === REFERENCE_ADDRESS) body[REFERENCE] = value
-    else if (name !== '__proto__' && value !== '') body[name] = valueOf(name, value)
+    else if (name !== '__proto__' && value !== '')
+      body[name] = formValue(name, value, { json: JSON_FIELDS, whole: WHOLE_FIELDS })
   }
   if (file !== undefined) body[REFERENCE] = pictureAddress(file)
   return parseVideo(body)
-}
-
-function valueOf(name: string, text: string): unknown {
-  if (WHOLE_FIELDS.has(name)) return WHOLE.test(text) ? Number(text) : text
-  if (name === 'stream') return text === 'true' || text === '1'
-  if (!JSON_FIELDS.has(name)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function pictureAddress({ field, bytes }: UploadedFile): string {
@@ -39,8 +27,4 @@ function pictureAddress({ field, bytes }: UploadedFile): string {
   const mediaType = imageTypeOf(bytes)
   if (mediaType === null) throw uploadError(`the file in field '${REFERENCE}' is no image`)
   return `data:${mediaType};base64,${bytes.toString('base64')}`
-}
-
-function uploadError(what: string): ApiError {
-  return new ApiError('file_upload_error', `File upload failed: ${what}`)
 }

@@ -5,30 +5,14 @@ import type {
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider'
 import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
+import { chatParameters } from '../ports/adapter.ts'
 import type { ChatCall } from '../ports/call.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 import type { SupportedUrls } from './media-part.ts'
 import { sdkPrompt } from './prompt.ts'
 
 /** Parameters that a call of the AI SDK can carry; a package drops those that its provider lacks. */
-export const SDK_PARAMETERS: readonly string[] = Object.freeze([
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'frequency_penalty',
-  'presence_penalty',
-  'seed',
-  'stop',
-  'tools',
-  'tool_choice',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-])
+export const SDK_PARAMETERS = chatParameters('top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'tool_choice')
 const EFFORT_DEFAULT = 'medium'
 const EFFORTS: readonly NonNullable<LanguageModelV4CallOptions['reasoning']>[] = [
   'none',

@@ -1,5 +1,5 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { anthropicCompletions } from './completions.ts'
 import { anthropicMessages } from './native.ts'
@@ -8,23 +8,7 @@ import { anthropicRequest, askedFormat } from './request.ts'
 import { hidesReasoning } from './thinking.ts'
 
 /** Parameters of the Messages protocol, by OpenRouter's names; an endpoint may list fewer. */
-const PARAMETERS = [
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-  'user',
-]
+const PARAMETERS = chatParameters('top_k', 'tool_choice', 'parallel_tool_calls', 'user')
 
 /** Anthropic's Messages protocol, which other providers speak too. */
 export function createAnthropic({ transport, files, now }: AdapterPorts): Adapter {

@@ -2,7 +2,7 @@ import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { Adapter } from '../ports/adapter.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { CompletionsCall } from '../ports/call.ts'
-import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { askCompletions, sseMessages, type EventReader } from '../upstream/events.ts'
 import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
@@ -16,16 +16,11 @@ const NUMBERS = ['temperature', 'top_p', 'top_k']
 
 /** Anthropic's text completions, the only protocol of its oldest models. They report no usage: we count it. */
 export function anthropicCompletions(transport: Transport, now: () => number): NonNullable<Adapter['completions']> {
-  return {
-    takesList: false,
-    ask: (call, sink) =>
-      askEvents(
-        transport,
-        { endpoint: call.endpoint, streaming: call.request.chat.stream },
-        { request: () => requestOf(call), reader: () => new CompletionReader(now), decoder: sseMessages },
-        sink,
-      ),
-  }
+  return askCompletions(transport, false, {
+    request: requestOf,
+    reader: () => new CompletionReader(now),
+    decoder: sseMessages,
+  })
 }
 
 function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): JsonRequest {

@@ -1,6 +1,6 @@
 import { hidesReasoning } from '../anthropic/thinking.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
@@ -16,21 +16,7 @@ import { invokeModel } from './invoke.ts'
 const COHERE_API_VERSION = 2
 
 /** Parameters of Converse, by OpenRouter's names; an endpoint may list fewer. */
-export const BEDROCK_PARAMETERS: readonly string[] = [
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop',
-  'tools',
-  'tool_choice',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-]
+export const BEDROCK_PARAMETERS = chatParameters('top_k', 'tool_choice')
 
 /**
  * Amazon Bedrock: Converse for every maker's chat models, InvokeModel for the other models. The base address is the

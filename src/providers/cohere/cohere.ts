@@ -1,6 +1,6 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
@@ -11,24 +11,7 @@ import { cohereRequest } from './request.ts'
 import { cohereError } from './error.ts'
 
 /** Parameters of Cohere's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
-const PARAMETERS = [
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'frequency_penalty',
-  'presence_penalty',
-  'seed',
-  'stop',
-  'tools',
-  'tool_choice',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-]
+const PARAMETERS = chatParameters('top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'tool_choice')
 
 /**
  * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, since every model that still

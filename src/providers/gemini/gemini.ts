@@ -1,6 +1,6 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import type { ChatCall } from '../ports/call.ts'
 import { VIDEO_PARAMETERS } from '../ports/video-upstream.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
@@ -19,27 +19,18 @@ import { veo } from './veo.ts'
 
 /** Parameters of `generateContent`, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'top_k',
-  'frequency_penalty',
-  'presence_penalty',
-  'seed',
-  'stop',
-  'logprobs',
-  'top_logprobs',
-  'n',
-  'tools',
-  'tool_choice',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-  'modalities',
-  'audio',
+  ...chatParameters(
+    'top_k',
+    'frequency_penalty',
+    'presence_penalty',
+    'seed',
+    'logprobs',
+    'top_logprobs',
+    'n',
+    'tool_choice',
+    'modalities',
+    'audio',
+  ),
   'web_search_options',
 ]
 

@@ -1,18 +1,18 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
-import { askChat, askEvents, type ChatProtocol } from '../upstream/events.ts'
+import { askChat, askCompletions, type ChatProtocol } from '../upstream/events.ts'
 import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
-  type EmbeddingsPage,
-  type EmbeddingsProtocol,
   isFailure,
   textsOf,
   tokensUsage,
   vectorList,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { objectOf } from '../wire/raw-json.ts'
@@ -21,25 +21,14 @@ import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
 
 /** Parameters of Ollama's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
-const PARAMETERS = [
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
+const PARAMETERS = chatParameters(
   'top_k',
   'min_p',
   'frequency_penalty',
   'presence_penalty',
   'repetition_penalty',
   'seed',
-  'stop',
-  'tools',
-  'response_format',
-  'structured_outputs',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-]
+)
 
 /** Ollama's own chat and embed, and its `/api/generate` for completions. */
 export function createOllama({ transport, files, now }: AdapterPorts): Adapter {
@@ -50,20 +39,11 @@ export function createOllama({ transport, files, now }: AdapterPorts): Adapter {
     parameters: { ...NO_PARAMETERS, chat: PARAMETERS, embeddings: ['dimensions'] },
     chat,
     chatImages: imagesOverChat(chat, files),
-    completions: {
-      takesList: false,
-      ask: (call, sink) =>
-        askEvents(
-          transport,
-          { endpoint: call.endpoint, streaming: call.request.chat.stream },
-          {
-            request: () => generateRequest(call),
-            reader: () => new OllamaReader({ generationId: '', hidesReasoning: true }, now),
-            decoder: protocol.decoder,
-          },
-          sink,
-        ),
-    },
+    completions: askCompletions(transport, false, {
+      request: generateRequest,
+      reader: () => new OllamaReader({ generationId: '', hidesReasoning: true }, now),
+      decoder: protocol.decoder,
+    }),
     embeddings: askEmbeddings(ollamaEmbed(now), transport),
   }
 }

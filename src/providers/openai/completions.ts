@@ -5,13 +5,13 @@ import type { Adapter } from '../ports/adapter.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { CompletionsCall } from '../ports/call.ts'
 import { logprobsOf } from '../wire/lifted-logprobs.ts'
-import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { askCompletions, sseMessages, type EventReader } from '../upstream/events.ts'
 import type { JsonRequest } from '../ports/upstream-request.ts'
-import { openaiCredentials } from './credentials.ts'
-import { openaiUsage } from './usage.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
+import { openaiCredentials } from './credentials.ts'
+import { openaiUsage } from './usage.ts'
 
 const PATH = '/completions'
 const DONE = Buffer.from('[DONE]')
@@ -22,16 +22,11 @@ const CHOICES_MAX = 256
 
 /** OpenAI's legacy completions and every dialect of them. */
 export function openaiCompletions(transport: Transport, now: () => number): NonNullable<Adapter['completions']> {
-  return {
-    takesList: true,
-    ask: (call, sink) =>
-      askEvents(
-        transport,
-        { endpoint: call.endpoint, streaming: call.request.chat.stream },
-        { request: () => requestOf(call), reader: () => new CompletionsReader(now), decoder: sseMessages },
-        sink,
-      ),
-  }
+  return askCompletions(transport, true, {
+    request: requestOf,
+    reader: () => new CompletionsReader(now),
+    decoder: sseMessages,
+  })
 }
 
 function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): JsonRequest {

@@ -1,5 +1,6 @@
 import type { Endpoint, ModelType } from '../../catalog/catalog.ts'
 import { MODEL_TYPES } from '../../model-types.ts'
+import { CHAT_PARAMETERS, type ParameterName } from '../../parameter-table.ts'
 import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
 import type { EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
 import type { ImageResult } from '../../kinds/images/answer.ts'
@@ -44,6 +45,26 @@ export const NO_PARAMETERS = Object.fromEntries(
   MODEL_TYPES.map((type) => [type, []]),
   // It has all types.
 ) as unknown as ParameterNames
+
+/** What every protocol of chat but OpenAI's carries. */
+const SHARED: readonly ParameterName[] = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'tools',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+]
+
+/** The parameters of a chat protocol, in the order of the table: those that all carry, and `more`. */
+export function chatParameters(...more: readonly ParameterName[]): readonly string[] {
+  return CHAT_PARAMETERS.filter((name) => SHARED.includes(name) || more.includes(name))
+}
 
 /** A wire protocol: its calls, one for each kind. It knows neither money nor the store nor client formats. */
 export interface Adapter {

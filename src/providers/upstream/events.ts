@@ -2,7 +2,8 @@ import type { Endpoint } from '../../catalog/catalog.ts'
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import type { AnswerSink, ChatCall, CompletionsCall, RunningCall } from '../ports/call.ts'
 import type { JsonRequest, UpstreamRequest } from '../ports/upstream-request.ts'
 import { parseWithLogprobs, type LogprobsPlace } from '../wire/lifted-logprobs.ts'
 import { parseJson } from '../wire/raw-json.ts'
@@ -70,6 +71,29 @@ export function askChat(
       { ...protocol, request: () => protocol.request(call), reader: () => protocol.reader(call) },
       sink,
     )
+}
+
+/** Text completions of a protocol; `takesList`: all prompts of a request go in one call. */
+export function askCompletions(
+  transport: Transport,
+  takesList: boolean,
+  {
+    request,
+    ...reading
+  }: Pick<EventRequest, 'decoder' | 'reader'> & {
+    readonly request: (call: CompletionsCall) => UpstreamRequest
+  },
+): NonNullable<Adapter['completions']> {
+  return {
+    takesList,
+    ask: (call, sink) =>
+      askEvents(
+        transport,
+        { endpoint: call.endpoint, streaming: call.request.chat.stream },
+        { ...reading, request: () => request(call) },
+        sink,
+      ),
+  }
 }
 
 /** Sends a request whose answer becomes events, streamed or not. */
