@@ -1,10 +1,12 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
 import { themeCss } from './theme-css.ts'
 import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
 
 const NAME = 'virtual:table-texts/'
 const FACTS = 'virtual:log-facts'
+const ADAPTERS = 'virtual:adapters'
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -29,8 +31,9 @@ export default defineConfig({
 function tableTextModules(): Plugin {
   return {
     name: 'table-texts',
-    resolveId: (id) => (id === FACTS || id.startsWith(NAME) ? `\0${id}` : null),
+    resolveId: (id) => (id === FACTS || id === ADAPTERS || id.startsWith(NAME) ? `\0${id}` : null),
     load: (id) => {
+      if (id === `\0${ADAPTERS}`) return `export const adapters = ${JSON.stringify([...KNOWN_ADAPTERS])}`
       if (id === `\0${FACTS}`) return `export const facts = ${JSON.stringify(LOG_FACTS)}`
       if (!id.startsWith(`\0${NAME}`)) return null
       const language = id.endsWith('/ru') ? 'ru' : 'en'

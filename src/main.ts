@@ -27,7 +27,7 @@ import { watchLoop } from './nodes/loop-watch.ts'
 import { ParentLink } from './nodes/parent-link.ts'
 import type { ToWorker } from './nodes/worker-messages.ts'
 import { WORKER_ROLE, WorkerGroup } from './nodes/workers.ts'
-import { createAdapters } from './providers/index.ts'
+import { KNOWN_ADAPTERS } from './providers/index.ts'
 import { GenAiMetrics } from './telemetry/gen-ai-metrics.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import { diskFault } from './store/sqlite/disk-fault.ts'
@@ -453,8 +453,6 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => undefined)
   process.stderr.on('error', () => undefined)
   const env = environment()
-  const { adapters, close } = createAdapters({ clock: systemClock })
-  await close()
   const code = await runCommand(process.argv.slice(2), {
     version: version(),
     env,
@@ -462,7 +460,7 @@ async function main(): Promise<void> {
     stderr: (text) => process.stderr.write(`${text}\n`),
     clock: systemClock,
     ids: randomIds(),
-    adapters: new Set(adapters.keys()),
+    adapters: KNOWN_ADAPTERS,
     open: async (config) => openCore({ config, wrappingKeys: await wrappingKeys(config), env }),
     start: () => start(env),
   })

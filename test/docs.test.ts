@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { withRouteTables } from '../scripts/api-page.ts'
 import { withErrorTables } from '../scripts/error-page.ts'
-import { ADAPTERS } from '../src/catalog/adapters.ts'
+import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
 import { ERRORS } from '../src/error-table.ts'
 import { SETTING_ROWS, type NumberFields } from '../src/settings-table.ts'
 import { COVERED, type TableCover } from '../src/store/audit/columns.ts'
@@ -44,11 +44,11 @@ test('docs/reliability.md and src/store/audit/columns.ts say the same of what pr
   )
 })
 
-test('docs/providers.md and src/catalog/adapters.ts name the same adapters, with the same addresses', () => {
+test('docs/providers.md and src/providers/index.ts name the same adapters, with the same addresses', () => {
   const page = read('docs/providers.md')
   const [table = ''] = /^\| `adapter` \|(?:.*\n)+?(?=\n)/m.exec(page) ?? []
   const rows = new Map([...table.matchAll(/^\| `([a-z0-9-]+)` \| .*$/gm)].map(([row, name = '']) => [name, row]))
-  for (const [name, { baseUrl }] of Object.entries(ADAPTERS)) {
+  for (const [name, { baseUrl }] of KNOWN_ADAPTERS) {
     const about = rows.get(name) ?? page.split('\n## ').find((part) => part.includes(`Adapter \`${name}\``))
     assert.ok(about !== undefined, `docs/providers.md says nothing of the adapter ${name}`)
     if (rows.has(name) && baseUrl !== null && baseUrl !== '') assert.ok(about.includes(`\`${baseUrl}\``), about)

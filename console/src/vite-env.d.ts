@@ -12,6 +12,11 @@ declare module 'virtual:log-facts' {
   export const facts: readonly LogFact[]
 }
 
+declare module 'virtual:adapters' {
+  /** Each adapter by its name, with its facts. */
+  export const adapters: readonly (readonly [string, { readonly baseUrl: string | null }])[]
+}
+
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {
   import type { Icon } from '@tabler/icons-react'
 

@@ -1,3 +1,4 @@
+import type { KnownAdapters } from '../catalog/adapters.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Principal } from '../access/principal.ts'
 import { CatalogFaults, problemText } from '../catalog/catalog-check.ts'
@@ -36,7 +37,7 @@ import { ownValue } from '../lib/own-value.ts'
 const PROBLEMS_MAX = 50
 
 /** The catalogue, its parts and the live settings. */
-export function catalogAdminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
+export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
   const context = { adapters, env: {} }
   return [
     adminRoute('GET /admin/v1/catalog', async (call) => showCatalog(ports, call)),

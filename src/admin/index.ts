@@ -1,3 +1,4 @@
+import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { accountAdminRoutes } from './accounts.ts'
@@ -12,7 +13,7 @@ import { userAdminRoutes } from './users.ts'
 import { videoAdminRoutes } from './video-jobs.ts'
 
 /** Every route of `/admin/v1` (operator.md 4). */
-export function adminRoutes(ports: AdminPorts, adapters: ReadonlySet<string>): readonly Route<Principal>[] {
+export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
   return [
     ...accountAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),

@@ -10,6 +10,7 @@ import type { Route } from '../http/edge.ts'
 import { freedMoney } from '../ledger/freed-money.ts'
 import { parametersOf } from '../providers/ports/adapter.ts'
 import type { Services } from './services.ts'
+import { KNOWN_ADAPTERS } from '../providers/index.ts'
 
 export interface ConsoleOptions {
   readonly config: Config
@@ -74,7 +75,7 @@ export function createConsole(
     ...(site?.routes() ?? []),
     ...adminRoutes(
       { ...core, ...parts, links, videos: videos.ofAccounts, signupDefault, allowPrivateUpstreams, publicUrl },
-      new Set(adapters.keys()),
+      KNOWN_ADAPTERS,
     ),
   ]
   return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }

@@ -8,7 +8,7 @@ import { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Meter } from '../meter-table.ts'
 import { chargeMicro, providerCostMicro } from '../meters.ts'
-import { createAdapters } from '../providers/index.ts'
+import { KNOWN_ADAPTERS } from '../providers/index.ts'
 import { recheckedCharge, type PricedCatalog } from '../recheck/charge.ts'
 import { openStore } from '../store/open.ts'
 import type { Replay } from '../store/audit/replay.ts'
@@ -47,12 +47,11 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
   const { config, env } = options
   const keyWrap = new KeyWrap(options.wrappingKeys)
   const store = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, keyWrap, clock })
-  const { adapters, close } = createAdapters({ clock })
   const catalog = new CatalogService({
     store: store.catalogs,
     clock,
     cipher: keyWrap,
-    adapters: new Set(adapters.keys()),
+    adapters: KNOWN_ADAPTERS,
     env,
     release: options.release ?? readBundledRelease(),
     providerKeys: options.server === true ? providerKeys(env) : null,
@@ -72,10 +71,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
       await rewrapResponses(store.responses, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
     },
-    close: async () => {
-      await close()
-      await store.close()
-    },
+    close: () => store.close(),
   }
 }
 

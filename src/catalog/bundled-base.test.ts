@@ -6,8 +6,9 @@ import { withMaskedCredentials } from './credentials.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from './document.ts'
 import { KNOWN_PROVIDERS } from './known-providers.ts'
 import { readBundledRelease } from './bundled-release.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
-const ADAPTERS = new Set(['openai', 'sandbox'])
+const ADAPTERS = adaptersNamed('openai', 'sandbox')
 
 function model(id: string, providers: Readonly<Record<string, string>>): ModelEntry {
   return {
@@ -75,7 +76,7 @@ test('a key turns on the endpoints of its provider and no others', () => {
 })
 
 test('a provider whose adapter is not there stays off', () => {
-  assert.deepEqual(offers(base({ keys: { openai: 'k' }, adapters: new Set(['sandbox']) })), [])
+  assert.deepEqual(offers(base({ keys: { openai: 'k' }, adapters: adaptersNamed('sandbox') })), [])
 })
 
 test("the operator's own provider counts by its own key; the environment's does not turn it on", () => {

@@ -1,3 +1,4 @@
+import type { KnownAdapters } from './adapters.ts'
 import { BUNDLED } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry } from './document.ts'
@@ -10,7 +11,7 @@ export type ProviderKeys = Readonly<Record<string, string>>
 export interface BaseInput {
   readonly own: CatalogDocument
   readonly keys: ProviderKeys
-  readonly adapters: ReadonlySet<string>
+  readonly adapters: KnownAdapters
   readonly release: BundledRelease
   /**
    * The bundled part until now; its rows stay as they are unless `renew` asks for this release's. null = there is none

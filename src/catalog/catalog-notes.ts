@@ -2,6 +2,7 @@ import { withBundled } from './bundled.ts'
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
 import { sharedNames } from './model-names.ts'
+import type { KnownAdapters } from './adapters.ts'
 import { buildSnapshot } from './snapshot.ts'
 import { priceWarnings } from './price-doubts.ts'
 import { missingPrices } from './price-keys.ts'
@@ -27,9 +28,12 @@ export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
   ]
 }
 
+/** Which names lead to which model does not depend on them. */
+const NO_ADAPTERS: KnownAdapters = new Map()
+
 /** Short names that lead to no model, because several models share them or their target is not sold. */
 function nameLines(effective: CatalogDocument): readonly CatalogWarning[] {
-  const { models, aliases } = buildSnapshot(effective, 0, 0)
+  const { models, aliases } = buildSnapshot(effective, NO_ADAPTERS, 0, 0)
   const shared = sharedNames(models, aliases)
   const fallbacks = Object.entries(effective.settings.model_fallbacks ?? {})
   const [first] = shared

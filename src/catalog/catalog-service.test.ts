@@ -10,8 +10,9 @@ import { decryptCredentials, encryptCredentials } from './credentials.ts'
 import type { CatalogDocument } from './document.ts'
 import { parseDocumentJson, parseModelJson, parseProviderJson } from './document-reader.ts'
 import { wireDocument } from './wire-document.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
-const ADAPTERS = new Set(['openai', 'sandbox'])
+const ADAPTERS = adaptersNamed('openai', 'sandbox')
 const CONTEXT = { adapters: ADAPTERS, env: {} }
 const NEW = { dryRun: false, onlyNew: false, file: 'f.yaml' }
 const RELEASE = { version: '0', published: '2026-01-01', models: [] }

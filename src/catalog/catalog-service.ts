@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { KnownAdapters } from './adapters.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
 import type { Decimal } from '../money.ts'
@@ -51,7 +52,7 @@ export interface CatalogPorts {
   readonly store: Pick<CatalogStore, keyof CatalogStore>
   readonly clock: Clock
   readonly cipher: Cipher
-  readonly adapters: ReadonlySet<string>
+  readonly adapters: KnownAdapters
   readonly env: Readonly<Record<string, string | undefined>>
   readonly release: BundledRelease
   /** Keys from the environment, which decide which bundled providers are on. null = the stored ones stay. */
@@ -66,12 +67,13 @@ export class CatalogService implements Catalog {
   readonly #listeners: (() => void)[] = []
   #state: CatalogState = NOTHING
   #fileDigest: string | null = null
-  #snapshot: Snapshot = buildSnapshot(EMPTY_DOCUMENT, 0, 0)
+  #snapshot: Snapshot
   /** Changes are applied one after another. */
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(ports: CatalogPorts) {
     this.#ports = ports
+    this.#snapshot = buildSnapshot(EMPTY_DOCUMENT, ports.adapters, 0, 0)
   }
 
   current(): Snapshot {
@@ -263,7 +265,9 @@ export class CatalogService implements Catalog {
   async #loadVersion(version: number): Promise<Snapshot | null> {
     const stored = await this.#ports.store.byVersion(version)
     if (stored === null) return null
-    return this.#keep(buildSnapshot(parseStored(stored.document).effective, version, stored.createdAtMs))
+    return this.#keep(
+      buildSnapshot(parseStored(stored.document).effective, this.#ports.adapters, version, stored.createdAtMs),
+    )
   }
 
   #edit<T>(change: (document: CatalogDocument, base: CatalogDocument) => readonly [T, CatalogDocument]): Promise<T> {
@@ -369,7 +373,7 @@ export class CatalogService implements Catalog {
   }
 
   #use(version: number, atMs: number): void {
-    this.#snapshot = this.#keep(buildSnapshot(effectiveDocument(this.#state), version, atMs))
+    this.#snapshot = this.#keep(buildSnapshot(effectiveDocument(this.#state), this.#ports.adapters, version, atMs))
     for (const listener of this.#listeners) listener()
   }
 

@@ -20,6 +20,8 @@ export interface Provider {
   readonly slug: string
   readonly name: string
   readonly adapter: string
+  /** The most web searches that a hold for one chat covers; 0 = chat never asks its adapter for searches. */
+  readonly searchesMax: number
   /** The address before each operation's path, without a trailing slash. Empty for `sandbox`. */
   readonly baseUrl: string
   readonly apiKeys: readonly string[]

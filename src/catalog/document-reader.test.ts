@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkText, problemText } from './catalog-check.ts'
 import { parseDocumentJson, parseDocumentText } from './document-reader.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
-const ADAPTERS = new Set(['openai', 'sandbox'])
+const ADAPTERS = adaptersNamed('openai', 'sandbox')
 const HEAD = `bundled: false
 rates: { USD: 92.50 }
 providers:
@@ -26,7 +27,7 @@ test('a sound file has no problems', () => {
 })
 
 test('a provider names its address unless its adapter knows one', () => {
-  const known = new Set(['openai', 'anthropic', 'sandbox', 'other'])
+  const known = new Map([...adaptersNamed('openai', 'anthropic', 'sandbox'), ['other', { baseUrl: null }]])
   const problems = (adapter: string): readonly string[] =>
     parseDocumentText(`providers: { p: { adapter: ${adapter} } }`, { adapters: known, env: {} }).problems.map(
       ({ path, message }) => `${path} ${message}`,

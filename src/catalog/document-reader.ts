@@ -1,6 +1,6 @@
 import { isTimezone } from '../ledger/period.ts'
 import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../settings-table.ts'
-import { defaultBaseUrl } from './adapters.ts'
+import type { KnownAdapters } from './adapters.ts'
 import { readDialect } from './dialect.ts'
 import {
   EMPTY_DOCUMENT,
@@ -25,7 +25,7 @@ const SECONDS_MAX = 86_400
 const FALLBACKS_MAX = 1_000
 
 export interface DocumentContext {
-  readonly adapters: ReadonlySet<string>
+  readonly adapters: KnownAdapters
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -189,14 +189,14 @@ function wholes(reader: FieldReader, key: string, fields: NumberFields): Readonl
   return result
 }
 
-function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): ProviderEntry {
+function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEntry {
   const adapter = reader.required('adapter')
   if (adapter !== '' && !adapters.has(adapter))
     reader.problem(
       'adapter',
       'one_of',
-      { allowed: [...adapters].toSorted().join(', ') },
-      `must be one of ${[...adapters].toSorted().join(', ')}, got '${adapter}'`,
+      { allowed: [...adapters.keys()].toSorted().join(', ') },
+      `must be one of ${[...adapters.keys()].toSorted().join(', ')}, got '${adapter}'`,
     )
   const baseUrl = reader.text('base_url')
   if (baseUrl !== null && !isHttpUrl(baseUrl))
@@ -216,7 +216,7 @@ function readProvider(reader: FieldReader, adapters: ReadonlySet<string>): Provi
       { path: operation },
       `must be what stands before the operation's path: leave out '${operation}'`,
     )
-  if (baseUrl === null && adapters.has(adapter) && defaultBaseUrl(adapter) === null)
+  if (baseUrl === null && adapters.get(adapter)?.baseUrl === null)
     reader.problem('base_url', 'required', {}, 'is required')
   const single = reader.node('api_key')
   const keys =

@@ -6,6 +6,7 @@ import type { Snapshot } from './catalog.ts'
 import { parseDocumentText } from './document-reader.ts'
 import type { CatalogDocument } from './document.ts'
 import { buildSnapshot } from './snapshot.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
 function document(models: readonly string[], head = ''): CatalogDocument {
   const rows = models.map(
@@ -13,12 +14,12 @@ function document(models: readonly string[], head = ''): CatalogDocument {
       `  - { type: embeddings, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1 } }], ${fields} }`,
   )
   const text = `bundled: false\n${head}\nproviders: { p: { adapter: openai } }\nmodels:\n${rows.join('\n')}\n`
-  const read = parseDocumentText(text, { adapters: new Set(['openai']), env: {} })
+  const read = parseDocumentText(text, { adapters: adaptersNamed('openai'), env: {} })
   assert.deepEqual(read.problems, [])
   return read.document
 }
 const named = (models: readonly string[], head = ''): Snapshot['aliases'] =>
-  buildSnapshot(document(models, head), 1, 0).aliases
+  buildSnapshot(document(models, head), adaptersNamed('openai'), 1, 0).aliases
 const warned = (models: readonly string[], head = ''): readonly object[] =>
   catalogNotes({ ...NOTHING, own: document(models, head) }).map(({ warning, params }) => ({ warning, params }))
 

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { checkText } from './catalog-check.ts'
 import { EMPTY_DOCUMENT, type ModelEntry } from './document.ts'
 import { priceWarnings } from './price-doubts.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
-const CONTEXT = { adapters: new Set(['openai', 'sandbox']), env: {} }
+const CONTEXT = { adapters: adaptersNamed('openai', 'sandbox'), env: {} }
 const KNOWN: readonly ModelEntry[] = [
   {
     id: 'openai/gpt-4o',

@@ -9,10 +9,11 @@ import { parseDocumentText } from './document-reader.ts'
 import { missingPrices } from './price-keys.ts'
 import { priceSheet } from './price-sheet.ts'
 import { buildSnapshot } from './snapshot.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
 function snapshot(text: string): Snapshot {
-  const { document } = parseDocumentText(text, { adapters: new Set(['openai', 'sandbox']), env: {} })
-  return buildSnapshot(document, 7, Date.parse('2026-01-02T03:04:05Z'))
+  const { document } = parseDocumentText(text, { adapters: adaptersNamed('openai', 'sandbox'), env: {} })
+  return buildSnapshot(document, adaptersNamed('openai', 'sandbox'), 7, Date.parse('2026-01-02T03:04:05Z'))
 }
 
 function model(fields: string, head = ''): Model {

@@ -5,7 +5,7 @@ import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
 import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './catalog.ts'
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
-import { defaultBaseUrl } from './adapters.ts'
+import type { KnownAdapters } from './adapters.ts'
 import { modelNames } from './model-names.ts'
 import { missingPrices } from './price-keys.ts'
 import { fault, type Fault } from './problem.ts'
@@ -32,10 +32,15 @@ export function settingsOf(entry: SettingsEntry): Settings {
  * An immutable view of a document, without anything that cannot be sold (inactive, unpriced, without a rate or a
  * provider).
  */
-export function buildSnapshot(document: CatalogDocument, priceVersion: number, appliedAtMs: number): Snapshot {
+export function buildSnapshot(
+  document: CatalogDocument,
+  adapters: KnownAdapters,
+  priceVersion: number,
+  appliedAtMs: number,
+): Snapshot {
   const settings = settingsOf(document.settings)
   const providers = new Map<string, Provider>()
-  for (const [slug, entry] of Object.entries(document.providers)) providers.set(slug, providerOf(slug, entry))
+  for (const [slug, entry] of Object.entries(document.providers)) providers.set(slug, providerOf(slug, entry, adapters))
   const models = new Map<string, Model>()
   for (const entry of document.models) {
     const model = modelOf(entry, providers, settings, appliedAtMs)
@@ -73,12 +78,13 @@ function listOrNull<T>(values: readonly T[] | undefined): readonly T[] | null {
   return values === undefined ? null : list(values)
 }
 
-function providerOf(slug: string, entry: ProviderEntry): Provider {
+function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters): Provider {
   return Object.freeze({
     slug,
     name: entry.name ?? slug,
     adapter: entry.adapter,
-    baseUrl: withoutTrailing(entry.base_url ?? defaultBaseUrl(entry.adapter) ?? '', '/'),
+    searchesMax: adapters.get(entry.adapter)?.searchesMax ?? 0,
+    baseUrl: withoutTrailing(entry.base_url ?? adapters.get(entry.adapter)?.baseUrl ?? '', '/'),
     apiKeys: list(entry.api_key ?? []),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...PROVIDER_TIMEOUTS, ...entry.timeouts }),

@@ -1,3 +1,4 @@
+import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
@@ -29,7 +30,7 @@ export interface CliPorts {
   readonly clock: Clock
   readonly ids: IdSource
   /** Adapter names that a catalogue file may use. */
-  readonly adapters: ReadonlySet<string>
+  readonly adapters: KnownAdapters
   /** Throws StoreBusyError when another process has the embedded store open. */
   readonly open: (config: Config) => Promise<OpenStore>
   /** Resolves to 0 when the server listens; the process then lives as long as the server. */

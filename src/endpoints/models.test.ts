@@ -10,6 +10,7 @@ import type { Principal } from '../access/principal.ts'
 import type { EndpointState } from './model-record.ts'
 import { modelRoutes } from './models.ts'
 import { refusal } from '../../test/harness/refusal.ts'
+import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
 const CATALOGUE = `bundled: false
 rates: { USD: 100 }
@@ -62,9 +63,9 @@ const STATES: Readonly<Record<string, EndpointState>> = {
 }
 
 function snapshotOf(text: string): Snapshot {
-  const { document, problems } = parseDocumentText(text, { adapters: new Set(['openai', 'sandbox']), env: {} })
+  const { document, problems } = parseDocumentText(text, { adapters: adaptersNamed('openai', 'sandbox'), env: {} })
   assert.deepEqual(problems, [])
-  return buildSnapshot(withBundled(document), 1, 0)
+  return buildSnapshot(withBundled(document), adaptersNamed('openai', 'sandbox'), 1, 0)
 }
 
 const catalog: { shot: Snapshot; current(): Snapshot } = { shot: snapshotOf(CATALOGUE), current: () => catalog.shot }

@@ -1,4 +1,3 @@
-import { searchesMax } from '../catalog/adapters.ts'
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../kinds/chat/request.ts'
 import type { VideoOperation } from '../kinds/video/request.ts'
@@ -47,7 +46,7 @@ export function searches({ parameters }: ChatRequest, endpoint: Endpoint): boole
   return (
     parameters['web_search_options'] !== undefined &&
     isSent(endpoint, 'web_search_options') &&
-    searchesMax(endpoint.provider.adapter) > 0
+    endpoint.provider.searchesMax > 0
   )
 }
 

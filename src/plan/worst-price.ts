@@ -1,4 +1,3 @@
-import { searchesMax } from '../catalog/adapters.ts'
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
 import { METER_TABLE } from '../meter-table.ts'
@@ -56,7 +55,7 @@ export function worstPrice(
     (modality) => asks(modality) || model.outputModalities.includes(modality),
   )
   const usage = fixedUsage(request, endpoint)
-  const searched = (usage.search ?? 0) * searchesMax(endpoint.provider.adapter)
+  const searched = (usage.search ?? 0) * endpoint.provider.searchesMax
   const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
   const units = exactCost({ ...usage, image_output: pictures, search: searched + (hosted?.callsMax ?? 0) }, sell)
   const predicted = predictedTokens(request, endpoint)

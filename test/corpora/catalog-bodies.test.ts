@@ -7,8 +7,9 @@ import type { FieldCheck } from '../../src/refusals.ts'
 import type { JsonSchema } from '../../src/schema.ts'
 import { variants, type Body } from '../harness/body-variants.ts'
 import { faultsOf } from '../harness/contract-check.ts'
+import { adaptersNamed } from '../harness/adapters-named.ts'
 
-const CONTEXT = { adapters: new Set(['openai', 'anthropic', 'ai-sdk']), env: {} }
+const CONTEXT = { adapters: adaptersNamed('openai', 'anthropic', 'ai-sdk'), env: {} }
 
 /** What a value means, and what fields say of each other: no schema says that. With a field: of this field. */
 const JUDGED: readonly (FieldCheck | `${string} ${FieldCheck}`)[] = [

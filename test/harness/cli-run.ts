@@ -3,6 +3,7 @@ import { runCommand } from '../../src/cli/run-command.ts'
 import { parseWrappingKeys } from '../../src/ledger/key-wrap.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomIds } from '../../src/lib/ids.ts'
+import { adaptersNamed } from './adapters-named.ts'
 
 /** As `TOLLGATE_KEK` names it. */
 export const KEK = Buffer.alloc(32, 'k').toString('base64')
@@ -22,7 +23,7 @@ export async function runCli(argv: readonly string[], env: Record<string, string
     env,
     clock: systemClock,
     ids: randomIds(),
-    adapters: new Set(['openai', 'sandbox']),
+    adapters: adaptersNamed('openai', 'sandbox'),
     stdout: (text) => out.push(text),
     stderr: (text) => err.push(text),
     start: async () => 0,

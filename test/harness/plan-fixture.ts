@@ -40,6 +40,7 @@ export function endpoint(slug: string, fields: Partial<Endpoint> = {}): Endpoint
       adapter: 'openai',
       baseUrl: 'http://upstream.test/v1',
       apiKeys: [],
+      searchesMax: 1,
       cancelStopsBilling: false,
       timeouts: { connect: 3, first_byte: 60, progress: 60, total: 1_800 },
       dialect: PLAIN_DIALECT,

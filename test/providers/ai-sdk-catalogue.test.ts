@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/open.ts'
 import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
 import { startTollgate } from '../harness/server.ts'
+import { adaptersNamed } from '../harness/adapters-named.ts'
 
 const BIN = join(import.meta.dirname, '../../bin/tollgate.js')
 const INSTALL =
@@ -90,7 +91,7 @@ test('check: the catalogues of docs/providers.md have no fault', () => {
   assert.equal(blocks.length, 4)
   for (const text of blocks) {
     const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, 'k']))
-    const { problems } = parseDocumentText(text, { adapters: new Set(['openai', 'ai-sdk', 'elevenlabs']), env })
+    const { problems } = parseDocumentText(text, { adapters: adaptersNamed('openai', 'ai-sdk', 'elevenlabs'), env })
     assert.deepEqual(problems, [])
   }
 })

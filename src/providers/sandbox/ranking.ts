@@ -17,7 +17,7 @@ export function sandboxRanking({ query, documents }: RerankRequest, script: Sand
   const wanted = wordsOf(plainText(query))
   const scoreOf = (document: string): number => {
     const words = wordsOf(document)
-    return wanted.size === 0 ? 0 : wanted.intersection(words).size / wanted.size
+    return wanted.size === 0 ? 0 : [...wanted].filter((word) => words.has(word)).length / wanted.size
   }
   return {
     results: script.empty ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })),

@@ -2,7 +2,7 @@ import { Autocomplete, Button, Group, PasswordInput, Stack, Switch, Text, TextIn
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CatalogDocument } from '../../../../src/admin/catalog-contract.ts'
-import { ADAPTERS, defaultBaseUrl } from '../../../../src/catalog/adapters.ts'
+import { adapters } from 'virtual:adapters'
 import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
 import { ownValue } from '../../../../src/lib/own-value.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
@@ -118,14 +118,14 @@ function Service({ draft, isNew, change }: FieldsProps & { readonly isNew: boole
       <Autocomplete
         label={t('providers.adapter')}
         required
-        data={Object.keys(ADAPTERS)}
+        data={adapters.map(([name]) => name)}
         value={draft.adapter}
         onChange={(adapter) => change({ adapter })}
       />
       <TextInput
         label={t('providers.address')}
         type="url"
-        placeholder={defaultBaseUrl(draft.adapter) ?? 'https://'}
+        placeholder={adapters.find(([name]) => name === draft.adapter)?.[1].baseUrl ?? 'https://'}
         value={draft.address}
         onChange={({ currentTarget }) => change({ address: currentTarget.value })}
       />
