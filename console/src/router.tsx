@@ -98,6 +98,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/settings/SecurityPage.tsx'), 'SecurityPage'),
   ),
   operatorPage(
+    '/operator',
+    lazyRouteComponent(() => import('./pages/operator/OperatorHomePage.tsx'), 'OperatorHomePage'),
+  ),
+  operatorPage(
     '/operator/accounts',
     lazyRouteComponent(() => import('./pages/operator/AccountsPage.tsx'), 'AccountsPage'),
   ),

@@ -38,6 +38,7 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'PATCH /admin/v1/settings': 'settings update',
   'GET /admin/v1/usage': 'usage',
   'GET /admin/v1/margin': 'margin',
+  'GET /admin/v1/overview': 'overview',
   'GET /admin/v1/generations': 'generation list',
   'GET /admin/v1/endpoints/health': 'health',
   'GET /admin/v1/audit': 'audit',

@@ -45,6 +45,7 @@ import {
   GenerationQuery,
   Generations,
   MarginReport,
+  Overview,
   ParkedVideo,
   Reconciliation,
   ReconciliationBody,
@@ -57,13 +58,12 @@ import {
   UsageRow,
 } from './report-contract.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
-import { AdminToken, AdminTokenBody, NewAdminToken } from './token-contract.ts'
+import { TOKEN_ROUTES } from './token-routes.ts'
 import { OperatorWarning } from './warning-contract.ts'
 
 const DAYS = { from: '2026-01-01', to: '2026-01-31' }
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
 const KEY = { id: 'key_Vb3kQ9xT2mLr7dWa' }
-const TOKEN = { id: 'tok_Vb3kQ9xT2mLr7dWa' }
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
 
 /**
@@ -209,39 +209,7 @@ export const ADMIN_ROUTES = {
     example: { body: { email: 'root@example.com' } },
   },
 
-  'GET /admin/v1/tokens': {
-    scope: 'tokens:read',
-    summary: 'Named tokens for this API, newest first, those that have ended too.',
-    query: PageQuery,
-    answer: listed(AdminToken),
-    errors: ['invalid_input'],
-    example: {},
-  },
-  'POST /admin/v1/tokens': {
-    scope: 'tokens:write',
-    summary: 'Makes a token with the scopes given, or those of a role. `token` is in this answer only.',
-    body: AdminTokenBody,
-    answer: NewAdminToken,
-    status: 201,
-    errors: ['invalid_input', 'conflict'],
-    example: {
-      body: { name: 'deploy', scopes: ['catalog:read', 'catalog:write'], expires_at: '2030-01-01T00:00:00Z' },
-    },
-  },
-  'GET /admin/v1/tokens/:id': {
-    scope: 'tokens:read',
-    summary: 'One token.',
-    answer: AdminToken,
-    errors: ['not_found'],
-    example: { path: TOKEN },
-  },
-  'DELETE /admin/v1/tokens/:id': {
-    scope: 'tokens:write',
-    summary: 'Revokes a token. It opens nothing from then on, on any node.',
-    answer: Deleted,
-    errors: ['not_found'],
-    example: { path: TOKEN },
-  },
+  ...TOKEN_ROUTES,
 
   'GET /admin/v1/catalog': {
     scope: 'catalog:read',
@@ -418,6 +386,12 @@ export const ADMIN_ROUTES = {
     answer: listed(AuditEvent),
     errors: ['invalid_input'],
     example: { query: { action: 'account.' } },
+  },
+  'GET /admin/v1/overview': {
+    scope: 'usage:read',
+    summary: 'What an operator looks at first: the last requests and their errors, low and locked balances, payments.',
+    answer: Overview,
+    example: {},
   },
   'GET /admin/v1/warnings': {
     scope: 'health:read',

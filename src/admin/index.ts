@@ -5,6 +5,7 @@ import { accountAdminRoutes } from './accounts.ts'
 import { catalogAdminRoutes } from './catalog.ts'
 import { codeAdminRoutes } from './codes.ts'
 import { marginAdminRoutes } from './margin.ts'
+import { overviewAdminRoutes } from './overview.ts'
 import type { AdminPorts } from './ports.ts'
 import { proofAdminRoutes } from './proof.ts'
 import { reportAdminRoutes } from './reports.ts'
@@ -24,5 +25,6 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...tokenAdminRoutes(ports),
     ...codeAdminRoutes(ports),
     ...marginAdminRoutes(ports),
+    ...overviewAdminRoutes(ports),
   ]
 }

@@ -1,4 +1,5 @@
 import { REFERENCE_CHARS_MAX } from '../kinds/video/request.ts'
+import { ERROR_TYPES } from '../errors.ts'
 import { EVENT_ACTIONS } from '../ledger/event-action.ts'
 import { RequestStatus, viewSchemas } from '../ledger/generation-record.ts'
 import { LogRecord, SearchNotes } from '../endpoints/log-contract.ts'
@@ -76,6 +77,31 @@ export const MarginReport = object({
   ),
 })
 export type MarginReport = Static<typeof MarginReport>
+
+export const Overview = object({
+  recent: object(
+    {
+      from: nullable(time('When the oldest of them ended.')),
+      requests: whole(),
+      errors: whole(),
+      flagged: whole('Answers whose provider reported more than there can be.'),
+      cache_saved: rub('What prompt caches saved the accounts.'),
+      ttft_ms: nullable(object({ p50: number(), p99: number() })),
+    },
+    'The requests of the last 24 hours, the newest 10,000 at most.',
+  ),
+  errors: list(
+    object({ provider: nullable(text()), error_type: nullable(oneOf(ERROR_TYPES)), requests: whole() }),
+    'Of these requests, by provider and cause, most first; at most 20. `null`: no provider was asked.',
+  ),
+  low_balances: list(
+    object({ id: text(), name: text(), available: rub(), spent: rub('In the last 30 days.') }),
+    'Active accounts whose money covers less than three days of their spend; at most 10.',
+  ),
+  locked: object({ accounts: whole(), amount: rub() }, 'Money of accounts that are not active.'),
+  pending_payments: object({ payments: whole(), amount: rub() }),
+})
+export type Overview = Static<typeof Overview>
 
 export const Generation = object(
   { ...LogRecord.fields, ...viewSchemas('operator') },

@@ -13,6 +13,7 @@ import { EntryStore } from './ledger/entry-store.ts'
 import { EventStore } from './events/event-store.ts'
 import { FileStore } from './files/file-store.ts'
 import { GenerationStore } from './log/generation-store.ts'
+import { OverviewStore } from './log/overview-store.ts'
 import { IdempotencyStore } from './idempotency/idempotency-store.ts'
 import { JobStore } from './jobs/job-store.ts'
 import { KeyStore } from './accounts/key-store.ts'
@@ -130,6 +131,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     entries: new EntryStore(database, seal),
     statements: new StatementStore(database, seal),
     generations: new GenerationStore(database),
+    overview: new OverviewStore(database),
     logUpkeep: new LogUpkeep(database, seal),
     catalogs: new CatalogStore(database, seal),
     events: new EventStore(database, seal),

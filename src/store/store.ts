@@ -8,6 +8,7 @@ import type { EntryStore } from './ledger/entry-store.ts'
 import type { EventStore } from './events/event-store.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { GenerationStore } from './log/generation-store.ts'
+import type { OverviewStore } from './log/overview-store.ts'
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts'
 import type { JobStore } from './jobs/job-store.ts'
 import type { KeyStore } from './accounts/key-store.ts'
@@ -34,6 +35,7 @@ export interface Store {
   readonly entries: EntryStore
   readonly statements: StatementStore
   readonly generations: GenerationStore
+  readonly overview: OverviewStore
   readonly logUpkeep: LogUpkeep
   readonly catalogs: CatalogStore
   readonly events: EventStore

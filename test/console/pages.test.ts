@@ -27,21 +27,22 @@ const CUSTOMER = [
   '/security',
 ]
 const OPERATOR = [
-  'accounts',
-  'users',
-  'codes',
-  'payments',
-  'providers',
-  'prices',
-  'catalog',
-  'health',
-  'margin',
-  'requests',
-  'audit',
-  'events',
-  'settings',
-  'ip-blocks',
-].map((name) => `/operator/${name}`)
+  '',
+  '/accounts',
+  '/users',
+  '/codes',
+  '/payments',
+  '/providers',
+  '/prices',
+  '/catalog',
+  '/health',
+  '/margin',
+  '/requests',
+  '/audit',
+  '/events',
+  '/settings',
+  '/ip-blocks',
+].map((name) => `/operator${name}`)
 /** The short form has the narrowest dark one, in the language with the longest words. */
 const LOOKS: readonly VisitorOptions[] = form({
   short: [{ language: 'ru', dark: true, width: 320, height: 700 }],
@@ -104,6 +105,7 @@ after(async () => {
 })
 
 const ofAccount = (): readonly string[] => [
+  '/operator',
   `/operator/accounts/${customer.accountId}`,
   `/operator/accounts/${customer.accountId}/statement`,
 ]

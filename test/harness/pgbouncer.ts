@@ -29,28 +29,30 @@ export async function startPgBouncer(url: string): Promise<PgBouncer | null> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-pgbouncer-'))
   if (owner !== null) chownSync(directory, owner.uid, owner.gid)
   const started = await Promise.all(
-    ['', 'ignore_startup_parameters = options,extra_float_digits'].map(async (more) => {
-      const listens = await freePort()
-      const file = join(directory, `${listens}.ini`)
-      writeFileSync(
-        file,
-        [
-          '[databases]',
-          `* = host=${hostname} port=${port} user=${username}`,
-          '[pgbouncer]',
-          'listen_addr = 127.0.0.1',
-          `listen_port = ${listens}`,
-          'unix_socket_dir =',
-          'auth_type = any',
-          'pool_mode = transaction',
-          `default_pool_size = ${POOL}`,
-          more,
-        ].join('\n'),
-      )
-      const child = spawn(...asOwner(owner, BINARY, [file]), { cwd: directory, stdio: 'ignore' })
-      await ready(`postgres://${username}@127.0.0.1:${listens}/postgres`, child)
-      return { child, listens }
-    }),
+    ['', 'ignore_startup_parameters = options,statement_timeout,lock_timeout,idle_in_transaction_session_timeout'].map(
+      async (more) => {
+        const listens = await freePort()
+        const file = join(directory, `${listens}.ini`)
+        writeFileSync(
+          file,
+          [
+            '[databases]',
+            `* = host=${hostname} port=${port} user=${username}`,
+            '[pgbouncer]',
+            'listen_addr = 127.0.0.1',
+            `listen_port = ${listens}`,
+            'unix_socket_dir =',
+            'auth_type = any',
+            'pool_mode = transaction',
+            `default_pool_size = ${POOL}`,
+            more,
+          ].join('\n'),
+        )
+        const child = spawn(...asOwner(owner, BINARY, [file]), { cwd: directory, stdio: 'ignore' })
+        await ready(`postgres://${username}@127.0.0.1:${listens}/postgres`, child)
+        return { child, listens }
+      },
+    ),
   )
   return {
     url: (database, ignore = false) =>

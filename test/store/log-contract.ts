@@ -120,6 +120,45 @@ export function logContract(open: () => Promise<Store>): void {
     })
   }
 
+  log(
+    'the overview counts the newest rows, their causes and delays, and finds who runs low',
+    async (bench, customers) => {
+      const [{ accountId } = assert.fail(), { accountId: otherId } = assert.fail()] = customers
+      const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+      const sinceMs = NOON_MS + 30_500
+      const query = { sinceMs, fromDay: '2000-01-01', days: 30 }
+      const { recent, causes, lowBalances, ...money } = await bench.store.overview.read({ ...query, coveredDays: 0 })
+      const rows = all.filter(({ endedAtMs }) => endedAtMs >= sinceMs)
+      const failed = rows.filter(({ status }) => status === 'error')
+      assert.ok(rows.length > 20 && failed.length > 3 && rows.length < all.length, String(rows.length))
+      const delays = rows.flatMap(({ latencyMs }) => (latencyMs === null ? [] : [latencyMs])).toSorted((a, b) => a - b)
+      assert.deepEqual(recent, {
+        requests: rows.length,
+        errors: failed.length,
+        flagged: rows.filter(({ flagged }) => flagged).length,
+        cacheSavedMicro: BigInt(rows.reduce((sum, { cacheSaved = 0 }) => sum + cacheSaved, 0)),
+        fromMs: Math.min(...rows.map(({ endedAtMs }) => endedAtMs)),
+        ttft: {
+          p50: delays[Math.floor(delays.length * 0.5)] ?? assert.fail(),
+          p99: delays[Math.floor(delays.length * 0.99)] ?? assert.fail(),
+        },
+      })
+      assert.equal(
+        causes.reduce((sum, { requests }) => sum + requests, 0),
+        failed.length,
+      )
+      assert.deepEqual(lowBalances, [])
+      assert.deepEqual(money, { lockedAccounts: 0, lockedMicro: 0n, pendingPayments: 0, pendingMicro: 0n })
+      await bench.store.accounts.update(otherId, { status: 'locked' })
+      const low = await bench.store.overview.read({ ...query, coveredDays: 1_000_000_000 })
+      assert.deepEqual(
+        low.lowBalances.map(({ id, spentMicro }) => [id, spentMicro]),
+        [[accountId, all.filter((row) => row.accountId === accountId).reduce((sum, row) => sum + row.costMicro, 0n)]],
+      )
+      assert.equal(low.lockedAccounts, 1)
+    },
+  )
+
   log('the sums by model and by key hold what the caches saved, losses included', async (bench, customers) => {
     const [{ accountId } = assert.fail()] = customers
     const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data

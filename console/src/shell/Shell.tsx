@@ -13,6 +13,9 @@ import { CUSTOMER, OPERATOR } from './navigation.ts'
 import { Preferences } from './Preferences.tsx'
 import css from './shell.module.css'
 
+/** Every other address begins with one of these. */
+const HOMES: ReadonlySet<string> = new Set(['/', '/operator'])
+
 /** The frame of the console: the navigation, the account and the page. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const { t } = useTranslation()
@@ -91,7 +94,7 @@ function Navigation(): ReactNode {
           fullWidth
           mb="sm"
           value={isOperator ? 'operator' : 'cabinet'}
-          onChange={(value) => void navigate({ to: value === 'operator' ? '/operator/accounts' : '/' })}
+          onChange={(value) => void navigate({ to: value === 'operator' ? '/operator' : '/' })}
           data={[
             { value: 'cabinet', label: t('shell.cabinet') },
             { value: 'operator', label: t('shell.operator') },
@@ -108,7 +111,7 @@ function Navigation(): ReactNode {
                 <Link
                   to={to}
                   className={css.link}
-                  activeOptions={{ exact: to === '/' }}
+                  activeOptions={{ exact: HOMES.has(to) }}
                   activeProps={{ 'aria-current': 'page' }}
                 >
                   <ItemIcon size={18} stroke={1.7} aria-hidden />

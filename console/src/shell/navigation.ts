@@ -74,6 +74,16 @@ export const CUSTOMER: readonly DestinationGroup[] = [
 
 export const OPERATOR: readonly DestinationGroup[] = [
   {
+    name: 'reports',
+    items: [
+      { to: '/operator', name: 'home', icon: HomeIcon },
+      { to: '/operator/margin', name: 'margin', icon: MarginIcon },
+      { to: '/operator/requests', name: 'requests', icon: LogIcon },
+      { to: '/operator/audit', name: 'audit', icon: AuditIcon },
+      { to: '/operator/events', name: 'events', icon: EventsIcon },
+    ],
+  },
+  {
     name: 'customers',
     items: [
       { to: '/operator/accounts', name: 'accounts', icon: AccountsIcon },
@@ -89,15 +99,6 @@ export const OPERATOR: readonly DestinationGroup[] = [
       { to: '/operator/prices', name: 'prices', icon: PricesIcon },
       { to: '/operator/catalog', name: 'catalog_document', icon: DifferenceIcon },
       { to: '/operator/health', name: 'health', icon: HealthIcon },
-    ],
-  },
-  {
-    name: 'reports',
-    items: [
-      { to: '/operator/margin', name: 'margin', icon: MarginIcon },
-      { to: '/operator/requests', name: 'requests', icon: LogIcon },
-      { to: '/operator/audit', name: 'audit', icon: AuditIcon },
-      { to: '/operator/events', name: 'events', icon: EventsIcon },
     ],
   },
   {

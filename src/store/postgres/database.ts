@@ -57,7 +57,9 @@ export class PostgresDatabase implements Database {
     // A SUM of int8 is a numeric without fraction.
     types.setTypeParser(NUMERIC, (value) => BigInt(value))
     const settings = (...more: readonly string[]): pg.PoolConfig =>
-      this.#pooler === 'transaction' ? {} : settingsOf([...SETTINGS, ...more])
+      this.#pooler === 'transaction'
+        ? {}
+        : { ...TIMEOUTS, options: ['jit=off', ...more].map((one) => `-c ${one}`).join(' ') }
     this.#pool = poolOf(url, types, { ...settings(), max: POOL_MAX })
     this.#charges = poolOf(url, types, { ...settings(...BY_INDEX), max: CHARGE_POOL_MAX, pipeline: true })
   }
@@ -147,30 +149,30 @@ function leadsToPooler(url: string): boolean {
   return URL.canParse(url) && new URL(url).searchParams.get('pgbouncer') === 'true'
 }
 
-const SETTINGS = [
-  // The planner would compile for seconds a plan that only looks expensive, since the settings below raise its estimate.
-  'jit=off',
-  `statement_timeout=${STATEMENT_MS}`,
-  `lock_timeout=${LOCK_MS}`,
-  `idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
-]
+const TIMEOUTS = {
+  statement_timeout: STATEMENT_MS,
+  lock_timeout: LOCK_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+}
 /**
  * Short transactions find rows by their keys. The planner has no statistics for a young table and would keep a plan
  * that reads all of it: 509 pairs of hold and settle a second instead of 1,166.
  */
 const BY_INDEX = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off']
 
-function settingsOf(settings: readonly string[]): pg.PoolConfig {
-  return { options: settings.map((setting) => `-c ${setting}`).join(' ') }
-}
-
 function beginWith(settings: readonly string[]): string {
   return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 }
 
+/** A pooler's connections have no settings. */
+const BEGIN_POOLED = beginWith([
+  'jit=off',
+  ...Object.entries(TIMEOUTS).map(([name, ms]) => `${name}=${ms}`),
+  ...BY_INDEX,
+])
 const BEGIN_SHORT = {
   none: { charge: 'BEGIN', other: beginWith(BY_INDEX) },
-  transaction: { charge: beginWith([...SETTINGS, ...BY_INDEX]), other: beginWith([...SETTINGS, ...BY_INDEX]) },
+  transaction: { charge: BEGIN_POOLED, other: BEGIN_POOLED },
 } as const
 const BEGIN_PATIENT = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',

@@ -1,0 +1,297 @@
+import { Text } from '@mantine/core'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/admin/report-contract.ts'
+import { useRead } from '../../api/hooks.ts'
+import { DayChart } from '../../parts/DayChart.tsx'
+import { lastDays } from '../../parts/day-range.ts'
+import { errorName } from '../../parts/failure-text.ts'
+import { WarningIcon } from '../../parts/icons.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { StatusBadge } from '../../parts/StatusBadge.tsx'
+import { Tile } from '../../parts/Tile.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { useCatalogWarnings } from './CatalogWarnings.tsx'
+import { OperatorPage } from './OperatorPage.tsx'
+
+const DAYS = 30
+const REFRESH_MS = 30_000
+const ROWS = 8
+
+/** What an operator looks at first: money of today, the last day's requests, and what needs attention. */
+export function OperatorHomePage(): ReactNode {
+  const { t } = useTranslation()
+  const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
+  const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
+  const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS })
+  const paused = (health.data?.data ?? []).filter(({ state }) => state === 'cooling_down')
+  return (
+    <OperatorPage title={t('nav.home')}>
+      {overview.data !== undefined && (
+        <Attention overview={overview.data} paused={paused} today={margin.data?.days.at(-1)} />
+      )}
+      <Loaded of={margin} height={480}>
+        {(report) => <Money report={report} />}
+      </Loaded>
+      <Loaded of={overview} height={420}>
+        {(answer) => (
+          <>
+            <Requests overview={answer} />
+            <div className={css.halves}>
+              <Errors overview={answer} />
+              <LowBalances overview={answer} />
+            </div>
+          </>
+        )}
+      </Loaded>
+      <div className={css.halves}>
+        {margin.data !== undefined && <Customers report={margin.data} />}
+        <Loaded of={health} height={240}>
+          {({ data }) => <Providers endpoints={data} />}
+        </Loaded>
+      </div>
+    </OperatorPage>
+  )
+}
+
+function Money({ report }: { readonly report: MarginReport }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const { totals } = report
+  const today = report.days.at(-1)
+  const tile = (label: string, name: keyof UsageSums): ReactNode => (
+    <Tile
+      label={label}
+      value={format.money(today?.[name] ?? 0)}
+      note={t('overview.month', { amount: format.money(totals[name]) })}
+    />
+  )
+  return (
+    <>
+      <div className={css.tiles} role="group" aria-label={t('overview.today')}>
+        {tile(t('overview.revenue'), 'revenue')}
+        {tile(t('margin.provider_cost'), 'provider_cost')}
+        {tile(t('margin.margin'), 'margin')}
+        {tile(t('margin.insured'), 'insured')}
+        {tile(t('margin.shortfall'), 'shortfall')}
+      </div>
+      <Section title={t('overview.chart')}>
+        <DayChart
+          kind="area"
+          days={report.days.map(({ day, revenue, provider_cost: cost }) => ({ day, revenue, cost }))}
+          unit="money"
+          series={[
+            { name: 'revenue', label: t('margin.revenue') },
+            { name: 'cost', label: t('margin.provider_cost') },
+          ]}
+          label={t('margin.chart')}
+          height={200}
+        />
+      </Section>
+    </>
+  )
+}
+
+/** Each line leads to the page where it is mended. */
+function Attention({
+  overview,
+  paused,
+  today,
+}: {
+  readonly overview: Overview
+  readonly paused: readonly EndpointHealth[]
+  readonly today: UsageSums | undefined
+}): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const doubts = useCatalogWarnings().length
+  const { recent, low_balances: low, locked, pending_payments: pending } = overview
+  const shortfall = today?.shortfall ?? 0
+  const all: readonly (readonly [count: number, text: string, LinkProps])[] = [
+    [
+      paused.length,
+      t('overview.paused', { count: paused.length, models: paused.map(({ model }) => model).join(', ') }),
+      { to: '/operator/health' },
+    ],
+    [
+      recent.flagged,
+      t('overview.flagged', { count: recent.flagged, shown: format.number(recent.flagged) }),
+      { to: '/operator/requests', search: { flagged: 'true' } },
+    ],
+    [shortfall, t('overview.shortfall', { amount: format.money(shortfall) }), { to: '/operator/margin' }],
+    [low.length, t('overview.low', { count: low.length }), { to: '/operator/accounts' }],
+    [
+      pending.payments,
+      t('overview.pending', { count: pending.payments, amount: format.money(pending.amount) }),
+      { to: '/operator/payments' },
+    ],
+    [
+      locked.accounts,
+      t('overview.locked', { count: locked.accounts, amount: format.money(locked.amount) }),
+      { to: '/operator/accounts' },
+    ],
+    [doubts, t('overview.doubts', { count: doubts }), { to: '/operator/catalog' }],
+  ]
+  const needed = all.filter(([count]) => count > 0)
+  return (
+    <Section title={t('overview.attention')}>
+      {needed.length === 0 ? (
+        <Text c="dimmed">{t('overview.nothing')}</Text>
+      ) : (
+        <ul className={css.plain}>
+          {needed.map(([, text, link]) => (
+            <li key={text}>
+              <WarningIcon size={17} aria-hidden /> <Link {...link}>{text}</Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}
+
+function Requests({ overview: { recent } }: { readonly overview: Overview }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const { requests, errors, ttft_ms: ttft } = recent
+  return (
+    <Section
+      title={t('overview.day')}
+      lead={recent.from !== null && t('overview.since', { when: format.dateTime(recent.from) })}
+    >
+      <div className={css.tiles}>
+        <Tile label={t('usage.requests')} value={format.number(requests)} />
+        <Tile
+          label={t('usage.errors')}
+          value={format.percent(requests === 0 ? 0 : errors / requests)}
+          note={t('home.errors_of', { errors: format.number(errors), requests: format.number(requests) })}
+        />
+        <Tile
+          label={t('overview.ttft')}
+          value={ttft === null ? '–' : format.duration(ttft.p50)}
+          note={ttft === null ? undefined : t('overview.p99', { time: format.duration(ttft.p99) })}
+        />
+        <Tile label={t('overview.cache')} value={format.money(recent.cache_saved)} note={t('overview.cache_note')} />
+      </div>
+    </Section>
+  )
+}
+
+function Errors({ overview }: { readonly overview: Overview }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <Section title={t('overview.errors')}>
+      <List
+        label={t('overview.errors')}
+        rows={overview.errors.slice(0, ROWS)}
+        rowId={({ provider, error_type: type }) => `${provider} ${type}`}
+        empty={{ title: t('overview.no_errors') }}
+        columns={[
+          {
+            id: 'cause',
+            title: t('overview.cause'),
+            cell: ({ error_type: type }) => (type === null ? '–' : errorName(type)),
+          },
+          {
+            id: 'provider',
+            title: t('log.filter_provider'),
+            cell: ({ provider }) => (
+              <Link to="/operator/requests" search={{ status: 'error', ...(provider === null ? {} : { provider }) }}>
+                {provider ?? '–'}
+              </Link>
+            ),
+          },
+          { id: 'requests', title: t('usage.requests'), end: true, cell: (row) => format.number(row.requests) },
+        ]}
+      />
+    </Section>
+  )
+}
+
+function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <Section title={t('overview.low_title')} lead={t('overview.low_lead')}>
+      <List
+        label={t('overview.low_title')}
+        rows={overview.low_balances}
+        rowId={({ id }) => id}
+        empty={{ title: t('overview.no_low') }}
+        columns={[
+          { id: 'account', title: t('nav.accounts'), cell: AccountLink },
+          { id: 'available', title: t('overview.available'), end: true, cell: (row) => format.money(row.available) },
+          { id: 'spent', title: t('overview.spent'), end: true, cell: (row) => format.money(row.spent) },
+        ]}
+      />
+    </Section>
+  )
+}
+
+function Customers({ report }: { readonly report: MarginReport }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <Section title={t('overview.customers')} lead={t('overview.customers_lead')}>
+      <List
+        label={t('overview.customers')}
+        rows={report.accounts.slice(0, ROWS)}
+        rowId={({ id }) => id}
+        empty={{ title: t('usage.none') }}
+        columns={[
+          { id: 'account', title: t('nav.accounts'), cell: AccountLink },
+          { id: 'revenue', title: t('margin.revenue'), end: true, cell: ({ revenue }) => format.money(revenue) },
+          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.money(margin) },
+        ]}
+      />
+    </Section>
+  )
+}
+
+function AccountLink({ id, name }: { readonly id: string; readonly name: string }): ReactNode {
+  return (
+    <Link to="/operator/accounts/$id" params={{ id }}>
+      {name === '' ? id : name}
+    </Link>
+  )
+}
+
+/** Each provider with its worst endpoint. */
+function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const rows = [...Map.groupBy(endpoints, ({ provider }) => provider)].map(([provider, all]) => ({
+    provider,
+    endpoints: all.length,
+    paused: all.filter(({ state }) => state === 'cooling_down').length,
+    errors: Math.max(0, ...all.map(({ error_rate_30m: rate }) => rate ?? 0)),
+  }))
+  return (
+    <Section title={t('overview.providers')} lead={<Link to="/operator/health">{t('overview.providers_all')}</Link>}>
+      <List
+        label={t('overview.providers')}
+        rows={rows.toSorted((a, b) => b.paused - a.paused || b.errors - a.errors).slice(0, ROWS)}
+        rowId={({ provider }) => provider}
+        empty={{ title: t('health.none') }}
+        columns={[
+          { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
+          {
+            id: 'state',
+            title: t('keys.state'),
+            cell: ({ paused, endpoints: all }) => (
+              <StatusBadge tone={paused === 0 ? 'good' : 'warn'}>
+                {paused === 0 ? t('health.healthy') : t('overview.paused_of', { paused, all })}
+              </StatusBadge>
+            ),
+          },
+          { id: 'errors', title: t('health.error_rate'), end: true, cell: ({ errors }) => format.percent(errors) },
+        ]}
+      />
+    </Section>
+  )
+}

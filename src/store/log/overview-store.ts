@@ -1,0 +1,151 @@
+import type { Micro } from '../../money.ts'
+import { big, integer, text, type Database, type Row, type Sql } from '../database.ts'
+
+/** Rows of the log that are looked at: some 30 ms beside all other work. */
+const LOOK_ROWS = 10_000
+const CAUSES_MAX = 20
+const ACCOUNTS_MAX = 10
+
+export interface Overview {
+  readonly recent: RecentRows
+  readonly causes: readonly ErrorCause[]
+  readonly lowBalances: readonly LowBalance[]
+  /** Accounts that are not active and have money. */
+  readonly lockedAccounts: number
+  readonly lockedMicro: Micro
+  readonly pendingPayments: number
+  readonly pendingMicro: Micro
+}
+
+/** The newest rows of the log. */
+export interface RecentRows {
+  readonly requests: number
+  readonly errors: number
+  readonly flagged: number
+  readonly cacheSavedMicro: Micro
+  /** When the oldest of them ended, Unix ms; null = there is none. */
+  readonly fromMs: number | null
+  /** To the first token, ms; null = none had one. */
+  readonly ttft: { readonly p50: number; readonly p99: number } | null
+}
+
+export interface ErrorCause {
+  /** Empty = none was asked. */
+  readonly provider: string
+  readonly errorType: string
+  readonly requests: number
+}
+
+/** An account whose free money covers less than `coveredDays` of its spend. */
+export interface LowBalance {
+  readonly id: string
+  readonly name: string
+  readonly availableMicro: Micro
+  /** Since `fromDay`. */
+  readonly spentMicro: Micro
+}
+
+const RECENT = {
+  sqlite: recent((name) => `json_extract(record, '$.${name}')`),
+  postgres: recent((name) => `(record::json->>'${name}')`),
+}
+
+/** The beginning of a statement that reads the newest rows as `recent`; `field` = a field of a row's record. */
+function recent(field: (name: string) => string): string {
+  return `WITH newest AS (SELECT status, COALESCE(provider, '') AS provider, ended_at, record FROM generation ORDER BY id DESC LIMIT ${LOOK_ROWS}),
+    recent AS (SELECT status, provider, ended_at, COALESCE(${field('errorType')}, '') AS cause,
+      CASE WHEN CAST(${field('flagged')} AS TEXT) IN ('1', 'true') THEN 1 ELSE 0 END AS flagged, CAST(${field('latencyMs')} AS BIGINT) AS latency,
+      COALESCE(CAST(${field('cacheSaved')} AS BIGINT), 0) AS saved FROM newest WHERE ended_at >= ?)`
+}
+
+/** What an operator looks at first, from sums and from the newest rows, however long the log is. */
+export class OverviewStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Rows that ended after `sinceMs`; balances below `coveredDays` of the spend of `days` days from `fromDay` on. */
+  read(query: {
+    readonly sinceMs: number
+    readonly fromDay: string
+    readonly days: number
+    readonly coveredDays: number
+  }): Promise<Overview> {
+    const { fromDay, days, coveredDays } = query
+    const select = RECENT[this.#database.dialect]
+    const since = [BigInt(query.sinceMs)]
+    return this.#database.transaction(
+      async (sql) => {
+        const [sums] = await sql.all(
+          `${select} SELECT COUNT(*) AS requests, CAST(COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) AS BIGINT) AS errors,
+            CAST(COALESCE(SUM(flagged), 0) AS BIGINT) AS flagged, CAST(COALESCE(SUM(saved), 0) AS BIGINT) AS saved, COALESCE(MIN(ended_at), 0) AS oldest, COUNT(latency) AS timed FROM recent`,
+          since,
+        )
+        const causes = await sql.all(
+          `${select} SELECT provider, cause, COUNT(*) AS requests FROM recent WHERE status = 'error' GROUP BY provider, cause ORDER BY 3 DESC, 1, 2 LIMIT ${CAUSES_MAX}`,
+          since,
+        )
+        const timed = sums === undefined ? 0 : integer(sums, 'timed')
+        const ranked = async (share: number): Promise<number> => {
+          const [row] = await sql.all(
+            `${select} SELECT latency FROM recent WHERE latency IS NOT NULL ORDER BY latency LIMIT 1 OFFSET ?`,
+            [...since, BigInt(Math.min(timed - 1, Math.floor(timed * share)))],
+          )
+          return row === undefined ? 0 : integer(row, 'latency')
+        }
+        const low = await sql.all(
+          `SELECT id, name, available, spent FROM account JOIN (
+            SELECT account_id, CAST(SUM(revenue) AS BIGINT) AS spent FROM usage_day WHERE day >= ? GROUP BY account_id) AS sums ON account_id = id
+          WHERE status = 'active' AND available * ? < spent * ? ORDER BY available, id LIMIT ${ACCOUNTS_MAX}`,
+          [fromDay, BigInt(days), BigInt(coveredDays)],
+        )
+        return {
+          recent: {
+            requests: numberOf(sums, 'requests'),
+            errors: numberOf(sums, 'errors'),
+            flagged: numberOf(sums, 'flagged'),
+            cacheSavedMicro: sums === undefined ? 0n : big(sums, 'saved'),
+            fromMs: numberOf(sums, 'requests') === 0 ? null : numberOf(sums, 'oldest'),
+            ttft: timed === 0 ? null : { p50: await ranked(0.5), p99: await ranked(0.99) },
+          },
+          causes: causes.map((row) => ({
+            provider: text(row, 'provider'),
+            errorType: text(row, 'cause'),
+            requests: integer(row, 'requests'),
+          })),
+          lowBalances: low.map((row) => ({
+            id: text(row, 'id'),
+            name: text(row, 'name'),
+            availableMicro: big(row, 'available'),
+            spentMicro: big(row, 'spent'),
+          })),
+          ...(await aside(sql)),
+        }
+      },
+      { purpose: 'snapshot' },
+    )
+  }
+}
+
+async function aside(
+  sql: Sql,
+): Promise<Pick<Overview, 'lockedAccounts' | 'lockedMicro' | 'pendingPayments' | 'pendingMicro'>> {
+  const [locked] = await sql.all(
+    `SELECT COUNT(*) AS number, CAST(COALESCE(SUM(available), 0) AS BIGINT) AS amount FROM account WHERE status <> 'active' AND available > 0`,
+  )
+  const [pending] = await sql.all(
+    `SELECT COUNT(*) AS number, CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM payment_order WHERE state = 'pending'`,
+  )
+  return {
+    lockedAccounts: numberOf(locked, 'number'),
+    lockedMicro: locked === undefined ? 0n : big(locked, 'amount'),
+    pendingPayments: numberOf(pending, 'number'),
+    pendingMicro: pending === undefined ? 0n : big(pending, 'amount'),
+  }
+}
+
+function numberOf(row: Row | undefined, name: string): number {
+  return row === undefined ? 0 : integer(row, name)
+}
