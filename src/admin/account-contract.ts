@@ -17,7 +17,7 @@ import {
 } from '../schema.ts'
 import { OPERATOR_ROLES } from '../admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import { KEY_LIMIT_FIELDS, KEY_LIMITS } from '../ledger/key-limits-contract.ts'
+import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../ledger/key-limits-contract.ts'
 
 export const PageQuery = object({
   limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
@@ -39,7 +39,6 @@ export function listed<T>(items: Schema<T>) {
 }
 
 const LIMIT_RESET = oneOf(['daily', 'weekly', 'monthly'], 'When the limit begins anew; null = never.')
-const ALLOWED_MODELS = list(text('', { minLength: 1 }), 'null = every model.', { maxItems: 1_000 })
 
 export const AccountStatus = oneOf(
   ['active', 'deactivated', 'locked'],
@@ -118,36 +117,13 @@ export const Key = object({
   limit: nullable(rub()),
   limit_reset: nullable(LIMIT_RESET),
   limit_remaining: nullable(rub()),
-  usage: rub(),
-  usage_daily: rub(),
-  usage_weekly: rub(),
-  usage_monthly: rub(),
-  expires_at: nullable(time()),
-  allowed_models: nullable(list(text())),
-  ...KEY_LIMITS,
-  created_at: time(),
-  last_used_at: nullable(time()),
+  ...KEY_STATE,
 })
 export type Key = Static<typeof Key>
 
-export const KeyBody = body({
-  limit: optional(nullable(rub('What the key may spend in a period; null or absent = no limit.', { minimum: 0 }))),
-  name: NAME,
-  limit_reset: optional(nullable(LIMIT_RESET)),
-  expires_at: optional(nullable(time())),
-  allowed_models: optional(nullable(ALLOWED_MODELS)),
-  ...KEY_LIMIT_FIELDS,
-})
-
-export const KeyPatch = body({
-  name: optional(nullable(NAME)),
-  disabled: optional(flag()),
-  limit: KeyBody.fields.limit,
-  limit_reset: KeyBody.fields.limit_reset,
-  expires_at: KeyBody.fields.expires_at,
-  allowed_models: KeyBody.fields.allowed_models,
-  ...KEY_LIMIT_FIELDS,
-})
+const BODIES = keyBodies(NAME, nullable(LIMIT_RESET))
+export const KeyBody = BODIES.made
+export const KeyPatch = BODIES.changed
 export type KeyBody = Static<typeof KeyBody>
 
 export const UserRole = oneOf(['user', 'admin'], '`admin`: an operator, who may do what `operator_role` says.')

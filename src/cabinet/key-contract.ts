@@ -1,5 +1,5 @@
 import { body, filled, flag, list, nullable, object, oneOf, optional, rub, text, time, type Static } from '../schema.ts'
-import { KEY_LIMIT_FIELDS, KEY_LIMITS } from '../ledger/key-limits-contract.ts'
+import { KEY_STATE, keyBodies } from '../ledger/key-limits-contract.ts'
 
 export const LimitReset = oneOf(['daily', 'weekly', 'monthly'])
 export type LimitReset = Static<typeof LimitReset>
@@ -13,43 +13,20 @@ export const Key = object({
   limit_reset: nullable(LimitReset),
   limit_remaining: nullable(rub()),
   limit_resets_at: nullable(time("When the limit's period ends; null without one.")),
-  usage: rub(),
-  usage_daily: rub(),
-  usage_weekly: rub(),
-  usage_monthly: rub(),
-  expires_at: nullable(time()),
-  allowed_models: nullable(list(text())),
-  ...KEY_LIMITS,
-  created_at: time(),
-  last_used_at: nullable(time()),
+  ...KEY_STATE,
 })
 export type Key = Static<typeof Key>
 
 const NAME = filled('', 100)
-const ALLOWED_MODELS = list(text('', { minLength: 1 }), 'null = every model.', { maxItems: 1_000 })
+const BODIES = keyBodies(NAME, nullable(LimitReset, 'null = a limit for the whole life of the key.'))
 
-export const KeyBody = body({
-  limit: optional(nullable(rub('What the key may spend in a period; null or absent = no limit.', { minimum: 0 }))),
-  name: NAME,
-  limit_reset: optional(nullable(LimitReset, 'null = a limit for the whole life of the key.')),
-  expires_at: optional(nullable(time())),
-  allowed_models: optional(nullable(ALLOWED_MODELS)),
-  ...KEY_LIMIT_FIELDS,
-})
+export const KeyBody = BODIES.made
 export type KeyBody = Static<typeof KeyBody>
 
 export const NewKey = object({ ...Key.fields, key: text() }, 'Shown this once.')
 export type NewKey = Static<typeof NewKey>
 
-export const KeyPatch = body({
-  name: optional(nullable(NAME)),
-  disabled: optional(flag()),
-  limit: KeyBody.fields.limit,
-  limit_reset: KeyBody.fields.limit_reset,
-  expires_at: KeyBody.fields.expires_at,
-  allowed_models: KeyBody.fields.allowed_models,
-  ...KEY_LIMIT_FIELDS,
-})
+export const KeyPatch = BODIES.changed
 export const Keys = object({ data: list(Key) })
 
 /** A key for programs that manage the account's API keys; it opens no model. */

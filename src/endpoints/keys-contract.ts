@@ -1,4 +1,4 @@
-import { KEY_LIMIT_FIELDS, KEY_LIMITS } from '../ledger/key-limits-contract.ts'
+import { ALLOWED_MODELS, KEY_LIMIT_FIELDS, KEY_LIMITS, KEY_USAGE } from '../ledger/key-limits-contract.ts'
 import {
   body,
   filled,
@@ -19,7 +19,7 @@ import {
 
 const RESET = nullable(oneOf(['daily', 'weekly', 'monthly']), 'null = the limit is for the whole life of the key.')
 const NAME = filled('', 100)
-const MODELS = nullable(list(text('', { minLength: 1 }), 'null = every model.', { maxItems: 1_000 }))
+const MODELS = nullable(ALLOWED_MODELS)
 const NONE = nullable(text('Always null.'))
 const NO_BYOK = optional(flag('Accepted for clients of OpenRouter, without effect.'))
 
@@ -32,10 +32,7 @@ export const ManagedKey = object({
   limit: nullable(rub()),
   limit_reset: RESET,
   limit_remaining: nullable(rub()),
-  usage: rub(),
-  usage_daily: rub(),
-  usage_weekly: rub(),
-  usage_monthly: rub(),
+  ...KEY_USAGE,
   currency: only('RUB'),
   include_byok_in_limit: only(false),
   byok_usage: number('Always 0.'),

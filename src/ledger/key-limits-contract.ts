@@ -1,4 +1,4 @@
-import { body, list, map, nullable, optional, text, whole } from '../schema.ts'
+import { body, flag, list, map, nullable, optional, rub, text, time, whole, type Schema } from '../schema.ts'
 
 const REQUESTS = nullable(whole('In any minute; null = as the account.', { minimum: 1, maximum: 1_000_000 }))
 const TOKENS = nullable(
@@ -36,3 +36,35 @@ export const KEY_LIMIT_FIELDS = {
   model_limits: optional(MODELS),
   allowed_ips: optional(IPS),
 } as const
+
+/** What a key has spent: in all, and in each of its periods. */
+export const KEY_USAGE = { usage: rub(), usage_daily: rub(), usage_weekly: rub(), usage_monthly: rub() } as const
+
+/** The last fields of a key in answers. */
+export const KEY_STATE = {
+  ...KEY_USAGE,
+  expires_at: nullable(time()),
+  allowed_models: nullable(list(text())),
+  ...KEY_LIMITS,
+  created_at: time(),
+  last_used_at: nullable(time()),
+} as const
+
+export const ALLOWED_MODELS = list(text('', { minLength: 1 }), 'null = every model.', { maxItems: 1_000 })
+
+/** The bodies that make a key and change it. */
+export function keyBodies<Name, Reset>(name: Schema<Name>, limitReset: Schema<Reset>) {
+  const limit = optional(
+    nullable(rub('What the key may spend in a period; null or absent = no limit.', { minimum: 0 })),
+  )
+  const terms = {
+    limit_reset: optional(limitReset),
+    expires_at: optional(nullable(time())),
+    allowed_models: optional(nullable(ALLOWED_MODELS)),
+    ...KEY_LIMIT_FIELDS,
+  }
+  return {
+    made: body({ limit, name, ...terms }),
+    changed: body({ name: optional(nullable(name)), disabled: optional(flag()), limit, ...terms }),
+  }
+}
