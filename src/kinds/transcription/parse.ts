@@ -1,6 +1,4 @@
 import { ApiError } from '../../errors.ts'
-import { audioSecondsMax } from './duration/audio-bound.ts'
-import { AUDIO_CONTAINERS, audioContainer, audioSeconds } from './duration/audio-duration.ts'
 import { bodyObject, requiredModel, responseFormat, sessionIdOf } from '../fields/body-fields.ts'
 import { readBase64 } from '../images/bytes.ts'
 import {
@@ -13,8 +11,10 @@ import {
   stringField,
   type RawObject,
 } from '../fields/json-fields.ts'
-import type { UploadedForm } from '../fields/uploaded-form.ts'
+import { uploadError, type UploadedForm } from '../fields/uploaded-form.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
+import { audioSecondsMax } from './duration/audio-bound.ts'
+import { AUDIO_CONTAINERS, audioContainer, audioSeconds } from './duration/audio-duration.ts'
 import {
   GRANULARITIES,
   TRANSCRIPT_FORMATS,
@@ -147,10 +147,6 @@ function streamOf(
       `Invalid response_format: ${format} is not streamed. Allowed with stream: json`,
     )
   return true
-}
-
-function uploadError(what: string): ApiError {
-  return new ApiError('file_upload_error', `File upload failed: ${what}`)
 }
 
 /** The value of a form's text where the field is not a text. */

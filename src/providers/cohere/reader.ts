@@ -1,4 +1,5 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { FinishReason } from '../../kinds/chat/answer.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { EventReader, MessageDecoder } from '../upstream/events.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
@@ -9,9 +10,17 @@ import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import { argumentsText } from '../openai/delta.ts'
 import { cohereError } from './error.ts'
-import { cohereFinish } from './finish.ts'
 import { toolPlanEvents } from './tool-plan.ts'
 import { cohereUsage } from './usage.ts'
+
+/** Cohere's own reasons for a bad end; the others are in wire.md D-3.2. */
+const BAD_ENDS: ReadonlyMap<string, FinishReason> = new Map([
+  ['ERROR', 'error'],
+  ['TIMEOUT', 'error'],
+  ['USER_CANCEL', 'error'],
+  ['ERROR_TOXIC', 'content_filter'],
+  ['ERROR_LIMIT', 'length'],
+])
 
 const BRACE = 0x7b
 
@@ -257,4 +266,10 @@ function olderCalls(body: RawJson): readonly RawJson[] {
     const call = objectOf(raw)
     return { index, function: { name: call?.['name'], arguments: argumentsText(call?.['parameters']) } }
   })
+}
+
+function cohereFinish(raw: unknown): AnswerEvent {
+  const native = textOf(raw) || null
+  const finish = BAD_ENDS.get(native ?? '')
+  return { type: 'finish', choice: 0, native, ...(finish === undefined ? {} : { finish }) }
 }

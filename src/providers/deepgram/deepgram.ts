@@ -11,7 +11,7 @@ import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } fro
 import { readLengths, readSegments, readWords } from '../answers/transcript-fields.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { askSpeech } from '../upstream/speech.ts'
-import { deepgramCredentials, deepgramError } from './error.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** The provider refuses longer texts. */
 const CHARACTERS_MAX = 2_000
@@ -130,4 +130,19 @@ function modelOf({ endpoint: { upstreamModel }, voice }: SpeechCall): string {
   if (voice === null) return upstreamModel
   if (voice.startsWith('aura-')) return voice
   return FAMILY.test(upstreamModel) ? `${upstreamModel}-${voice.includes('-') ? voice : `${voice}-en`}` : upstreamModel
+}
+
+/** `{err_code, err_msg, request_id}`. */
+function deepgramError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+  const error = objectOf(body)
+  return upstreamFailure(
+    status,
+    error?.['err_msg'] === undefined ? body : { error: { code: error['err_code'], message: error['err_msg'] } },
+    headers,
+    nowMs,
+  )
+}
+
+function deepgramCredentials(apiKey: string | null): Readonly<Record<string, string>> {
+  return apiKey === null ? {} : { authorization: `Token ${apiKey}` }
 }

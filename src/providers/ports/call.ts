@@ -24,14 +24,18 @@ export interface AnswerSink<Part = readonly AnswerEvent[], Head extends readonly
   fail(failure: AttemptFailure): void
 }
 
-export interface ChatCall {
+/** What every call has. */
+interface ProviderCall {
   readonly endpoint: Endpoint
   /** A key of the provider's pool; null when it has none. */
   readonly apiKey: string | null
-  readonly request: ChatRequest
-  readonly sendMaxTokens: number | null
   /** Our id; adapters derive missing tool call ids from it. */
   readonly generationId: string
+}
+
+export interface ChatCall extends ProviderCall {
+  readonly request: ChatRequest
+  readonly sendMaxTokens: number | null
   /**
    * The bytes around the text in a client's chunk, for a client that reads a chat stream; null = no event may be
    * `spliced`.
@@ -40,9 +44,7 @@ export interface ChatCall {
 }
 
 /** Legacy completions of a provider that has them. */
-export interface CompletionsCall {
-  readonly endpoint: Endpoint
-  readonly apiKey: string | null
+export interface CompletionsCall extends Omit<ProviderCall, 'generationId'> {
   readonly request: CompletionsRequest
   /** All prompts of the request, or one of them. */
   readonly prompts: readonly string[]
@@ -50,46 +52,34 @@ export interface CompletionsCall {
 }
 
 /** A Responses request for a provider that speaks that protocol. */
-export interface ResponsesCall {
-  readonly endpoint: Endpoint
-  readonly apiKey: string | null
+export interface ResponsesCall extends ProviderCall {
   readonly request: ResponsesRequest
   readonly sendMaxTokens: number | null
-  readonly generationId: string
 }
 
 /** A Messages request for a provider that speaks that protocol. */
-export interface MessagesCall {
-  readonly endpoint: Endpoint
-  readonly apiKey: string | null
+export interface MessagesCall extends ProviderCall {
   /** The client's body with our limits. */
   readonly body: Readonly<Record<string, unknown>>
   readonly headers: MessagesHeaders
   readonly streaming: boolean
-  readonly generationId: string
   /** The first event of a stream as the client gets it. */
   readonly startOf: (event: Readonly<Record<string, unknown>>) => Buffer
 }
 
 /** A request of `generateContent` in the client's own words, for a provider that speaks the protocol. */
-export interface GenerateContentCall {
-  readonly endpoint: Endpoint
-  readonly apiKey: string | null
+export interface GenerateContentCall extends ProviderCall {
   readonly body: Readonly<Record<string, unknown>>
   readonly streaming: boolean
   /** Whether the body asks the provider to search the web. */
   readonly searches: boolean
-  readonly generationId: string
   /** A chunk of the answer with the id and model that the client may see. */
   readonly owned: (chunk: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
 }
 
 /** One call of a kind with a single result: embeddings, rerank, images, transcriptions. */
-export interface UnitCall<Request> {
-  readonly endpoint: Endpoint
-  readonly apiKey: string | null
+export interface UnitCall<Request> extends ProviderCall {
   readonly request: Request
-  readonly generationId: string
 }
 
 /** One call for pictures. */
