@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { withRouteTables } from '../scripts/api-page.ts'
 import { withErrorTables } from '../scripts/error-page.ts'
 import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
@@ -220,4 +221,28 @@ test('a Russian page has the headings, tables, commands and names of its English
     assert.ok(read(russian).includes(`[In English](${relative('docs/ru', english)})`), russian)
     assert.ok(read(english).includes(`[По-русски](${relative(dirname(english), russian)})`), english)
   }
+})
+
+test('docs/operations.md names each alert with its metric, its threshold and what to do', () => {
+  const { groups } = parse(read('deploy/prometheus/alerts.yaml')) as {
+    readonly groups: readonly {
+      readonly rules: readonly { readonly alert: string; readonly expr: string; readonly for?: string }[]
+    }[]
+  }
+  const rows = read('docs/operations.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| `Tollgate'))
+  const expected = groups
+    .flatMap(({ rules }) => rules)
+    .map(({ alert, expr, for: during = 'at once' }) => {
+      const condition = expr
+        .trim()
+        .replaceAll(/\s+/g, ' ')
+        .replaceAll('|', String.raw`\|`)
+      return `| \`${alert}\` | \`${condition}\` | ${during} | `
+    })
+  assert.deepEqual(
+    rows.map((row) => row.slice(0, row.lastIndexOf(' | ') + 3)),
+    expected,
+  )
 })
