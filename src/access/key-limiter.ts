@@ -72,7 +72,7 @@ export class KeyLimiter {
   async take(request: LimitedRequest): Promise<LimitGrant> {
     const { shared } = this.#share
     const windows = windowsOf(request)
-    // The requests that this node accepted alone stay below the limit too.
+    // The requests that only this node accepted stay below the limit too.
     if (shared?.available !== true) return this.#grant(request, this.#takeHere(request, windows, this.#share.nodes()))
     const here = this.#takeHere(request, windows, 1)
     const { keyId, limits } = request

@@ -175,7 +175,7 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<
   return { status: outcome === 'created' ? 201 : 200, body: { ...after, ...warned(warnings) } }
 }
 
-/** What is allowed but may be a mistake; absent when there is nothing to warn of. */
+/** Allowed values that may be mistakes; absent if there are none. */
 function warned(warnings: readonly CatalogWarning[]): Warned {
   return warnings.length === 0 ? {} : { warnings }
 }

@@ -71,7 +71,7 @@ async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promi
   return HIJACKED
 }
 
-/** What runs is stopped, and what was delivered of it charged. */
+/** A running answer is stopped, and its delivered part is charged. */
 async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
   const { accountId, id } = asked(call)
   const found = ports.find(accountId, id)

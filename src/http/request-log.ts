@@ -16,7 +16,7 @@ export interface AttemptSpan {
   readonly failure: string | null
 }
 
-/** What of an answer's tokens a cache or reasoning made, and whether it came in parts. */
+/** The cached and reasoning tokens of an answer, and whether it was streamed. */
 export interface AnswerFacts {
   readonly streamed: boolean
   readonly cacheReadTokens: number

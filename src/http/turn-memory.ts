@@ -3,7 +3,7 @@ interface Remembered {
   release(): void
 }
 
-/** What the turns of one WebSocket leave for the next ones: one thing, which its route knows. */
+/** The value that a turn of a WebSocket leaves for the next ones; its type belongs to the route. */
 export class TurnMemory {
   #value: Remembered | null = null
   #closed = false

@@ -12,7 +12,7 @@ const TICK_MS = 20_000
 const MESSAGE_MS = 120_000
 /** Pings and pongs between two ticks: beyond this they are a flood. */
 const CONTROLS_MAX = 1_000
-/** What may wait to be sent while its client sends more. */
+/** The most that may wait to be sent while the client sends more. */
 const UNREAD_BYTES_MAX = 1_048_576
 /** With the mask of a client. */
 const CONTROL_HEAD_BYTES = 6

@@ -1,7 +1,7 @@
 import type { Micro } from '../money.ts'
 import type { HoldRow } from './ledger-store.ts'
 
-/** What a batch does to the sizes of allowances. */
+/** The changes that a batch makes to the sizes of allowances. */
 export class AllowanceChanges {
   /** Their sizes before the batch. */
   readonly #before = new Map<HoldRow, Micro>()

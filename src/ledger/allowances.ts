@@ -50,7 +50,7 @@ interface Allowance {
   over: boolean
 }
 
-/** What a key has asked for lately. */
+/** The recent requests of a key. */
 interface Demand {
   allowance: Allowance | null
   askedAtMs: number
@@ -133,7 +133,7 @@ export class Allowances {
     const current = demand.allowance
     const drawnMicro = (current?.drawnMicro ?? 0n) + hold.amountMicro
     if (drawnMicro > demand.peakMicro) demand.peakMicro = drawnMicro
-    // One request alone gains nothing.
+    // A single request gains nothing.
     if (isFirst || askedBefore > WINDOW_MS || nowMs - demand.deniedAtMs < WINDOW_MS) return null
     if (current !== null) return current.asking ? null : this.#size(current, this.#wanted(demand, hold))
     this.#made += 1
@@ -184,7 +184,7 @@ export class Allowances {
     else this.#confirm(allowance, left.amountMicro, askedMs)
   }
 
-  /** What the database has made of a wish that was sent at `askedMs`; null = it did not say. */
+  /** The database's answer to a wish that was sent at `askedMs`; null = it did not answer. */
   answered({ generationId, keyId }: AllowanceRequest, outcome: AllowanceOutcome | null, askedMs: number): void {
     const allowance = this.#open.get(generationId)
     if (allowance === undefined) return

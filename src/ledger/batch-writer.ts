@@ -175,7 +175,7 @@ export class BatchWriter {
   #watch(queued: Queued): void {
     const { operation } = queued
     if (isHoldEnd(operation)) this.#ends.watch(queued)
-    // A job is created with its hold, so neither can be given up alone.
+    // A job is created with its hold, so neither can be given up without the other.
     else if (operation.op === 'hold' && operation.job === undefined) this.#holds.watch(queued)
   }
 

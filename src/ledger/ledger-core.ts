@@ -327,7 +327,7 @@ export class LedgerBatch {
     return { status: isClosed ? 'closed' : 'allowed', allowance: known ?? made }
   }
 
-  /** What neither the account nor the key's limit has given to anything yet. */
+  /** The free amount of the account, or of the key's limit if that is less. */
   #free(account: AccountRow, key: KeyRow, periods: PeriodStarts): Micro {
     const period = limitPeriod(key, periods)
     if (period === null || key.limitMicro === null) return account.availableMicro

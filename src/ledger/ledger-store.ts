@@ -65,11 +65,11 @@ export interface AllowanceRequest {
   readonly generationId: string
   readonly accountId: string
   readonly keyId: string
-  /** What the node would like to have; 0 = it gives it back. */
+  /** The amount that the node wishes to have; 0 = it gives the allowance back. */
   readonly wantedMicro: Micro
   /** A new one of less is of no use to it. */
   readonly leastMicro: Micro
-  /** What running requests have drawn, and is not given back. */
+  /** The amount that running requests have drawn; it is not given back. */
   readonly keepMicro: Micro
   readonly nodes: number
   readonly priceVersion: number
@@ -397,7 +397,7 @@ export interface LedgerStore {
   checkpoint?(): Promise<void>
   /** A checkpoint failed, and nothing has been written there since: a commit that was durable says nothing against it. */
   readonly isFailing?: boolean
-  /** What its start found spoilt, in words; null or absent = nothing. */
+  /** The damage that its start found, as a sentence; null or absent = none. */
   readonly openingNotice?: string | null
   /**
    * Resolves when a larger write succeeds again after a failure. Absent = the next hold tests whether the store can

@@ -214,7 +214,7 @@ export class Ledger {
     return !this.#ends.down && !this.#ends.blocked && (this.#allowances?.draw(operation) ?? false)
   }
 
-  /** What this node has for the account's next requests goes to the one that lacks it. */
+  /** Takes back what this node has set aside for the account, and asks for the hold again. */
   async #orRecalled(operation: HoldRequest, outcome: HoldOutcome): Promise<HoldOutcome> {
     const recalled = this.#allowances?.recall(operation.accountId) ?? []
     if (recalled.length === 0) return outcome
@@ -358,7 +358,7 @@ export class Ledger {
     })
   }
 
-  /** What cannot be written now is met again by the next settle; until then nothing more is sold. */
+  /** The next settle tries again what cannot be written now; until then nothing is sold. */
   async #written(write: Promise<void> | undefined): Promise<void> {
     try {
       await write

@@ -155,7 +155,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   kept(usage: ChargedUsage, how: KeptEnd): Record<string, unknown> | null {
     const { request, writer } = this.#parts
-    // What is not sent as it comes has not been written yet.
+    // An answer that is not streamed has not been written yet.
     if (!request.stream && !this.#isWritten) {
       this.#isWritten = true
       writer.write(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
@@ -198,7 +198,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
       outputMax: (start.plan.maxTokens + predictedTokens(request, start.candidate.endpoint)) * written * inputs,
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
-    // More searches than the cap that the provider was sent cannot be, and are its bill alone.
+    // More searches than the cap that was sent are impossible: the customer does not pay for them.
     const searchesMax = readings === undefined ? Infinity : readings - 1
     const isBeyond = (report.usage.search ?? 0) > searchesMax
     const possible = isBeyond ? { ...report, usage: { ...report.usage, search: searchesMax } } : report

@@ -18,7 +18,7 @@ const MESSAGE_TYPE = 'response.create'
 export interface TurnPorts {
   readonly sse: SseStreams
   readonly responses: KeptResponses
-  /** What all sockets of the node remember. */
+  /** The memory of all sockets of the node. */
   readonly remembered: BodyBudget
 }
 
@@ -135,7 +135,7 @@ export class RememberingKeeper implements AnswerKeeper {
   }
 }
 
-/** What the node has no room for is not remembered: its client then sends the whole conversation. */
+/** A turn that the node has no room for is not remembered: its client then sends the whole conversation. */
 function remember(
   { remembered }: TurnPorts,
   call: Call<Principal>,

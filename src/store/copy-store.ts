@@ -93,7 +93,7 @@ async function makeRoom(source: SqliteDatabase, target: PostgresDatabase, upkeep
   await upkeep.makeRoom()
 }
 
-/** What is written here before a failure is overwritten by the next copy. */
+/** If a copy fails, the next one overwrites these bytes. */
 async function copyFiles(
   source: SqliteDatabase,
   target: PostgresDatabase,
@@ -144,7 +144,7 @@ async function copyTables(
   for (const one of tables) {
     const { name: table } = one
     const columns = one.columns.join(', ')
-    // A new schema has some rows of its own.
+    // Migrations write some rows.
     await sql.run(`DELETE FROM ${table}`)
     let batch: Row[] = []
     for (const row of source.prepare(`SELECT ${columns} FROM ${table}`).iterate()) {

@@ -254,7 +254,7 @@ const MIGRATIONS: readonly Migration[] = [
         `CREATE TABLE kept_response (
           id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), previous_id TEXT, state TEXT NOT NULL CHECK (state IN ('running','ended')),
           bytes BIGINT NOT NULL, created_at BIGINT NOT NULL, input ${blob} NOT NULL, answer ${blob} NOT NULL)`,
-        // Counting what an account keeps reads this alone.
+        // Counting the kept answers of an account reads only this index.
         'CREATE INDEX kept_response_account ON kept_response (account_id, created_at, id, bytes)',
         'CREATE INDEX kept_response_age ON kept_response (created_at)',
       ]

@@ -5,7 +5,7 @@ import type { ChatAnswer, ChunkIdentity, StreamEnd } from './answer.ts'
 import { chunkHead, chunkText } from './chunk.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
 
-/** What a batch has become: bytes, and after them a text. */
+/** The output of a batch: bytes, and then a text. */
 interface Written {
   readonly parts: Buffer[]
   text: string

@@ -20,10 +20,10 @@ const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
 /** Random padding that OpenAI and Mistral add beside the choices, of different length in each chunk. */
 const PADDINGS = ['obfuscation', 'p']
 const PADDING_BYTES_MAX = 1_024
-/** How providers frame an event of a run. One that is framed in another way is taken alone. */
+/** How providers frame an event of a run. An event that is framed in another way is not part of a run. */
 const EVENT_START = Buffer.from('data: ')
 const EVENT_END = Buffer.from('\n\n')
-/** A longer text is taken alone, with the limits of an event. */
+/** A longer text is not part of a run; the limits of an event apply to it. */
 const RUN_TEXT_BYTES_MAX = 65_536
 
 /** The bytes around the text in one form of chunk, and our replacements. */

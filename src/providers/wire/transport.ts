@@ -14,7 +14,7 @@ const CONNECTIONS_MAX = 2_048
 const TICK_MS = 250
 /** Bytes of one answer in a turn of the loop: with events of 30 bytes they cost about 10 ms. */
 const TURN_BYTES = 32_768
-/** A longer piece of a stream, as of sound, is told alone: to copy it costs more than to write it by itself. */
+/** A longer piece of a stream, such as sound, is passed on by itself: copying it costs more than another write. */
 const JOINED_BYTES_MAX = 2_048
 /** Of a whole answer, which is only collected: 64 kB at a time cost a pause of its socket for each read. */
 const WHOLE_TURN_BYTES = 1_048_576
@@ -190,7 +190,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#goOn()
   }
 
-  /** A parsed event arrived: bytes alone are no progress, or a slow drip would never end (guarantees.md F23). */
+  /** A parsed event arrived: bytes without an event are no progress, or a slow drip would never end (guarantees.md F23). */
   progressed(): void {
     this.#progressMs = this.#clock.monotonic()
   }

@@ -103,7 +103,7 @@ export class AccountStore {
     return created
   }
 
-  /** What of an account's money no request has; nothing of one that is not there. */
+  /** The available and the set-aside money of an account; 0 if there is none of this id. */
   async freeMoney(id: string): Promise<FreeMoney> {
     const column = setAside(this.#database.dialect, 'account')
     const [row] = await this.#database.all(`SELECT available, ${column} FROM account WHERE id = ?`, [id])

@@ -25,7 +25,7 @@ const HOLD_SEALED = sealedPlaces('hold', HOLD_COLUMNS)
 
 // The hot path's statements, the same text in both dialects.
 export const INSERT_HOLD = insertText('hold', HOLD_COLUMNS)
-/** What the end of a hold changes. */
+/** The columns that the end of a hold changes. */
 export const HOLD_END_COLUMNS = ['state', 'ended_at', 'charged', 'shortfall', 'booked']
 export const UPDATE_HOLD = `UPDATE hold SET ${HOLD_END_COLUMNS.map((name) => `${name} = ?`).join(', ')}, seal = ? WHERE id = ?`
 export const UPDATE_ALLOWANCE = 'UPDATE hold SET amount = ?, state = ?, ended_at = ?, seal = ? WHERE id = ?'
@@ -93,7 +93,7 @@ export function holdEndValues(hold: HoldRow, seal: BookSeal): readonly (string |
   ]
 }
 
-/** What an allowance's change of size or end changes, in the order of its update. */
+/** The columns that a new size or the end of an allowance changes, in the order of its update. */
 export function allowanceValues(row: HoldRow, seal: BookSeal): readonly (string | bigint | null)[] {
   return [row.amountMicro, row.state, bigintOrNull(row.endedAtMs), holdSeal(row, columnsOfHold(row), seal)]
 }

@@ -53,9 +53,9 @@ interface Unwritten {
   readonly placed: HoldRow
 }
 
-/** What of a batch is written. */
+/** The part of a batch that goes through the journal. */
 type WrittenChanges = Pick<LedgerChanges, 'accounts' | 'keys' | 'newHolds' | 'endedHolds' | 'entries' | 'log'>
-/** What of it goes straight into the tables; the sums of spending follow from the log. */
+/** The part of a batch that goes straight into the tables; the sums of spending follow from the log. */
 type DirectChanges = Omit<LedgerChanges, keyof WrittenChanges | 'spends'>
 
 /**
@@ -69,7 +69,7 @@ export class SqliteLedger implements LedgerStore {
   readonly #seal: BookSeal
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
-  /** What the rows that are written have as `held` of a kept key. */
+  /** The `held` of each kept key in the written rows. */
   readonly #writtenHeld = new WeakMap<KeyRow, Micro>()
   readonly #holds = new Map<string, HoldRow>()
   readonly #spends = new Map<string, Micro>()
@@ -79,7 +79,7 @@ export class SqliteLedger implements LedgerStore {
   readonly #checkpointCharges: number
   readonly #journalBytes: JournalBytes
   #journal: RowJournal
-  /** What the journal has and the tables do not. */
+  /** Rows that are in the journal and not yet in their tables. */
   #pending = new PendingRows()
   /** A fresh one after each write: one that is cleared would keep garbage alive (lib/bag.ts). */
   #unwritten = new Map<string, Unwritten>()
@@ -100,7 +100,7 @@ export class SqliteLedger implements LedgerStore {
   #coldWrites = 0
   /** The last write into tables failed. */
   isFailing = false
-  /** What a start found spoilt, for the operator. */
+  /** The damage that a start found, for the operator. */
   openingNotice: string | null = null
 
   constructor(
@@ -491,7 +491,7 @@ export class SqliteLedger implements LedgerStore {
   }
 }
 
-/** What the journal has no rows for. */
+/** Changes that the journal has no rows for. */
 function hasOthers(changes: LedgerChanges): boolean {
   const { accounts: _a, keys: _k, newHolds: _n, endedHolds: _e, entries: _t, log: _l, spends: _s, ...others } = changes
   return Object.values(others).some(({ length }) => length > 0)

@@ -7,7 +7,7 @@ export const SELECT_POSITION = 'SELECT position, mark FROM row_journal'
 export const SET_POSITION = 'UPDATE row_journal SET position = ?, mark = ?'
 const MARKS = 2 ** 32
 
-/** What the tables lack of a journal, by the row of `SELECT_POSITION`, and the position once they have it. */
+/** The rows of a journal behind the position of `SELECT_POSITION`, and the position after they are written. */
 export function leftRows(
   bytes: Buffer,
   halfBytes: number,

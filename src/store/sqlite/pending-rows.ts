@@ -15,7 +15,7 @@ import { LOG_COLUMNS } from '../log/generation-row.ts'
 
 type Values = readonly SqlValue[]
 
-/** What a commit writes, as the values of its statements, sealed: whoever changes them changes a sealed row. */
+/** The rows of a commit as values of its statements. They are sealed, so the audit notices a change. */
 export interface CommitRows {
   /** As they are after it: values of the update, id. */
   readonly accounts: readonly Values[]

@@ -33,7 +33,7 @@ export interface LeftRecords {
   readonly cut: number
 }
 
-/** What the tables do not have yet of what the bytes of a journal hold. */
+/** The records of a journal that are not in the tables yet. */
 export function leftRecords(bytes: Buffer, halfBytes: number, { position, mark }: JournalPosition): LeftRecords {
   const found = new Map<bigint, Buffer>()
   for (const half of HALVES) {

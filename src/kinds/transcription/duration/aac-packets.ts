@@ -64,7 +64,7 @@ function innerRate(bytes: Buffer, { starts, ends }: Packets, { rateIndex }: AacF
     if (marks > MARKS_MAX) return lowest
     while (isSorted && (starts[index + 1] ?? Infinity) <= at) index += 1
     const [start = 0, end = 0] = [starts[index], ends[index]]
-    // What stands between packets is not looked at.
+    // Bytes between packets are skipped.
     if (isSorted && at >= end) at = (starts[index + 1] ?? last) - 1
     if (isSorted && (at <= start || at >= end || index === whole)) continue
     const rate = adtsRate(bytes, at)

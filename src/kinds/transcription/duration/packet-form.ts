@@ -10,7 +10,7 @@ export const CAUTIOUS_BYTES_PER_SECOND = 16
 const MPEG_BYTES_PER_SECOND = 1_000
 const OPUS_SECONDS_MAX = 0.12
 const AAC_SAMPLES = 1_024
-/** What a container says that its packets are. */
+/** The form of the packets, as the container states it. */
 export type PacketForm =
   | { readonly codec: 'opus' | 'mpeg' | 'unknown' }
   /** Every packet is one frame and none is longer. */
