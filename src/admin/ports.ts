@@ -5,7 +5,7 @@ import type { CatalogService } from '../catalog/catalog-service.ts'
 import { covers, type AdminScope } from '../admin-scopes.ts'
 import type { ApiError } from '../errors.ts'
 import { reasonError } from '../refusals.ts'
-import type { Call, Reply, Route } from '../http/edge.ts'
+import type { Call, HIJACKED, Reply, Route } from '../http/edge.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -71,7 +71,7 @@ export type TextReply = Reply & { readonly body: string; readonly contentType: s
 /** One route of the contract. The handler reads the body after it has found what the path names. */
 export function adminRoute<K extends keyof AdminApi>(
   key: K,
-  handle: (call: AdminCall, read: AdminBody<K>) => Promise<AdminReply<K> | TextReply>,
+  handle: (call: AdminCall, read: AdminBody<K>) => Promise<AdminReply<K> | TextReply | typeof HIJACKED>,
 ): Route<Principal> {
   const [method = '', path = ''] = key.split(' ')
   const row: AdminWireRoute = ADMIN_ROUTES[key]

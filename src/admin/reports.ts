@@ -5,9 +5,12 @@ import type { AdminApi } from './contract.ts'
 import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
 import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
+import { dayRange } from '../http/day-range.ts'
 import { choiceParameter, timeParameter } from '../http/query.ts'
 import { fieldError } from '../refusals.ts'
-import type { Route } from '../http/edge.ts'
+import type { HIJACKED, Route } from '../http/edge.ts'
+import { sendCsv } from '../http/sent-csv.ts'
+import { focusCsv } from '../ledger/focus-export.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
@@ -18,6 +21,7 @@ import { viewOf } from '../ledger/row-view.ts'
 import { usageSums } from './margin.ts'
 import {
   adminRoute,
+  notFound,
   page,
   recordEvent,
   refuseBeyondOwn,
@@ -36,6 +40,7 @@ const USAGE_DAYS = 30
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
+    adminRoute('GET /admin/v1/focus.csv', (call) => focusExport(ports, call)),
     adminRoute('GET /admin/v1/generations', (call) => generations(ports, call)),
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
     adminRoute('GET /admin/v1/events', (call) => events(ports, call)),
@@ -66,6 +71,15 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GE
     ...usageSums(row),
   }))
   return { status: 200, body: { data, total: data.length } }
+}
+
+async function focusExport(ports: AdminPorts, call: AdminCall): Promise<typeof HIJACKED> {
+  const { timezone } = ports.catalog.current().settings
+  const { from, to } = dayRange(call.query, ports.periods().day)
+  const accountId = call.query.get('account')
+  if (accountId !== null && (await ports.store.accounts.get(accountId)) === null) throw notFound('Account', accountId)
+  const lines = focusCsv(ports.store.charges, { accountId, from, to, timezone })
+  return sendCsv(call, `tollgate-focus-${from}-${to}.csv`, lines)
 }
 
 async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations'>> {

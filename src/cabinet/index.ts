@@ -5,7 +5,7 @@ import { redeemCode } from './codes.ts'
 import { identityRoutes } from './identities.ts'
 import { keyRoutes } from './keys.ts'
 import { managementKeyRoutes } from './management-keys.ts'
-import { ledgerPage, statement } from './ledger.ts'
+import { focusExport, ledgerPage, statement } from './ledger.ts'
 import { logCsv } from './log-csv.ts'
 import { logPage } from './log.ts'
 import { modelList, oneModel } from './models.ts'
@@ -119,6 +119,13 @@ function cabinetRoutes(
       plane: 'session',
       body: 'none',
       handle: (call) => logCsv(ports, visitOf(ports, call)),
+    },
+    {
+      method: 'GET',
+      path: '/cabinet/v1/focus.csv',
+      plane: 'session',
+      body: 'none',
+      handle: (call) => focusExport(ports, visitOf(ports, call)),
     },
     visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),

@@ -1,5 +1,8 @@
 import { dayRange } from '../http/day-range.ts'
 import { choiceParameter, wholeParameter } from '../http/query.ts'
+import type { HIJACKED } from '../http/edge.ts'
+import { sendCsv } from '../http/sent-csv.ts'
+import { focusCsv } from '../ledger/focus-export.ts'
 import { statementOf, type Statement } from '../ledger/statement.ts'
 import { rubles } from '../money.ts'
 import { EntryFilter, type EntryPage } from './money-contract.ts'
@@ -24,6 +27,14 @@ export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit
     next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
     ...moneyOf(await accountOf(ports, accountId)),
   }
+}
+
+/** The account's usage and cost by FOCUS. */
+export function focusExport(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
+  const { timezone } = ports.catalog.current().settings
+  const { from, to } = dayRange(call.query, ports.periods().day)
+  const lines = focusCsv(ports.store.charges, { accountId, from, to, timezone })
+  return sendCsv(call, `tollgate-focus-${from}-${to}.csv`, lines)
 }
 
 /** The same statement that the operator sees. */

@@ -1,7 +1,7 @@
-import { HIJACKED } from '../http/edge.ts'
-import { sendBytes } from '../http/sent-bytes.ts'
-import type { AccountLogFilter, AccountLogPage } from '../store/log/log-store.ts'
-import { CSV_TYPE, csvLine, type CsvValue } from '../lib/csv.ts'
+import type { HIJACKED } from '../http/edge.ts'
+import { sendCsv } from '../http/sent-csv.ts'
+import type { AccountLogFilter } from '../store/log/log-store.ts'
+import { csvLine, type CsvValue } from '../lib/csv.ts'
 import { viewFields, type GenerationRow } from '../ledger/generation-record.ts'
 import { logFilter, logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
@@ -17,30 +17,18 @@ const COLUMNS: readonly string[] = viewFields('log')
 
 /** The filtered log as CSV (RFC 4180). */
 export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
-  const { response } = call
   const filter = logFilter(call.query, accountId)
-  const first = await ports.store.log.page({ ...filter, beforeSeq: null, limit: PAGE_ROWS })
   const name = `tollgate-log-${new Date(ports.clock.now()).toISOString().slice(0, 10)}.csv`
-  response.writeHead(200, {
-    ...call.baseHeaders,
-    'content-type': CSV_TYPE,
-    'content-disposition': `attachment; filename="${name}"`,
-  })
-  await sendBytes(response, linesOf(ports.store.log, filter, first))
-  call.log.finish(200)
-  return HIJACKED
+  return sendCsv(call, name, linesOf(ports.store.log, filter))
 }
 
 /** Reads a page when the client has taken the one before. */
-async function* linesOf(
-  log: CabinetPorts['store']['log'],
-  filter: AccountLogFilter,
-  first: AccountLogPage,
-): AsyncIterable<string> {
-  yield csvLine(COLUMNS)
-  let page = first
+async function* linesOf(log: CabinetPorts['store']['log'], filter: AccountLogFilter): AsyncGenerator<string, void> {
+  let page = await log.page({ ...filter, beforeSeq: null, limit: PAGE_ROWS })
+  let head = csvLine(COLUMNS)
   for (let rows = page.data.length; ; rows += page.data.length) {
-    yield page.data.map((row) => csvLine(valuesOf(row))).join('')
+    yield head + page.data.map((row) => csvLine(valuesOf(row))).join('')
+    head = ''
     if (page.nextSeq === null || rows >= ROWS_MAX) return
     page = await log.page({ ...filter, beforeSeq: page.nextSeq, limit: PAGE_ROWS })
   }

@@ -1,7 +1,8 @@
 /** The content type of every CSV that the service sends. */
 export const CSV_TYPE = 'text/csv; charset=utf-8'
 
-export type CsvValue = string | number | boolean | null
+/** `decimal` is a number as text, exact, which nobody takes for a formula. */
+export type CsvValue = string | number | boolean | null | { readonly decimal: string }
 
 /**
  * Where a spreadsheet may see a cell begin: at the start of the text, and after any character that some locale uses as
@@ -23,6 +24,7 @@ export function csvLine(values: readonly CsvValue[]): string {
  */
 function cell(value: CsvValue): string {
   if (value === null) return ''
+  if (typeof value === 'object') return value.decimal
   if (typeof value !== 'string') return String(value)
   const safe = value.replaceAll(FORMULA_START, "$1$2'$3")
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

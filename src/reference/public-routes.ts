@@ -43,6 +43,7 @@ import {
   OneManagedKey,
 } from '../endpoints/keys-contract.ts'
 import { KIND_LISTS } from '../endpoints/model-list.ts'
+import { StatementQuery } from '../cabinet/money-contract.ts'
 import { MetricsQuery } from '../endpoints/metrics.ts'
 import type { ErrorName } from '../errors.ts'
 import { ChatAnswer, ChatBody } from '../kinds/chat/schema.ts'
@@ -462,6 +463,14 @@ export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
     answer: { media: 'text/csv' },
     errors: ['invalid_input'],
     example: {},
+  },
+  'GET /cabinet/v1/focus.csv': {
+    summary:
+      'Usage and cost as CSV by FOCUS 1.2: a row for each day, key, model and provider, and for each adjustment. At most 366 days.',
+    query: StatementQuery,
+    answer: { media: 'text/csv' },
+    errors: ['invalid_input'],
+    example: { query: { from: '2026-01-01', to: '2026-01-31' } },
   },
   'GET /cabinet/v1/oidc/start': {
     summary: 'A navigation: goes to the single sign-on.',

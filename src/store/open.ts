@@ -9,6 +9,7 @@ import { openBooks, type Books } from './audit/book-store.ts'
 import { CatalogStore } from './catalog/catalog-store.ts'
 import { CodeStore } from './accounts/code-store.ts'
 import type { Database } from './database.ts'
+import { ChargeStore } from './ledger/charge-store.ts'
 import { EntryStore } from './ledger/entry-store.ts'
 import { EventStore } from './events/event-store.ts'
 import { FileStore } from './files/file-store.ts'
@@ -130,6 +131,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     managementKeys: new ManagementKeyStore(database),
     entries: new EntryStore(database, seal),
     statements: new StatementStore(database, seal),
+    charges: new ChargeStore(database),
     generations: new GenerationStore(database),
     overview: new OverviewStore(database),
     logUpkeep: new LogUpkeep(database, seal),

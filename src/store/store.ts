@@ -4,6 +4,7 @@ import type { AuditStore } from './audit/audit-store.ts'
 import type { Books } from './audit/book-store.ts'
 import type { CatalogStore } from './catalog/catalog-store.ts'
 import type { CodeStore } from './accounts/code-store.ts'
+import type { ChargeStore } from './ledger/charge-store.ts'
 import type { EntryStore } from './ledger/entry-store.ts'
 import type { EventStore } from './events/event-store.ts'
 import type { FileStore } from './files/file-store.ts'
@@ -34,6 +35,7 @@ export interface Store {
   readonly managementKeys: ManagementKeyStore
   readonly entries: EntryStore
   readonly statements: StatementStore
+  readonly charges: ChargeStore
   readonly generations: GenerationStore
   readonly overview: OverviewStore
   readonly logUpkeep: LogUpkeep

@@ -50,6 +50,53 @@ export function statementsContract(open: () => Promise<OpenedBelow>): void {
   }
   const ends = ({ openingMicro, closingMicro }: StatementSheet): readonly bigint[] => [openingMicro, closingMicro]
 
+  test('charges by day and adjustments are the same in pages of one as in one page, and add up', () =>
+    withAccount(async ({ bench, customer, opened: { store } }) => {
+      for (let count = 0; count < 3; count += 1) {
+        await spend(bench, customer)
+        bench.clock.advance(DAY_MS)
+      }
+      for (const [reference, amountMicro] of [
+        ['a', 5n],
+        ['b', -3n],
+      ] as const)
+        await store.entries.post({
+          accountId: customer.accountId,
+          kind: 'adjustment',
+          amountMicro,
+          reason: 'r',
+          reference,
+          actor: 'token',
+          atMs: bench.clock.now(),
+        })
+      for (const accountId of [null, customer.accountId]) {
+        const query = { accountId, from: '2026-09-01', to: '2026-09-30' }
+        const days = await store.charges.days({ ...query, after: null, limit: 100 })
+        const times = { accountId, fromMs: SEPTEMBER_MS, toMs: OCTOBER_END_MS }
+        const adjusted = await store.charges.adjustments({ ...times, after: null, limit: 100 })
+        assert.deepEqual(
+          days.map(({ day, chargedMicro }) => [day, chargedMicro]),
+          [
+            ['2026-09-10', 20n],
+            ['2026-09-11', 20n],
+            ['2026-09-12', 20n],
+          ],
+        )
+        assert.deepEqual(
+          adjusted.map(({ amountMicro }) => amountMicro),
+          [5n, -3n],
+        )
+        const one = { limit: 1 }
+        for (const [index, after] of [null, ...days].entries())
+          assert.deepEqual(await store.charges.days({ ...query, ...one, after }), days.slice(index, index + 1))
+        for (const [index, after] of [null, ...adjusted].entries())
+          assert.deepEqual(
+            await store.charges.adjustments({ ...times, ...one, after }),
+            adjusted.slice(index, index + 1),
+          )
+      }
+    }))
+
   test('a closed month stays as it is: a charge that settles late stands on the day it is booked, with its own day beside', () =>
     withAccount(async ({ bench, customer, read }) => {
       await spend(bench, customer)
