@@ -75,7 +75,11 @@ test('a reader finds a page by a word, and goes on by a link', { skip }, async (
   await page.getByRole('searchbox').fill('micro-ruble')
   await page.locator('#localsearch-list [role=option] a').first().click()
   await page.waitForURL((url) => url.pathname !== '/')
-  assert.match(await page.locator('main').innerText(), /micro-ruble/i)
+  await page
+    .locator('main')
+    .getByText(/micro-ruble/i)
+    .first()
+    .waitFor()
   await page.locator('aside').getByRole('link', { name: 'Install', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'Install' }).waitFor()
   await page.locator('main').getByRole('link', { name: 'Operations', exact: true }).click()
