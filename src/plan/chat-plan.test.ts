@@ -94,7 +94,7 @@ test('400 token_limit_exceeded when input and max_tokens together, or max_tokens
   assert.equal(error(100_000, 60_000).errorName, 'token_limit_exceeded')
   assert.equal(
     error(100_000, 60_000).message,
-    'Total token limit per request exceeded for model openai/gpt-4o-mini: input 100000 + max_tokens 60000 = 160000 tokens, the limit is 128000. Reduce the length of the messages or lower max_tokens.',
+    "This model's maximum context length is 128000 tokens. Total token limit per request exceeded for model openai/gpt-4o-mini: input 100000 + max_tokens 60000 = 160000 tokens, the limit is 128000. Reduce the length of the messages or lower max_tokens.",
   )
   assert.equal(error(10, 128_000).errorName, 'token_limit_exceeded')
   assert.equal(

@@ -63,7 +63,8 @@ function inputTokensExceeded(
 }
 
 function tokenLimitExceeded({ id }: Model, context: number, input: number, output: number): ApiError {
-  const message = `Total token limit per request exceeded for model ${id}: input ${input} + max_tokens ${output} = ${input + output} tokens, the limit is ${context}. Reduce the length of the messages or lower max_tokens.`
+  // Agents shorten the conversation on the first words, which are OpenAI's.
+  const message = `This model's maximum context length is ${context} tokens. Total token limit per request exceeded for model ${id}: input ${input} + max_tokens ${output} = ${input + output} tokens, the limit is ${context}. Reduce the length of the messages or lower max_tokens.`
   return new ApiError('token_limit_exceeded', message, { context: { input, output, limit: context } })
 }
 
