@@ -14,6 +14,8 @@ export interface Target {
   readonly key: string
   /** The model that the client is told to use. */
   readonly model: string
+  /** It is to shorten a conversation of some ten thousand tokens. */
+  readonly compacts?: boolean
 }
 
 export interface Ran {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
 import { CLIENTS, isGone, type ClientHome, type Ran, type Target } from './client-run.ts'
+import { runN8n } from './n8n.ts'
 
 /** The file that the model writes into the client's folder, by a tool of that client. */
 export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
@@ -23,7 +24,10 @@ export interface Client {
   edit(tools: readonly string[], work: string): Answered
   /** It reads an edit out of the text of an answer. */
   readonly editsInText?: true
-  /** When the gateway refuses its conversation as too long, it asks the model for a summary and goes on with that. */
+  /**
+   * When the gateway refuses its conversation as too long, or by its own count, it asks the model for a summary and
+   * goes on with that.
+   */
   readonly compacts?: {
     /** A model with the context `SHORT_CONTEXT`. */
     readonly model: string
@@ -31,6 +35,10 @@ export interface Client {
     readonly asks: RegExp
     /** The refused turn fails, and the next one begins with the summary. */
     readonly atNextTurn?: true
+    /** It counts by itself, and nothing is refused. */
+    readonly bySize?: true
+    /** Requests for one summary; absent = 1. */
+    readonly summaries?: number
   }
 }
 
@@ -188,15 +196,19 @@ const claude: Client = {
 
 const geminiCli: Client = {
   name: 'Gemini CLI',
+  // It writes a summary, and is then asked what that has left out.
+  compacts: { model: 'acme/gemini', asks: /<state_snapshot>/, bySize: true, summaries: 2 },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/gemini', 'acme/chat'],
-  setUp: (home) => {
+  setUp: (home, { compacts }) => {
     home.file(
       '.gemini/settings.json',
       JSON.stringify({
         security: { auth: { selectedType: 'gemini-api-key' } },
         privacy: { usageStatisticsEnabled: false },
         general: { disableAutoUpdate: true },
+        // Of the million tokens that it takes for every model's context.
+        ...(compacts === true ? { model: { compressionThreshold: 0.02 } } : {}),
       }),
     )
   },
@@ -315,12 +327,17 @@ export interface Library {
   run(home: ClientHome, target: Target): Promise<Ran>
 }
 
-function pythonLibrary(name: string, models: readonly string[], folder = 'python'): Library {
+function pythonLibrary(
+  name: string,
+  models: readonly string[],
+  folder = 'python',
+  script = 'library_turns.py',
+): Library {
   return {
     name: `${name} (Python)`,
     models,
     run: (home, { url, key, model }) =>
-      home.run(join(CLIENTS, folder, 'bin/python'), [join(import.meta.dirname, 'library_turns.py')], {
+      home.run(join(CLIENTS, folder, 'bin/python'), [join(import.meta.dirname, script)], {
         LIBRARY: name,
         URL: url,
         KEY: key,
@@ -341,6 +358,8 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
+  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n },
+  pythonLibrary('Open WebUI', ['acme/chat', 'acme/messages'], 'open-webui', 'open_webui_turns.py'),
 ]
 
 const COMMAND_LINE_CLIENTS: readonly Client[] = [

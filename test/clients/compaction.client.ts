@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { auditClean } from '../harness/audit.ts'
+import { until } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome } from './client-run.ts'
 import { commandLineClients, EDITED, type Client } from './clients.ts'
@@ -14,7 +16,8 @@ import { answerTo, TURNS } from './turns.ts'
 /** About 12,000 tokens: a few such turns are more than `SHORT_CONTEXT`, one is not. */
 const LONG = ' and one more word'.repeat(3_200)
 const LONG_TURNS_MAX = 6
-const SUMMARY = 'In short: the user said hello at length.'
+const SAID = 'In short: the user said hello at length.'
+const SUMMARY = `<state_snapshot>${SAID}</state_snapshot>`
 
 let gateway: ScriptedGateway
 let model: ScriptedModel
@@ -35,9 +38,12 @@ describe('a conversation that no context holds', () => {
   }
 })
 
-async function compaction(client: Client, { model: name, asks, atNextTurn }: Compacts): Promise<void> {
+async function compaction(
+  client: Client,
+  { model: name, asks, atNextTurn, bySize, summaries: expected = 1 }: Compacts,
+): Promise<void> {
   const { id, key } = await tollgate.createAccount()
-  const target = { url: tollgate.url, key, model: name }
+  const target = { url: tollgate.url, key, model: name, compacts: true }
   const home = new ClientHome()
   try {
     client.setUp(home, target)
@@ -53,16 +59,18 @@ async function compaction(client: Client, { model: name, asks, atNextTurn }: Com
     for (let isRefused = false; !isRefused; turn += 1) {
       assert.ok(turn < LONG_TURNS_MAX, 'the context holds them all')
       const { output } = await client.ask(home, target, long.text + LONG, turn)
-      isRefused = refusalsOf(id) > 0 && (atNextTurn === true || summaries > 0)
+      await logsAreRead()
+      isRefused = bySize === true ? summaries > 0 : refusalsOf(id) > 0 && (atNextTurn === true || summaries > 0)
       assert.equal(output.includes(long.said), !isRefused || atNextTurn !== true, output.slice(-4_000))
     }
     const { output } = await client.ask(home, target, edit.text, turn)
     assert.ok(output.includes(edit.said), output.slice(-4_000))
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
-    assert.equal(summaries, 1)
+    assert.equal(summaries, expected)
+    assert.equal(refusalsOf(id) > 0, bySize !== true)
     const last = model.asked.at(-1)?.asked.said ?? []
     assert.ok(
-      last.some(({ text }) => text.includes(SUMMARY)),
+      last.some(({ text }) => text.includes(SAID)),
       'it goes on from the summary',
     )
     assert.ok(last.filter(({ text }) => text.includes(LONG)).length < turn, 'it has left turns out')
@@ -74,6 +82,13 @@ async function compaction(client: Client, { model: name, asks, atNextTurn }: Com
 }
 
 type Compacts = NonNullable<Client['compacts']>
+
+/** The server writes its lines in order, some time after it has answered. */
+async function logsAreRead(): Promise<void> {
+  const mark = `mark-${randomUUID()}`
+  await tollgate.request('GET', '/v1/models', { headers: { 'x-request-id': mark } })
+  await until(10_000, 'its lines are there', () => tollgate.logs().some((line) => line.includes(mark)))
+}
 
 /** Requests of an account that were refused as too long. */
 function refusalsOf(accountId: string): number {

@@ -8,6 +8,39 @@ import type { ScriptedModel } from './scripted-model.ts'
 
 /** Some clients wait as long as a refusal says, and retry. */
 const RATE = { requests: 1, window: 5 }
+/** How each provider refuses a prompt that is beyond its model's context, in its own words. */
+const OPENAI_TOO_LONG = {
+  status: 400,
+  body: {
+    error: {
+      message: "This model's maximum context length is 2000 tokens. However, your messages resulted in 16000 tokens.",
+      type: 'invalid_request_error',
+      param: 'messages',
+      code: 'context_length_exceeded',
+    },
+  },
+}
+const TOO_LONG: Readonly<Record<string, ScriptedModel['refusal']>> = {
+  'acme/chat': OPENAI_TOO_LONG,
+  'acme/responses': OPENAI_TOO_LONG,
+  'acme/messages': {
+    status: 400,
+    body: {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'prompt is too long: 16000 tokens > 2000 maximum' },
+    },
+  },
+  'acme/gemini': {
+    status: 400,
+    body: {
+      error: {
+        code: 400,
+        message: 'The input token count (16000) exceeds the maximum number of tokens allowed (2000).',
+        status: 'INVALID_ARGUMENT',
+      },
+    },
+  },
+}
 const LONG = 'a word and another '.repeat(4_000)
 
 let gateway: ScriptedGateway
@@ -48,21 +81,35 @@ describe('errors', () => {
         assert.equal(times, 0)
       })
 
-      test('no money', async () => {
-        const { output, times } = await asked(client, { balance: 0 })
-        assert.match(output, /Insufficient balance/)
-        assert.equal(times, 0)
-      })
+      for (const name of client.models) {
+        test(`no money, with ${name}`, async () => {
+          const { output, times } = await asked(client, { name, balance: 0 })
+          assert.match(output, /Insufficient balance/)
+          assert.equal(times, 0)
+        })
 
-      test('a rate limit is told, or waited for', async () => {
-        const { output } = await asked(client, { account: { rate_limit: RATE } })
-        assert.match(output, /Too many requests|429|It went through/i)
-      })
+        test(`a rate limit is told, or waited for, with ${name}`, async () => {
+          const { output } = await asked(client, { name, account: { rate_limit: RATE } })
+          assert.match(output, /Too many requests|429|It went through/i)
+        })
 
-      test('a prompt that no context holds', async () => {
-        const { output, times } = await asked(client, { name: 'acme/small', text: LONG })
-        assert.match(output, client.tells.tooLong)
-        assert.equal(times, 0)
-      })
+        test(`a prompt that no context holds, with ${name}`, async () => {
+          const { output, times } = await asked(client, { name: name.replace('/', '/small-'), text: LONG })
+          assert.match(output, client.tells.tooLong)
+          assert.equal(times, 0)
+        })
+
+        test(`a prompt that the provider refuses as too long, with ${name}`, async () => {
+          model.refusal = TOO_LONG[name] ?? null
+          assert.ok(model.refusal)
+          try {
+            const { output, times } = await asked(client, { name })
+            assert.ok(client.tells.tooLong.test(output) || output.includes('exceeds the maximum'), output.slice(-4_000))
+            assert.equal(times, 0)
+          } finally {
+            model.refusal = null
+          }
+        })
+      }
     })
 })

@@ -9,30 +9,33 @@ import { CLIENTS } from './client-run.ts'
  * `npm run test:clients [-- part of a client's name]`: real clients against a running server and a scripted provider.
  * They are installed into a folder of the cache, each once for its version.
  */
-const PACKAGES: Readonly<Record<'npm' | 'python' | 'llamaindex' | 'aider', readonly string[]>> = {
-  npm: [
-    '@anthropic-ai/claude-code@2.1.330',
-    '@openai/codex@0.169.0',
-    '@google/gemini-cli@0.61.0',
-    'opencode-ai@1.18.33',
-    '@qwen-code/qwen-code@0.24.4',
-    '@continuedev/cli@1.5.47',
-    'cline@3.0.65',
-  ],
-  python: [
-    'llm==0.36',
-    'litellm==1.83.0',
-    'langchain==1.4.7',
-    'langchain-openai==1.7.3',
-    'langchain-anthropic==1.7.7',
-    'anthropic==2.12.0',
-    'google-genai==3.4.0',
-    'cohere==7.3.1',
-  ],
-  // These need other versions of the SDKs above.
-  llamaindex: ['llama-index-core==0.14.25', 'llama-index-llms-openai-like==0.8.1'],
-  aider: ['aider-chat==0.86.2'],
-}
+const PACKAGES: Readonly<Record<'npm' | 'python' | 'llamaindex' | 'aider' | 'open-webui' | 'n8n', readonly string[]>> =
+  {
+    npm: [
+      '@anthropic-ai/claude-code@2.1.330',
+      '@openai/codex@0.169.0',
+      '@google/gemini-cli@0.61.0',
+      'opencode-ai@1.18.33',
+      '@qwen-code/qwen-code@0.24.4',
+      '@continuedev/cli@1.5.47',
+      'cline@3.0.65',
+    ],
+    python: [
+      'llm==0.36',
+      'litellm==1.83.0',
+      'langchain==1.4.7',
+      'langchain-openai==1.7.3',
+      'langchain-anthropic==1.7.7',
+      'anthropic==2.12.0',
+      'google-genai==3.4.0',
+      'cohere==7.3.1',
+    ],
+    // These need other versions of the SDKs above.
+    llamaindex: ['llama-index-core==0.14.25', 'llama-index-llms-openai-like==0.8.1'],
+    aider: ['aider-chat==0.86.2'],
+    'open-webui': ['open-webui==0.12.4'],
+    n8n: ['n8n@2.38.7'],
+  }
 
 install('npm', () => {
   const folder = join(CLIENTS, 'npm')
@@ -46,6 +49,24 @@ for (const kind of ['python', 'llamaindex', 'aider'] as const)
     command('python3', ['-m', 'venv', '--clear', folder])
     command(join(folder, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...PACKAGES[kind]])
   })
+
+// What it needs at its start and for a chat: models that run in its own process would be gigabytes.
+install('open-webui', () => {
+  const folder = join(CLIENTS, 'open-webui')
+  const pip = join(folder, 'bin/pip')
+  command('python3', ['-m', 'venv', '--clear', folder])
+  command(pip, ['install', '--quiet', '--no-deps', ...PACKAGES['open-webui']])
+  command(pip, ['install', '--quiet', '-r', join(import.meta.dirname, 'open-webui.txt')])
+})
+// Scripts of its packages would fetch programs. It needs a build of SQLite, made with the headers of the system's Node.
+install('n8n', () => {
+  const folder = join(CLIENTS, 'n8n')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
+  command('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...PACKAGES.n8n], folder)
+  const sqlite = join(folder, 'node_modules/sqlite3')
+  command(join(folder, 'node_modules/.bin/node-gyp'), ['rebuild', '--nodedir=/usr'], sqlite)
+})
 
 process.env['CLIENT'] = process.argv.slice(2).join(' ').toLowerCase()
 const count = { passed: 0, failed: 0 }
