@@ -18,14 +18,9 @@ export const NOTICES = {
   },
   'limit.reached': { audience: 'account', label: { en: 'A key has used up its limit', ru: 'Ключ исчерпал лимит' } },
   'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание видео завершено' } },
-  'provider.failing': { audience: 'operator', label: { en: 'A provider fails', ru: 'Провайдер сбоит' } },
   'provider.key_refused': {
     audience: 'operator',
     label: { en: 'A provider refuses its key', ru: 'Провайдер отвергает ключ' },
-  },
-  'provider.balance_low': {
-    audience: 'operator',
-    label: { en: 'The balance at a provider is low', ru: 'Баланс у провайдера на исходе' },
   },
   'rates.held': {
     audience: 'operator',
@@ -44,3 +39,9 @@ export const NOTICES = {
 } as const satisfies Readonly<Record<string, NoticeRow>>
 
 export type NoticeKind = keyof typeof NOTICES
+
+// The table's own names.
+export const NOTICE_KINDS = Object.keys(NOTICES) as readonly NoticeKind[]
+
+/** What a channel may be told of. A test is sent on request only. */
+export const CHOSEN_KINDS = NOTICE_KINDS.filter((kind) => kind !== 'test')

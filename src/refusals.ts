@@ -92,6 +92,7 @@ export interface RefusalReasons {
   readonly account_missing: None
   readonly another_needed: None
   readonly beyond_own: None
+  readonly channels_most: { readonly most: number }
   readonly code_unknown: None
   readonly code_used: None
   readonly connected: None

@@ -132,15 +132,6 @@ export const SETTINGS = {
           ru: 'Баланс на исходе ниже, рублей (0: никогда)',
         },
       },
-      provider_balance: {
-        least: 0,
-        most: 1_000_000_000,
-        fallback: 10,
-        label: {
-          en: "A provider's balance is low below, in its currency (0: never)",
-          ru: 'Баланс у провайдера на исходе ниже, в его валюте (0: никогда)',
-        },
-      },
     },
   },
   fetch_urls: {

@@ -54,6 +54,13 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'GET /admin/v1/payments': 'payment list',
   'GET /admin/v1/ip-blocks': 'ip-block list',
   'DELETE /admin/v1/ip-blocks/*ip': 'ip-block delete',
+  'GET /admin/v1/notices/channels': 'notice channels',
+  'POST /admin/v1/notices/channels': 'notice channel-create [url]',
+  'PATCH /admin/v1/notices/channels/:id': 'notice channel-update',
+  'DELETE /admin/v1/notices/channels/:id': 'notice channel-delete',
+  'POST /admin/v1/notices/channels/:id/test': 'notice test',
+  'GET /admin/v1/notices/deliveries': 'notice deliveries',
+  'POST /admin/v1/notices/deliveries/:id/replay': 'notice replay',
   'GET /admin/v1/videos/parked': 'video parked',
   'POST /admin/v1/videos/:id/resolve': 'video resolve',
 }

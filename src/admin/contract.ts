@@ -39,6 +39,7 @@ import { CatalogBody, ModelBody, ProviderBody } from './catalog-body.ts'
 import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
+import { NOTICE_ROUTES } from './notice-contract.ts'
 import { TOKEN_ROUTES } from './token-routes.ts'
 
 const DAYS = { from: '2026-01-01', to: '2026-01-31' }
@@ -305,6 +306,7 @@ export const ADMIN_ROUTES = {
     example: { body: { markup: 1.25, maintenance: null } },
   },
 
+  ...NOTICE_ROUTES,
   ...REPORT_ROUTES,
 
   'POST /admin/v1/kek/rotate': {

@@ -7,6 +7,7 @@ import { codeAdminRoutes } from './codes.ts'
 import { marginAdminRoutes } from './margin.ts'
 import { overviewAdminRoutes } from './overview.ts'
 import type { AdminPorts } from './ports.ts'
+import { noticeAdminRoutes } from './notices.ts'
 import { proofAdminRoutes } from './proof.ts'
 import { reportAdminRoutes } from './reports.ts'
 import { tokenAdminRoutes } from './tokens.ts'
@@ -20,6 +21,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...catalogAdminRoutes(ports, adapters),
     ...reportAdminRoutes(ports),
     ...proofAdminRoutes(ports),
+    ...noticeAdminRoutes(ports),
     ...videoAdminRoutes(ports),
     ...userAdminRoutes(ports),
     ...tokenAdminRoutes(ports),

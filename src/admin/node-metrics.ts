@@ -20,6 +20,8 @@ export interface NodeState {
     readonly reading: { readonly utilisation: number; readonly delayMs: number; readonly memory: number } | null
   }
   readonly ledger: () => LedgerLoad
+  /** Messages since the start, by the end of their attempts. */
+  readonly notices: () => Readonly<Record<'sent' | 'failed' | 'dead', number>>
   readonly priceVersion: () => number
   readonly unhealthyEndpoints: () => number
 }
@@ -140,6 +142,12 @@ function loadMetrics(state: NodeState): readonly Metric[] {
 /** Metrics of the ledger, the store and the catalogue. */
 function storeMetrics(state: NodeState): readonly Metric[] {
   return [
+    {
+      name: 'tollgate_notice_attempts_total',
+      help: 'Attempts to send notices: sent, failed and tried again, or dead.',
+      type: 'counter',
+      samples: () => Object.entries(state.notices()).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    },
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),
     gauge(
       'tollgate_ledger_drawn',

@@ -3,7 +3,8 @@ import { readBundledRelease, type BundledRelease } from '../catalog/bundled-rele
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from '../config.ts'
 import { rewrapSeeds } from '../access/totp-seeds.ts'
-import { rewrapAnswers, rewrapJobs, rewrapResponses } from '../ledger/rewrap.ts'
+import { rewrapAnswers, rewrapJobs, rewrapResponses, rewrapWebhooks } from '../ledger/rewrap.ts'
+import { auditNotice } from '../ledger/notice.ts'
 import { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Meter } from '../meter-table.ts'
@@ -61,7 +62,13 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     store,
     catalog,
     keyWrap,
-    audit: (sinceMs) => store.audit.run({ sinceMs, nowMs: clock.now(), replay: checkedReplay(catalog) }),
+    audit: async (sinceMs) => {
+      const nowMs = clock.now()
+      const checks = await store.audit.run({ sinceMs, nowMs, replay: checkedReplay(catalog) })
+      const notice = auditNotice(checks, nowMs)
+      if (notice !== null) await store.notices.raise(notice)
+      return checks
+    },
     replay: (fromMs, toMs) => store.audit.replay({ fromMs, toMs, replay: checkedReplay(catalog) }),
     rewrap: async () => {
       await catalog.rewrap()
@@ -69,6 +76,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
       await rewrapJobs(store.jobs, keyWrap)
       await rewrapAnswers(store.idempotency, keyWrap)
       await rewrapResponses(store.responses, keyWrap)
+      await rewrapWebhooks(store.notices, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
     },
     close: () => store.close(),

@@ -81,6 +81,7 @@ export class Load {
       sockets: () => edge().sockets,
       shedding: () => this.#shedding.levels,
       ledger: () => ledger.load,
+      notices: () => this.#services.notifier.counts,
       priceVersion: () => core.catalog.current().priceVersion,
       unhealthyEndpoints: () =>
         [...core.catalog.current().models.values()].reduce(

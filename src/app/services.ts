@@ -14,7 +14,7 @@ import { KeptResponses } from '../paid/kept-responses.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { serviceLowBalance } from '../ledger/notice.ts'
+import { keyRefusedNotice, serviceLowBalance } from '../ledger/notice.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
@@ -22,11 +22,15 @@ import type { Store } from '../store/store.ts'
 import { randomIds, type IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
+import { Notifier } from '../notices/notifier.ts'
+import { sendWebhook } from '../notices/webhook.ts'
 import { openValkey } from '../nodes/valkey.ts'
 import { createTokenCounter, type TokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerBudget } from '../providers/answer-budget.ts'
 import { createAdapters } from '../providers/index.ts'
+import { patientAgent, publicConnector } from '../providers/wire/connections.ts'
+import { upstreamLookup } from '../providers/wire/guarded-lookup.ts'
 import { UsageWatch } from '../relay/usage-watch.ts'
 import { DrainCount } from '../relay/drain-count.ts'
 import { EndpointHealthBook } from '../relay/endpoint-health.ts'
@@ -68,6 +72,7 @@ export interface Services {
   readonly idempotency: IdempotentCalls
   readonly responses: KeptResponses
   readonly rateFeed: RateFeed
+  readonly notifier: Notifier
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
@@ -110,7 +115,7 @@ export async function createServices(
   if (singleProcess) await store.idempotency.releaseLost()
   const paid = paidServices(base, { ledger, adapters, answers })
   const { relay, videos } = paid
-  const { rateFeed, sweep, logKeeper } = upkeepOf(base, paid.responses)
+  const { rateFeed, sweep, logKeeper, notifier } = upkeepOf(base, paid.responses)
   const callers = callerServices(base)
   const { access } = callers
   return {
@@ -123,12 +128,12 @@ export async function createServices(
     ledger,
     recovered,
     rateFeed,
+    notifier,
     ...paid,
     ...callers,
     start: async () => {
       await videos.runner.start()
-      sweep.start()
-      logKeeper.start()
+      for (const part of [sweep, logKeeper, notifier]) part.start()
       await nodes.start({
         block: (ip, leftMs, blocks) => access.block(ip, leftMs, blocks),
         tellWindows: () => access.tellWindows(),
@@ -139,6 +144,7 @@ export async function createServices(
       await rateFeed.stop()
       await sweep.stop()
       await logKeeper.stop()
+      await notifier.stop()
       await relay.close(drainMs)
       await closed
       await videos.runner.stop()
@@ -201,7 +207,10 @@ function paidServices(
   const attempts = {
     clock,
     health,
-    keyPools: new KeyPools(clock, notice),
+    keyPools: new KeyPools(clock, notice, (refused) => {
+      // Lost while the store is down: the log has it.
+      void store.notices.raise(keyRefusedNotice(refused, clock.now())).catch(() => undefined)
+    }),
     retries: new RetryBudget(clock, () => relay.running),
   }
   const drains = new DrainCount()
@@ -252,13 +261,21 @@ function paidServices(
 
 /** The background work: exchange rates, expired rows, the retention of the usage log. */
 function upkeepOf(
-  { core: { store, catalog }, config, clock, nodes, notice }: Base,
+  base: Base,
   responses: KeptResponses,
 ): {
   readonly rateFeed: RateFeed
   readonly sweep: ExpirySweep
   readonly logKeeper: LogKeeper
+  readonly notifier: Notifier
 } {
+  const {
+    core: { store, catalog },
+    config,
+    clock,
+    nodes,
+    notice,
+  } = base
   return {
     rateFeed: new RateFeed({
       catalog,
@@ -269,7 +286,12 @@ function upkeepOf(
       leads: () => nodes.leads,
     }),
     sweep: new ExpirySweep(
-      { 'Stored files': store.files, 'Idempotency keys': store.idempotency, 'Kept responses': responses },
+      {
+        'Stored files': store.files,
+        'Idempotency keys': store.idempotency,
+        'Kept responses': responses,
+        Notices: store.notices,
+      },
       clock,
       notice,
     ),
@@ -280,7 +302,30 @@ function upkeepOf(
       retentionDays: config.logRetentionDays,
       log: notice,
     }),
+    notifier: noticesOf(base),
   }
+}
+
+const WEBHOOK_CONNECT_MS = 3_000
+
+/** Addresses that an operator chose may be private where providers' may; those of clouds' credentials never. */
+function noticesOf({ core: { store, keyWrap }, config, clock, nodes, notice }: Base): Notifier {
+  const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
+  const own = config.allowPrivateUpstreams
+    ? patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
+    : null
+  const ports = { cipher: keyWrap, guarded, own }
+  return new Notifier({
+    store: store.notices,
+    clock,
+    leads: () => nodes.leads,
+    send: (delivery, stop) => sendWebhook(ports, delivery.channel, delivery.notice, clock.now(), stop),
+    random: uniform,
+    log: notice,
+    close: async () => {
+      await Promise.all([guarded.destroy(), own?.destroy()])
+    },
+  })
 }
 
 /** The services that identify callers: API keys, console sessions, the operator. */

@@ -3,6 +3,7 @@ import { MICRO_PER_RUB, rubles, type Micro } from '../money.ts'
 import type { NoticeKind } from '../notice-table.ts'
 import type { PlainSettings } from '../settings-table.ts'
 import type { JobMove } from '../store/jobs/job.ts'
+import type { EventAction } from './event-action.ts'
 import type { NewNotice } from './new-notice.ts'
 import { limitPeriod } from './hold-rules.ts'
 import {
@@ -14,6 +15,9 @@ import {
   type SpendKey,
 } from './ledger-store.ts'
 
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const RATE_ACTIONS: ReadonlySet<EventAction> = new Set(['rates.failed', 'rates.refused'])
 const NEAR_PERCENT = 80n
 const NONE: readonly NewNotice[] = []
 const ID_LETTERS = 24
@@ -158,6 +162,65 @@ export function chargeNotices(
       : null,
     shortfallMicro === 0n ? null : shortfallNotice(hold, shortfallMicro, atMs),
   ].filter((notice) => notice !== null)
+}
+
+export const RATES_HELD = 'rates.held'
+
+/** What of the audit log people are told: doubtful usage once an hour and provider, held rates until they are mended. */
+export function noticeOfEvent({
+  action,
+  object,
+  atMs,
+  after,
+}: {
+  readonly action: EventAction
+  readonly object: string
+  readonly atMs: number
+  readonly after: string | null
+}): NewNotice | null {
+  const kind = action === 'usage.flagged' ? 'usage.flagged' : RATE_ACTIONS.has(action) ? 'rates.held' : null
+  if (kind === null) return null
+  const subject = kind === 'rates.held' ? RATES_HELD : `${kind} ${object} ${Math.floor(atMs / HOUR_MS)}`
+  // This program wrote the text, of an object.
+  const told = (after === null ? {} : JSON.parse(after)) as Readonly<Record<string, unknown>>
+  const detail = kind === 'rates.held' ? { action, ...told } : { provider: object, ...told }
+  return { id: noticeId(kind, `${subject} ${atMs}`), kind, accountId: null, subject, clearAtMicro: null, atMs, detail }
+}
+
+/** Once a day, whoever runs the audit. null where the books are right. */
+export function auditNotice(
+  checks: readonly { readonly id: string; readonly violations: readonly string[] }[],
+  atMs: number,
+): NewNotice | null {
+  const broken = checks.filter(({ violations }) => violations.length > 0).map(({ id }) => id)
+  if (broken.length === 0) return null
+  const kind = 'audit.violation'
+  const subject = `${kind} ${Math.floor(atMs / DAY_MS)}`
+  return {
+    id: noticeId(kind, subject),
+    kind,
+    accountId: null,
+    subject,
+    clearAtMicro: null,
+    atMs,
+    detail: { checks: broken },
+  }
+}
+
+/** A key of a provider that it refuses, once a day. */
+export function keyRefusedNotice(
+  {
+    provider,
+    key,
+    keys,
+    status,
+  }: { readonly provider: string; readonly key: number; readonly keys: number; readonly status: number | null },
+  atMs: number,
+): NewNotice {
+  const kind = 'provider.key_refused'
+  const subject = `${kind} ${provider} ${key} ${Math.floor(atMs / DAY_MS)}`
+  const detail = { provider, key, keys, status }
+  return { id: noticeId(kind, subject), kind, accountId: null, subject, clearAtMicro: null, atMs, detail }
 }
 
 /** Below it a balance is low, where its account says nothing else; 0 = none is. */

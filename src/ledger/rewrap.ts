@@ -1,5 +1,6 @@
 import { answerPurpose, type IdempotencyStore } from '../store/idempotency/idempotency-store.ts'
 import { jobPurpose, type JobStore } from '../store/jobs/job-store.ts'
+import type { NoticeStore } from '../store/notices/notice-store.ts'
 import type { ResponseStore } from '../store/responses/response-store.ts'
 import type { KeyWrap } from './key-wrap.ts'
 
@@ -21,6 +22,11 @@ export function rewrapAnswers(store: Pick<IdempotencyStore, 'rewrap'>, keyWrap: 
 
 /** The same for kept Responses. */
 export function rewrapResponses(store: Pick<ResponseStore, 'rewrap'>, keyWrap: KeyWrap): Promise<void> {
+  return store.rewrap((purpose, encrypted) => again(keyWrap, purpose, encrypted))
+}
+
+/** The same for the secrets of webhooks. */
+export function rewrapWebhooks(store: Pick<NoticeStore, 'rewrap'>, keyWrap: KeyWrap): Promise<void> {
   return store.rewrap((purpose, encrypted) => again(keyWrap, purpose, encrypted))
 }
 

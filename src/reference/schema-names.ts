@@ -1,6 +1,7 @@
 import * as adminAccounts from '../admin/account-contract.ts'
 import * as adminCatalogBody from '../admin/catalog-body.ts'
 import * as adminCatalog from '../admin/catalog-contract.ts'
+import * as adminNotices from '../admin/notice-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
 import * as adminTokens from '../admin/token-contract.ts'
 import * as adminTopUps from '../admin/top-up-contract.ts'
@@ -57,7 +58,19 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
     ],
   ],
   ['Cabinet', [sessions, identities, keys, log, models, money, summary]],
-  ['Admin', [adminAccounts, adminCatalog, adminCatalogBody, adminReports, adminTokens, adminTopUps, adminWarnings]],
+  [
+    'Admin',
+    [
+      adminAccounts,
+      adminCatalog,
+      adminCatalogBody,
+      adminNotices,
+      adminReports,
+      adminTokens,
+      adminTopUps,
+      adminWarnings,
+    ],
+  ],
 ]
 
 /** The contracts' records by export name: each is in the document once. */

@@ -7,19 +7,29 @@ import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
 const BUSY_SECONDS = 10
 const REFUSED_SECONDS = 300
 
+/** A key that its provider refuses: which of how many, from 1. */
+export interface RefusedKey {
+  readonly provider: string
+  readonly key: number
+  readonly keys: number
+  readonly status: number | null
+}
+
 /** Hands out the keys of each provider in turn; a key that was refused or is over its rate rests for a while. */
 export class KeyPools {
   readonly #clock: Clock
   readonly #notice: (message: string) => void
+  readonly #told: (refused: RefusedKey) => void
   readonly #next = new Map<string, number>()
   /** Key → the clock.monotonic() until which it rests. Only keys of pools are here, so it stays small. */
   readonly #restsUntilMs = new Map<string, number>()
   /** Refused keys. Each is reported once until it works again. */
   readonly #refused = new Set<string>()
 
-  constructor(clock: Clock, notice: (message: string) => void) {
+  constructor(clock: Clock, notice: (message: string) => void, told: (refused: RefusedKey) => void = () => undefined) {
     this.#clock = clock
     this.#notice = notice
+    this.#told = told
   }
 
   /**
@@ -72,6 +82,12 @@ export class KeyPools {
     if (!busy && !this.#refused.has(key)) {
       this.#refused.add(key)
       const { slug, apiKeys } = provider
+      this.#told({
+        provider: slug,
+        key: apiKeys.indexOf(key) + 1,
+        keys: apiKeys.length,
+        status: failure.status ?? null,
+      })
       this.#notice(
         `Provider '${slug}' refuses key ${apiKeys.indexOf(key) + 1} of ${apiKeys.length} (status ${failure.status ?? 'none'})`,
       )

@@ -10,6 +10,7 @@ import { nameOf, PAGES, wireRouteOf } from '../../src/reference/route-table.ts'
 import type { RouteExample, WireRoute } from '../../src/wire-route.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
 import { faultsOf } from '../harness/contract-check.ts'
+import { madeNotice } from '../harness/made-notice.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 
 const ENV = { TOLLGATE_ADMIN_TOKEN: 'the-admin-token-of-this-test-0123456789' }
@@ -191,6 +192,7 @@ test('each example is answered as its contract says', async () => {
   const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'another' })).body.id
   const other = await signedUp(server)
   const adminKey = (await server.admin('POST', `/admin/v1/accounts/${account}/keys`, { name: 'a' })).body.id
+  const { channel, delivery } = await madeNotice(server)
   const code = (await server.admin('POST', '/admin/v1/codes', { amount: 1 })).body.data[0].id
   const token = (await server.admin('POST', '/admin/v1/tokens', { name: 'other', role: 'support' })).body.id
   const chat = await server.request('POST', '/v1/chat/completions', {
@@ -204,6 +206,8 @@ test('each example is answered as its contract says', async () => {
     usr_Vb3kQ9xT2mLr7dWa: other.userId,
     code_Vb3kQ9xT2mLr7dWa: code,
     tok_Vb3kQ9xT2mLr7dWa: token,
+    chn_Vb3kQ9xT2mLr7dWa: channel,
+    dlv_Vb3kQ9xT2mLr7dWa: delivery,
     'gen-Vb3kQ9xT2mLr7dWa': route.path.includes('/videos') ? job : chat.body.id,
   })
   const managed = (await person.browser.post('keys', { name: 'managed' })).body.id

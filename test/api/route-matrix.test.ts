@@ -10,6 +10,7 @@ import { startMovingServer, type MovingServer } from '../harness/moving-server.t
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { audioForm } from '../harness/audio-form.ts'
+import { madeNotice } from '../harness/made-notice.ts'
 
 /** Every route of the table × every principal × an object of account A (guarantees.md requirements 6 and 7, S1). */
 const CATALOG = `
@@ -53,6 +54,7 @@ let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
 /** A's objects, by the names that a path or query uses. */
 const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '', token: '' }
+let notice = { channel: '', delivery: '' }
 
 async function person(email: string): Promise<Person> {
   const { browser, accountId, userId } = await signedUp(server, email)
@@ -104,6 +106,7 @@ before(async () => {
   const { body } = await second.get('sessions')
   objects.session = body.data.find(({ current }: { current: boolean }) => current).id
   objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
+  notice = await madeNotice(server)
   const named = { name: 'named', scopes: ['log:read'] }
   objects.token = (await server.admin('POST', '/admin/v1/tokens', named)).body.id
   const video = await server.request('POST', '/v1/videos', {
@@ -152,6 +155,8 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/users/:id': () => people.A.userId,
   '/admin/v1/ip-blocks/*ip': () => '203.0.113.7',
   '/admin/v1/codes/:id': () => objects.code,
+  '/admin/v1/notices/channels/:id': () => notice.channel,
+  '/admin/v1/notices/deliveries/:id': () => notice.delivery,
   '/admin/v1/users/:id/identities/:identity': () => 'idn_none',
   '/cabinet/v1/identities/:id': () => 'idn_none',
   '/cabinet/v1/sessions/:id': () => objects.session,

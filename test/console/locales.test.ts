@@ -182,6 +182,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   account_missing: true,
   another_needed: true,
   beyond_own: true,
+  channels_most: true,
   code_unknown: true,
   code_used: true,
   connected: true,

@@ -1,4 +1,6 @@
 import type { EventAction } from '../../ledger/event-action.ts'
+import { noticeOfEvent, RATES_HELD } from '../../ledger/notice.ts'
+import { CLEAR_SUBJECT, INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
@@ -79,6 +81,9 @@ export class EventStore {
         event.after,
         hash,
       ])
+      const notice = noticeOfEvent(event)
+      if (notice !== null) await sql.run(INSERT_NOTICE, noticeValues(notice))
+      if (event.action === 'rates.mended') await sql.run(CLEAR_SUBJECT, [RATES_HELD])
     })
   }
 

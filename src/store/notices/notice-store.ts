@@ -78,6 +78,9 @@ const REMOVED_AT_ONCE = 1_000n
 export const INSERT_NOTICE =
   'INSERT INTO notice (id, kind, account_id, subject, clear_at, at, detail, channel_id) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING'
 
+/** It may be told again. */
+export const CLEAR_SUBJECT = 'UPDATE notice SET subject = NULL WHERE subject = ?'
+
 export function noticeValues(notice: NewNotice, channelId: string | null = null): readonly (string | bigint | null)[] {
   const { id, kind, accountId, subject, clearAtMicro, atMs, detail } = notice
   return [id, kind, accountId, subject, clearAtMicro, BigInt(atMs), JSON.stringify(detail), channelId]
@@ -119,7 +122,7 @@ export class NoticeStore {
 
   /** The subject may be told again. */
   async clear(subject: string): Promise<void> {
-    await this.#note((sql) => sql.run('UPDATE notice SET subject = NULL WHERE subject = ?', [subject]))
+    await this.#note((sql) => sql.run(CLEAR_SUBJECT, [subject]))
   }
 
   /** null = no such account. `lowMicro`: null = the service's own. */
@@ -144,7 +147,7 @@ export class NoticeStore {
       const [row] = await sql.all('SELECT available + held AS balance FROM account WHERE id = ?', [accountId])
       if (row === undefined) return
       const threshold = lowMicro ?? fallbackMicro
-      await sql.run('UPDATE notice SET subject = NULL WHERE subject = ?', [lowBalanceSubject(accountId)])
+      await sql.run(CLEAR_SUBJECT, [lowBalanceSubject(accountId)])
       const change = { accountId, beforeMicro: threshold, afterMicro: big(row, 'balance'), lowMicro: threshold }
       await tellBalance(sql, change, `threshold ${atMs} ${accountId}`, atMs)
     })

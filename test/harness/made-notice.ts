@@ -1,0 +1,17 @@
+import type { App } from '../../src/app.ts'
+import type { ApiClient } from './api-client.ts'
+
+/** A receiver of the operator's that nothing is sent to, and a dead message to it. */
+export async function madeNotice(
+  server: ApiClient & { readonly app: Pick<App, 'store'> },
+): Promise<{ readonly channel: string; readonly delivery: string }> {
+  const { notices } = server.app.store
+  const body = { url: 'https://hooks.example.com/', kinds: [] }
+  const channel = (await server.admin('POST', '/admin/v1/notices/channels', body)).body.id
+  await server.admin('POST', `/admin/v1/notices/channels/${channel}/test`, {})
+  await notices.address(Date.now())
+  const [taken] = await notices.take(1, Date.now(), Date.now() + 60_000)
+  if (taken === undefined) throw new Error('The test message was taken by somebody else.')
+  await notices.ended(taken.id, { error: 'given up', dueAtMs: null }, Date.now())
+  return { channel, delivery: taken.id }
+}
