@@ -1,4 +1,4 @@
-/** What a caller of the admin API may do. A route names the one that it needs. */
+/** The permissions of callers of the admin API. A route names the one that it needs. */
 export const ADMIN_SCOPES = [
   'accounts:read',
   'accounts:write',

@@ -1,4 +1,4 @@
-/** What a client's settings are made of. */
+/** The values from which a client's settings are made. */
 export interface SetupFacts {
   /** The service's address, for example `https://ai.example.com`; protocols other than OpenAI's start there. */
   readonly root: string

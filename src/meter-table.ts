@@ -1,7 +1,7 @@
 import type { Label } from './lib/label.ts'
 
 /**
- * What a price of the catalogue is for, in RUB. `places` turns it into µRUB a unit of the meter; `wirePlaces` turns
+ * The unit of a catalogue price, in RUB. `places` turns it into µRUB a unit of the meter; `wirePlaces` turns
  * µRUB a unit into the RUB that `pricing` of a model record shows.
  */
 export const PRICE_SCALES = {
@@ -23,7 +23,7 @@ interface Row {
   /** Its name and place in `pricing` of a model record; null = not shown there. */
   readonly wire: { readonly name: string; readonly place: number } | null
   readonly scale: PriceScale
-  /** The meter whose price it takes without one of its own; null = it is then free. Parents come first. */
+  /** The meter whose price it takes where it has none; null = it is then free. Parents come first. */
   readonly parent: string | null
   /** Lines of a bill: the input's, the output's, then the rest. A token also counts to the sum of its side. */
   readonly side: 'input' | 'output' | null
@@ -31,7 +31,7 @@ interface Row {
   readonly detail?: 'cached' | 'cache_write' | 'reasoning'
   /** The modality that the request or the model must have for the meter to count. */
   readonly modality?: string
-  /** What its price may depend on, which makes the price a map. */
+  /** The options that its price may depend on, which make the price a map. */
   readonly varies?: 'resolution' | 'size_and_quality'
   /** The units of a typical call, for comparing the costs of endpoints. */
   readonly typicalUnits: number

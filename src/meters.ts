@@ -59,7 +59,7 @@ export function exactCost(usage: Usage, prices: PriceSheet): Decimal {
 }
 
 /**
- * What the prompt cache saved: the units read from it, at their plain price less their cache price. In whole
+ * The savings by the prompt cache: the units read from it, at their plain price less their cache price. In whole
  * micro-rubles, truncated; below 0 where a provider charges more for them.
  */
 export function cacheSavedMicro(usage: Usage, prices: PriceSheet): Micro {
@@ -75,7 +75,7 @@ export function cacheSavedMicro(usage: Usage, prices: PriceSheet): Micro {
   return saved.digits / 10n ** BigInt(saved.scale)
 }
 
-/** What a client pays: the exact cost, rounded up once to a whole micro-ruble (wire.md D-0.1). */
+/** The price to the client: the exact cost, rounded up once to a whole micro-ruble (wire.md D-0.1). */
 export function chargeMicro(usage: Usage, prices: PriceSheet): Micro {
   return ceilMicro(exactCost(usage, prices))
 }

@@ -10,7 +10,7 @@ export interface RouteExample {
   readonly body?: unknown
 }
 
-/** What a route takes and answers: the source of its type, its check and its page in the reference. */
+/** The input and answer of a route: the source of its type, its check and its page in the reference. */
 export interface WireRoute {
   readonly summary: string
   /** Needs no key, though it is under `/v1`. */
@@ -34,7 +34,7 @@ export interface WireRoute {
 
 /** A route of the admin API. */
 export interface AdminWireRoute extends WireRoute {
-  /** What its caller must be allowed to do. */
+  /** The scope that its caller needs. */
   readonly scope: AdminScope
 }
 

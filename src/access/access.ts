@@ -76,7 +76,7 @@ export interface Access extends EdgeAccess<Principal> {
    * e-mail; null before `admit`.
    */
   actorOf(request: IncomingMessage): string | null
-  /** What the caller of a route of the admin API may do; nothing before `admit`. */
+  /** The scopes of the caller of a route of the admin API; none before `admit`. */
   scopesOf(request: IncomingMessage): ReadonlySet<AdminScope>
   /** The console session of a request of the `session` or `playground` plane; throws before `admit`. */
   sessionOf(request: IncomingMessage): ConsoleSession

@@ -7,7 +7,7 @@ import type { Profile, ServiceFacts, SessionState } from './session-contract.ts'
 import { FRESH_SIGN_IN_MS } from './own-proof.ts'
 import { iso, type CabinetCall, type CabinetPorts } from './ports.ts'
 
-/** What the sign-in page shows before anybody signs in. */
+/** Facts about the service that the sign-in page shows. */
 async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: string | null): Promise<ServiceFacts> {
   const { settings } = ports.catalog.current()
   return {

@@ -58,7 +58,7 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
 }
 
 /**
- * What happens to the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`.
+ * The end of the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`.
  */
 export type AfterError = 'linger' | 'close' | 'keep'
 

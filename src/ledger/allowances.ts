@@ -74,8 +74,8 @@ export interface OpenDraw {
  * The allowances of this node: money of a key that the database has set aside for it, so that a hold is decided in
  * memory and is written with its end (docs/decisions). It decides; the ledger asks the store.
  *
- * What holds always: the allowance in the database covers all that is drawn from it here. The database takes out of it
- * what an end brings, no more, and is told to make it smaller only down to what was drawn.
+ * One rule always holds: the allowance in the database covers everything that is drawn from it here. The database takes
+ * from it only the amounts of ends, and this node never asks for less than it has drawn.
  */
 export class Allowances {
   readonly #ports: AllowancePorts
@@ -120,7 +120,7 @@ export class Allowances {
     return true
   }
 
-  /** What to ask the database for besides this hold, which it decides; null = nothing. */
+  /** The allowance to ask the database for besides this hold, which it decides; null = none. */
   wish(hold: HoldRequest): AllowanceRequest | null {
     if (hold.amountMicro === 0n) return null
     const nowMs = this.#ports.clock.monotonic()

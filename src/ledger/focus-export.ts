@@ -75,7 +75,7 @@ const COLUMNS: readonly Column[] = [
   ['x_OutputTokens', (charge) => day(charge)?.outputTokens ?? null],
 ]
 
-/** What only the operator sees. */
+/** Columns that only the operator sees. */
 const OPERATOR: readonly Column[] = [
   ['x_Insured', (charge) => amountOrNull(day(charge)?.insuredMicro)],
   ['x_Provider', (charge) => day(charge)?.provider || null],

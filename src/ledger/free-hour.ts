@@ -3,8 +3,8 @@ import type { AccountRow, GuardedCharge, HoldRow, LedgerRows } from './ledger-st
 
 const HOUR_MS = 3_600_000
 /**
- * What an account may cost the operator in an hour, by free answers and by charges beyond its balance, before it is
- * checked: 20 RUB.
+ * The cost to the operator, by free answers and by charges beyond its balance, that an account may cause in an hour
+ * before it is checked: 20 RUB.
  */
 export const FREE_HOUR_MICRO = 20_000_000n
 /** … or this part of what the account spent in that hour: 5 %. */

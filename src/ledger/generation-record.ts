@@ -236,7 +236,7 @@ export const LOG_FIELDS = {
     api: { name: 'reasoning_tokens', place: 14 },
     shown: { name: 'reasoning_tokens', in: 'log', place: 18, csv: true },
   }),
-  /** What the prompt cache saved the account, micro-rubles; absent where it saved nothing. */
+  /** Savings of the account by the prompt cache, micro-rubles; absent where there are none. */
   cacheSaved: kept<number>()({ by: 'request', optional: true }),
   billingBasis: field(oneOf(BILLING_BASES), {
     by: 'request',

@@ -37,7 +37,7 @@ export const KEY_LIMIT_FIELDS = {
   allowed_ips: optional(IPS),
 } as const
 
-/** What a key has spent: in all, and in each of its periods. */
+/** The money that a key has spent: in all, and in each of its periods. */
 export const KEY_USAGE = { usage: rub(), usage_daily: rub(), usage_weekly: rub(), usage_monthly: rub() } as const
 
 /** The last fields of a key in answers. */

@@ -131,7 +131,7 @@ export interface SettleRequest {
   readonly costMicro: Micro
   /** The provider's charge for it. */
   readonly providerCostMicro: Micro
-  /** What failed attempts before it may cost us, booked as `insured`. */
+  /** The most that providers may bill for failed attempts before it, booked as `insured`. */
   readonly insuredMicro: Micro
   readonly record: GenerationRecord
   /** The last move of the job that the hold belongs to, in the same commit. */
@@ -342,7 +342,7 @@ export interface LedgerChanges {
   readonly endedClaims: readonly { readonly id: string; readonly answer: Buffer | null }[]
   /** By generation id. */
   readonly keptAnswers: readonly { readonly id: string; readonly answer: Buffer }[]
-  /** What people are to be told of it. */
+  /** Notices to people about the change. */
   readonly notices: readonly NewNotice[]
 }
 

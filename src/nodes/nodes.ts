@@ -28,7 +28,7 @@ export interface NodePorts {
   readonly refreshCatalog: () => Promise<unknown>
 }
 
-/** What this process gives to other nodes, once it takes requests. */
+/** Services of this process to other nodes, once it takes requests. */
 export interface NodeDuties {
   readonly block: (ip: string, leftMs: number, blocks: number) => void
   /** Called when Valkey answers again, which may have missed or lost accepted requests. */

@@ -70,7 +70,7 @@ type Message =
       readonly found: Cancelled | ResponseBody | null
     }
 
-/** What a stream's owner may be asked: to cancel it, or for its Response. */
+/** A question to the node that runs a stream: to cancel it, or for its Response. */
 type Question = 'cancel' | 'response'
 
 interface Asked {

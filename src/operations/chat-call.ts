@@ -7,7 +7,7 @@ import type { AttemptStart, Operation } from '../relay/operation.ts'
 
 type ChatFields = Pick<Operation, 'delivery' | 'contentType' | 'sessionId' | 'conversation' | 'fitsFunds'>
 
-/** What every operation that a chat model can serve has in common. */
+/** The fields that all operations of chat models have in common. */
 export function chatFields(chat: ChatRequest): ChatFields {
   return {
     delivery: chat.stream ? 'events' : 'whole',

@@ -22,7 +22,7 @@ export interface OperationInput {
   readonly form: UploadedForm | null
   /** From the `X-Session-Id` header; the body's own takes precedence. */
   readonly sessionId: string | null
-  /** What the route of a Responses request knows beside its body. */
+  /** Facts about a Responses request that its route knows and its body does not say. */
   readonly door: ResponsesDoor
   /** As in `X-Request-Id`. */
   readonly requestId: string

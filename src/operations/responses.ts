@@ -21,7 +21,7 @@ const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 
 /** An operation whose answer is a Response, which can be retrieved while its stream is kept. */
 export interface ResponsesOperation extends Operation {
   readonly echo: RequestEcho
-  /** What its request adds to its conversation, and what of it is kept. */
+  /** The items that its request adds to its conversation, and those that are kept. */
   readonly added: readonly unknown[]
   readonly row: ResponsesRequest['row']
 }

@@ -36,7 +36,7 @@ const COMMA = Buffer.from(',')
 const ITEM_ID = /^[a-z]+-(\d+-[0-9A-Za-z]+)-(?:in)?\d+$/
 const PREVIOUS = 'previous_response_id'
 const REFERENCE = 'item_reference'
-/** What of a request brings kept items into it. */
+/** The fields of a request that bring kept items into it. */
 type Continuing = typeof PREVIOUS | typeof REFERENCE
 
 type Body = Readonly<Record<string, unknown>>

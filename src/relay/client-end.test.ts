@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { movingClock } from '../../test/harness/moving-clock.ts'
 import { ClientEnd } from './client-end.ts'
 
-/** What ten silent seconds send to a client. */
+/** The text that a client gets in ten silent seconds. */
 function silence(keepAlive?: Buffer): string {
   const clock = movingClock()
   const client = new ClientEnd(null, clock, keepAlive)

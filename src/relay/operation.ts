@@ -82,7 +82,7 @@ export interface AnswerKeeper {
   encrypt(generationId: string, answer: Readonly<Record<string, unknown>>): Buffer | null
 }
 
-/** What a complete answer used. */
+/** The usage of a complete answer. */
 export interface MeasuredUsage {
   /** The usage that the customer pays for. */
   readonly report: UsageReport

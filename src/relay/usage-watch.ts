@@ -22,8 +22,8 @@ interface Hour {
 }
 
 /**
- * What providers bill beyond what customers pay: counted for the metrics, and written as events, each at most once an
- * hour.
+ * Watches for costs that providers bill and customers do not pay. They are counted for the metrics and written as
+ * events, each at most once an hour.
  */
 export class UsageWatch {
   readonly #ports: UsageWatchPorts

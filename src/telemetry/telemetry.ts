@@ -17,7 +17,7 @@ export interface TelemetryOptions {
   readonly notice: (message: string) => void
 }
 
-/** What a process sends to a collector: a trace of each request, and its metrics. */
+/** Sends a trace of each request, and the metrics of the process, to a collector. */
 export class Telemetry {
   readonly #options: TelemetryOptions
   readonly #failed: () => void

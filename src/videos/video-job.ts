@@ -171,8 +171,8 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
 }
 
 /**
- * What the provider may bill us for a job that the client does not pay: nothing if it refused or failed the job, the
- * whole price if it may have made the video.
+ * The most that the provider may bill for a job that the client does not pay: nothing if it refused or failed the job,
+ * the whole price if it may have made the video.
  */
 export function insuredMicro(row: JobRow, status: JobStatus, delivered: boolean): bigint {
   const mayBill = delivered || (status !== 'failed' && row.phase !== 'ready')

@@ -43,7 +43,7 @@ function roleOf(raw: RawObject, path: string): ChatMessage['role'] {
   )
 }
 
-/** What an assistant message may carry instead of content. */
+/** Whether an assistant message has a field that may stand in place of content. */
 function saysSomething({ tool_calls, reasoning, reasoning_details, audio, refusal }: ChatMessage): boolean {
   return (
     tool_calls !== undefined ||

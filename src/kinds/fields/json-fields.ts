@@ -81,8 +81,8 @@ export function wordOf(given: unknown): string {
 }
 
 /**
- * What the client gave, inside a message of ours, short enough for a log line. An object is only named: its `toString`
- * may be the client's.
+ * Writes the client's value into a message, short enough for a log line. An object is only named: its `toString` may
+ * be the client's.
  */
 export function quoted(given: unknown): string {
   const text = Array.isArray(given) ? 'an array' : isObject(given) ? 'an object' : String(given)

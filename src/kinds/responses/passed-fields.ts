@@ -55,8 +55,8 @@ const OF_CHAT: ReadonlySet<string> = new Set([
   'route',
 ])
 /**
- * What may name an address or an account that a provider would use, or a tool or a speed that it bills: the catalogue
- * has no price for these.
+ * Fields that may name an address or an account that a provider would use, or a tool or a speed that it bills: the
+ * catalogue has no price for these.
  */
 const FOREIGN =
   /webhook|callback|api_key|authorization|organization|project|search|plugin|mcp|tool|tier|speed|priority/i

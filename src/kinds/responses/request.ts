@@ -2,7 +2,7 @@ import type { ChatPart, ChatRequest } from '../chat/request.ts'
 import type { RawObject } from '../fields/json-fields.ts'
 import type { ToolNames, ToolOrigin } from './tool-names.ts'
 
-/** What is kept of an answer, and how it is waited for (clients.md 3). */
+/** Whether an answer is kept, and whether its client waits for it (clients.md 3). */
 export interface Keeping {
   /** Its answer is kept for the account. */
   readonly store: boolean
@@ -12,7 +12,7 @@ export interface Keeping {
   readonly previousId: string | null
 }
 
-/** What the route of a request knows beside its body. */
+/** Facts about a request that its route knows and its body does not say. */
 export interface ResponsesDoor {
   /** Items of the conversation that it continues; empty = it begins one. */
   readonly history: readonly unknown[]
@@ -41,7 +41,7 @@ export interface ResponsesRequest {
   readonly demanded: DemandedTool | null
   /** The elements of its own `input`, as they came. */
   readonly added: readonly unknown[]
-  /** What is kept of it. */
+  /** The part of the request that is kept. */
   readonly row: { readonly items: readonly unknown[]; readonly previousId: string | null }
 }
 

@@ -9,7 +9,7 @@ const QUOTE = 34
 const ASCII_MAX = 127
 const BACKSLASH = 92
 const LETTER_U = 117
-/** What may follow a backslash: " \ / b f n r t u */
+/** The bytes that may follow a backslash: " \ / b f n r t u */
 const ESCAPES: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116, 117])
 /** The field of a delta that holds its text, and our name for it. */
 const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([

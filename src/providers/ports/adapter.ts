@@ -46,7 +46,7 @@ export const NO_PARAMETERS = Object.fromEntries(
   // It has all types.
 ) as unknown as ParameterNames
 
-/** What every protocol of chat but OpenAI's carries. */
+/** The parameters that every chat protocol except OpenAI's can carry. */
 const SHARED: readonly ParameterName[] = [
   'max_tokens',
   'max_completion_tokens',
@@ -90,7 +90,7 @@ export interface Adapter {
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The same, for models that put pictures into chat answers. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
-  /** What `images` offers beyond prompts and source images; absent = nothing more. */
+  /** The abilities of `images` beyond prompts and source images; absent = none. */
   readonly imageEdits?: {
     /** Draws only within a mask. */
     masks(endpoint: Endpoint): boolean

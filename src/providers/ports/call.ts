@@ -24,7 +24,7 @@ export interface AnswerSink<Part = readonly AnswerEvent[], Head extends readonly
   fail(failure: AttemptFailure): void
 }
 
-/** What every call has. */
+/** The fields of every call. */
 interface ProviderCall {
   readonly endpoint: Endpoint
   /** A key of the provider's pool; null when it has none. */

@@ -14,7 +14,7 @@ const CLOSE = 93
 const BASE64_CHARS_MIN = 64
 /** A request has at most 2,048 inputs, with few vectors for each. */
 const VECTORS_MAX = 8_192
-/** What may stand before them in a data URL. */
+/** The longest head of a data URL, before its base64 characters. */
 const DATA_URL_HEAD_BYTES = 100
 const COMMA = 44
 const SLICE_BYTES = 65_536

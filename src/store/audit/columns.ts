@@ -1,7 +1,7 @@
 import { LOG_COLUMNS } from '../log/generation-row.ts'
 
 /**
- * What protects a column from changes made without Tollgate.
+ * How each column is protected from changes made without Tollgate.
  *
  * - `sealed`: under the row's keyed hash, in this order. A new one is added at the end, and is null in rows from before:
  *   a run of nulls at the end is left out of the hash.

@@ -1,7 +1,7 @@
 import type { Micro } from '../../money.ts'
 import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 
-/** What an account was charged on a day for one of our models by one key and provider. */
+/** The charges of an account on a day for one model, key and provider. */
 export interface ChargedDay {
   readonly accountId: string
   readonly accountName: string
@@ -26,7 +26,7 @@ export interface AdjustmentRow {
   readonly accountName: string
   readonly atMs: number
   readonly reason: string
-  /** What the account gained. */
+  /** Added to the balance. */
   readonly amountMicro: Micro
 }
 

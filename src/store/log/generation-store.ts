@@ -24,8 +24,8 @@ export interface ProviderDay {
 }
 
 /**
- * What prompt caches saved the customers of a model or a key; below 0 where a provider asks more for what it has
- * cached.
+ * Savings by prompt caches, for the customers of a model or a key; below 0 where a provider asks more for cached
+ * tokens.
  */
 export interface CacheSaving {
   readonly id: string

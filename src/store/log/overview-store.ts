@@ -58,7 +58,7 @@ function recent(field: (name: string) => string): string {
       COALESCE(CAST(${field('cacheSaved')} AS BIGINT), 0) AS saved FROM newest WHERE ended_at >= ?)`
 }
 
-/** What an operator looks at first, from sums and from the newest rows, however long the log is. */
+/** The figures of the operator's first page, read from sums and the newest rows, however long the log is. */
 export class OverviewStore {
   readonly #database: Database
 

@@ -4,7 +4,7 @@ interface Words {
 }
 
 /**
- * What happened (`notice`), whom it is told (`notice_channel`), and each message (`notice_delivery`). A notice is
+ * An occurrence (`notice`), a receiver (`notice_channel`), and a message to one (`notice_delivery`). A notice is
  * written in the transaction of its cause; `subject` keeps it from being written again, until it is cleared.
  */
 export function noticeStatements({ blob, clustered }: Words): readonly string[] {

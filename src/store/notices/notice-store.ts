@@ -29,7 +29,7 @@ export interface Channel {
   readonly type: ChannelType
   /** The e-mail address, the chat, or the URL. */
   readonly target: string
-  /** What signs a webhook, encrypted; null = of another type. */
+  /** The key that signs a webhook, encrypted; null = the channel is of another type. */
   readonly secret: Buffer | null
   readonly kinds: readonly NoticeKind[]
   readonly language: 'en' | 'ru'
@@ -64,7 +64,7 @@ export interface Delivery {
   readonly endedAtMs: number | null
 }
 
-/** What an attempt came to: `dueAtMs` = it is tried again then. */
+/** The result of an attempt: `dueAtMs` = it is tried again then. */
 export type AttemptEnd = 'sent' | { readonly error: string; readonly dueAtMs: number | null }
 
 /** Messages that wait for one channel: a receiver that is away for long gets no more. */

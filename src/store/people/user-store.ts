@@ -32,7 +32,7 @@ export interface UserRecord {
   readonly email: string
   readonly name: string
   readonly role: UserRole
-  /** What an operator may do; null = a user. */
+  /** The operator's role; null = a user. */
   readonly operatorRole: OperatorRole | null
   /** null only for an invited administrator who has not set a password yet. */
   readonly accountId: string | null

@@ -328,7 +328,7 @@ export class SqliteLedger implements LedgerStore {
     for (const notice of notices) this.#run(INSERT_NOTICE, noticeValues(notice))
   }
 
-  /** What the tables get of a batch. Holds that only the memory has are in no sum of these rows. */
+  /** The rows that a batch writes into the tables. Holds that are only in memory are in no sum of these rows. */
   #rowsOf({ accounts, keys, newHolds, endedHolds, entries, log }: WrittenChanges): CommitRows {
     const heldMicro = this.#unwrittenMicro(newHolds, endedHolds)
     const keyRows: (readonly [Micro, string])[] = []

@@ -10,8 +10,8 @@ const RESILIENT_MAX = 23
 const RATE_ESCAPE = 15
 
 /**
- * What AAC packets can be by their AudioSpecificConfig. Spectral replication doubles both the samples and their rate,
- * so a frame stays as long.
+ * Reads the form of AAC packets from their AudioSpecificConfig. Spectral replication doubles both the samples and their
+ * rate, so a frame stays as long.
  */
 export function aacForm(config: Buffer): PacketForm {
   let at = 0

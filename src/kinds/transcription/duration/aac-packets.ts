@@ -29,7 +29,7 @@ export interface Packets {
   readonly ends: readonly number[]
 }
 
-/** What a container says of its AAC packets. */
+/** AAC packets as their container describes them. */
 export interface AacForm {
   readonly codec: 'aac'
   readonly rate: number
