@@ -1,7 +1,8 @@
 import { REFERENCE_CHARS_MAX } from '../kinds/video/request.ts'
 import { ERROR_TYPES } from '../errors.ts'
 import { EVENT_ACTIONS } from '../ledger/event-action.ts'
-import { RequestStatus, viewSchemas } from '../ledger/generation-record.ts'
+import { viewSchemas } from '../ledger/generation-record.ts'
+import { filterFields } from '../ledger/log-filters.ts'
 import { LogRecord, SearchNotes } from '../endpoints/log-contract.ts'
 import type { AuditInvariant } from '../store/audit/audit-store.ts'
 import { PageQuery, listed } from './account-contract.ts'
@@ -17,7 +18,6 @@ import {
   number,
   object,
   oneOf,
-  only,
   optional,
   percent,
   rub,
@@ -109,22 +109,7 @@ export const Generation = object(
 )
 export type Generation = Static<typeof Generation>
 
-export const GenerationQuery = object({
-  ...PageQuery.fields,
-  account: optional(text()),
-  key: optional(text()),
-  provider: optional(text()),
-  status: optional(RequestStatus),
-  flagged: optional(
-    only('true', 'Only answers whose provider reported more than there can be, or no number that can be read.'),
-  ),
-  model: optional(text()),
-  type: optional(text()),
-  generation_id: optional(text()),
-  request_id: optional(text()),
-  from: optional(text()),
-  to: optional(text()),
-})
+export const GenerationQuery = object({ ...PageQuery.fields, ...filterFields('operator') })
 export type GenerationQuery = Static<typeof GenerationQuery>
 
 const Percentiles = object({ p50: number(), p75: number(), p90: number(), p99: number() })

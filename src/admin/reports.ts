@@ -4,10 +4,9 @@ import type { BodyOf } from '../wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
-import { generationFilter, logRecord, searchNotes } from '../endpoints/generation.ts'
+import { logRecord, searchNotes } from '../endpoints/generation.ts'
 import { dayRange } from '../http/day-range.ts'
-import { choiceParameter, timeParameter } from '../http/query.ts'
-import { fieldError } from '../refusals.ts'
+import { choiceParameter, timeParameter } from '../query-parameters.ts'
 import type { HIJACKED, Route } from '../http/edge.ts'
 import { sendCsv } from '../http/sent-csv.ts'
 import { focusCsv } from '../ledger/focus-export.ts'
@@ -15,8 +14,8 @@ import { publicUrlOf } from '../http/public-url.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
 import type { EventFilter } from '../store/events/event-store.ts'
-import type { GenerationFilter } from '../store/log/query.ts'
-import { RequestStatus, type GenerationRow } from '../ledger/generation-record.ts'
+import type { GenerationRow } from '../ledger/generation-record.ts'
+import { readLogFilter } from '../ledger/log-filters.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import { usageSums } from './margin.ts'
 import {
@@ -83,22 +82,7 @@ async function focusExport(ports: AdminPorts, call: AdminCall): Promise<typeof H
 }
 
 async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations'>> {
-  const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = {
-    ...generationFilter(call.query),
-    ...page(call),
-  }
-  const account = call.query.get('account')
-  const key = call.query.get('key')
-  const provider = call.query.get('provider')
-  if (account !== null) filter.accountId = account
-  if (key !== null) filter.keyId = key
-  if (provider !== null) filter.provider = provider
-  const flagged = call.query.get('flagged')
-  if (flagged !== null && flagged !== 'true')
-    throw fieldError('flagged', 'one_of', { allowed: 'true' }, 'must be true, or left out')
-  if (flagged !== null) filter.flagged = true
-  const status = choiceParameter(call.query, 'status', RequestStatus)
-  if (status !== null) filter.status = status
+  const filter = { ...readLogFilter(call.query, 'operator'), ...page(call) }
   const found = await ports.store.generations.list(filter)
   return { status: 200, body: { data: found.data.map(operatorRecord), total: found.total, ...searchNotes(found) } }
 }

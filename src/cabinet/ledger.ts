@@ -1,5 +1,5 @@
 import { dayRange } from '../http/day-range.ts'
-import { choiceParameter, wholeParameter } from '../http/query.ts'
+import { choiceParameter, wholeParameter } from '../query-parameters.ts'
 import type { HIJACKED } from '../http/edge.ts'
 import { sendCsv } from '../http/sent-csv.ts'
 import { focusCsv } from '../ledger/focus-export.ts'

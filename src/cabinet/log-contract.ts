@@ -1,5 +1,6 @@
 import { ERROR_TYPES } from '../errors.ts'
-import { ATTEMPT_REASONS, RequestStatus, viewSchemas } from '../ledger/generation-record.ts'
+import { ATTEMPT_REASONS, viewSchemas } from '../ledger/generation-record.ts'
+import { filterFields } from '../ledger/log-filters.ts'
 import { METERS } from '../meters.ts'
 import { REQUEST_TYPES } from '../model-types.ts'
 import {
@@ -70,15 +71,8 @@ export const UsageAnswer = object({
 export type UsageAnswer = Static<typeof UsageAnswer>
 
 export const LogQuery = object({
-  key: optional(text()),
-  model: optional(text()),
-  type: optional(RequestType),
-  provider: optional(text()),
-  status: optional(RequestStatus),
-  app: optional(text('App as in `Apps`: its URL, else its title. Empty text = requests without an app.')),
+  ...filterFields('console'),
   id: optional(text('A generation id or a request id, exactly.')),
-  from: optional(time()),
-  to: optional(time('Not included.')),
   cursor: optional(CURSOR),
   limit: optional(PAGE_SIZE),
 })

@@ -1,33 +1,23 @@
-import { choiceParameter, timeParameter, wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 import type { AccountLogFilter } from '../store/log/log-store.ts'
-import { RequestStatus, type GenerationRow } from '../ledger/generation-record.ts'
+import type { GenerationRow } from '../ledger/generation-record.ts'
+import { readLogFilter } from '../ledger/log-filters.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import type { LogAnswer, LogRow } from './log-contract.ts'
 import { cursorOf, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 300
-const TEXTS = { key: 'keyId', model: 'model', type: 'type', provider: 'provider', app: 'app' } as const
 
 export function logFilter(query: URLSearchParams, accountId: string): AccountLogFilter {
-  const filter: { -readonly [K in keyof AccountLogFilter]: AccountLogFilter[K] } = {
-    accountId,
+  const id = query.get('id')
+  return {
     beforeSeq: cursorOf(query),
     limit: wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT,
+    ...readLogFilter(query, 'console'),
+    ...(id === null ? {} : { [id.startsWith('gen-') ? 'generationId' : 'requestId']: id }),
+    accountId,
   }
-  for (const [parameter, name] of Object.entries(TEXTS)) {
-    const value = query.get(parameter)
-    if (value !== null) filter[name] = value
-  }
-  const id = query.get('id')
-  if (id !== null) filter[id.startsWith('gen-') ? 'generationId' : 'requestId'] = id
-  const status = choiceParameter(query, 'status', RequestStatus)
-  if (status !== null) filter.status = status
-  const fromMs = timeParameter(query, 'from')
-  const toMs = timeParameter(query, 'to')
-  if (fromMs !== null) filter.fromMs = fromMs
-  if (toMs !== null) filter.toMs = toMs
-  return filter
 }
 
 /** The account's own log, newest first. */

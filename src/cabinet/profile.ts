@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
-import { wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 import { isTimezone } from '../ledger/period.ts'
 import type { UserPatch } from '../store/people/user-store.ts'
 import type { PasswordBody, Profile, ProfilePatch } from './session-contract.ts'

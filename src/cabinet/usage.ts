@@ -1,6 +1,6 @@
 import { fieldError } from '../refusals.ts'
 import { dayAfter, dayRange } from '../http/day-range.ts'
-import { choiceParameter } from '../http/query.ts'
+import { choiceParameter } from '../query-parameters.ts'
 import { rubles } from '../money.ts'
 import { UsageGroup, type AppRow, type LogFilters, type UsageAnswer } from './log-contract.ts'
 import { iso, type CabinetPorts, type Visit } from './ports.ts'

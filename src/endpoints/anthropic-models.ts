@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import { wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 1_000

@@ -18,6 +18,7 @@ import {
   whole,
 } from '../schema.ts'
 import { KEY_LIMITS } from '../ledger/key-limits-contract.ts'
+import { filterFields } from '../ledger/log-filters.ts'
 import { LogRecord, SearchNotes } from './log-contract.ts'
 import { MODEL_FILTERS } from './model-list.ts'
 
@@ -216,12 +217,7 @@ export const LogQuery = object({
   id: optional(text('One request, in the record of OpenRouter.')),
   limit: optional(whole('10 if absent; 300 at most.', { minimum: 1 })),
   offset: optional(whole('', { minimum: 0 })),
-  generation_id: optional(text()),
-  request_id: optional(text()),
-  model: optional(text()),
-  type: optional(text()),
-  from: optional(text('', { format: 'date-time' })),
-  to: optional(text('', { format: 'date-time' })),
+  ...filterFields('api'),
 })
 export const Log = either(
   object({ logs: list(LogRecord), total: whole(), ...SearchNotes.fields }),

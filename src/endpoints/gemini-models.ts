@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import { wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000

@@ -5,13 +5,14 @@ import type { Call, Reply, Route } from '../http/edge.ts'
 import { cacheSavedMicro } from '../meters.ts'
 import { REQUEST_TYPE_TABLE } from '../model-types.ts'
 import { rubles } from '../money.ts'
-import type { GenerationFilter, LogPage } from '../store/log/query.ts'
+import type { LogPage } from '../store/log/query.ts'
 import type { GenerationRow } from '../ledger/generation-record.ts'
+import { readLogFilter } from '../ledger/log-filters.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import type { Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
 import type { LogRecord, SearchNotes } from './log-contract.ts'
-import { timeParameter, wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
@@ -35,30 +36,16 @@ export function generationRoutes(ports: GenerationRoutePorts): readonly Route<Pr
   ]
 }
 
-/** Filters that the customer's and the operator's log share; a limit above 300 is lowered, not refused. */
-export function generationFilter(query: URLSearchParams): GenerationFilter {
+/** A limit above 300 is lowered, not refused. */
+async function list(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
+  const { query } = call
   const limit = wholeParameter(query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT
-  const filter: { -readonly [K in keyof GenerationFilter]: GenerationFilter[K] } = {
+  const page = await store.generations.list({
     limit: Math.min(LIMIT_MAX, limit),
     offset: wholeParameter(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0,
-  }
-  const generationId = query.get('generation_id')
-  const requestId = query.get('request_id')
-  const model = query.get('model')
-  const type = query.get('type')
-  const fromMs = timeParameter(query, 'from')
-  const toMs = timeParameter(query, 'to')
-  if (generationId !== null) filter.generationId = generationId
-  if (requestId !== null) filter.requestId = requestId
-  if (model !== null) filter.model = model
-  if (type !== null) filter.type = type
-  if (fromMs !== null) filter.fromMs = fromMs
-  if (toMs !== null) filter.toMs = toMs
-  return filter
-}
-
-async function list(store: GenerationRoutePorts['store'], call: Call<Principal>): Promise<Reply> {
-  const page = await store.generations.list({ ...generationFilter(call.query), accountId: principalOf(call).accountId })
+    ...readLogFilter(query, 'api'),
+    accountId: principalOf(call).accountId,
+  })
   return { status: 200, body: { logs: page.data.map(logRecord), total: page.total, ...searchNotes(page) } }
 }
 

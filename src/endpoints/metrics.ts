@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { choiceParameter } from '../http/query.ts'
+import { choiceParameter } from '../query-parameters.ts'
 import { object, oneOf, optional } from '../schema.ts'
 import type { EdgeAccess, Route } from '../http/edge.ts'
 import {

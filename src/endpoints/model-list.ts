@@ -1,7 +1,7 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { MODEL_TYPE_TABLE, MODEL_TYPES, servesType, type ListFilter } from '../model-types.ts'
-import { wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 
 const LIMIT_MAX = 1_000
 const OFFSET_MAX = 1_000_000_000

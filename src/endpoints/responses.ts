@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
-import { choiceParameter, wholeParameter } from '../http/query.ts'
+import { choiceParameter, wholeParameter } from '../query-parameters.ts'
 import { principalOf } from './account.ts'
 
 const ITEMS_DEFAULT = 20

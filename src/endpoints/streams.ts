@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { ApiError } from '../errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
 import { principalOf } from './account.ts'
-import { wholeParameter } from '../http/query.ts'
+import { wholeParameter } from '../query-parameters.ts'
 
 /** A running or recently ended stream, with the facts that this folder needs. */
 interface FoundStream {

@@ -13,7 +13,7 @@ import type { StoredFile } from '../store/files/file-rows.ts'
 import type { JobPage } from '../store/jobs/job.ts'
 import type { Page } from '../store/page.ts'
 import { principalOf } from './account.ts'
-import { choiceParameter, wholeParameter } from '../http/query.ts'
+import { choiceParameter, wholeParameter } from '../query-parameters.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300

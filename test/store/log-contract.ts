@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GenerationRecord, GenerationRow } from '../../src/ledger/generation-record.ts'
+import type { LogFilterName } from '../../src/ledger/log-filters.ts'
 import type { GenerationFilter } from '../../src/store/log/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { form } from '../harness/form.ts'
@@ -30,6 +31,9 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
       providerSlug: PROVIDERS[index % 2] ?? null,
       requestId: `req-${index % 5}`,
       status: index % 6 === 0 ? 'error' : 'completed',
+      flagged: index % 4 === 3,
+      appUrl: index % 5 === 1 ? 'https://app.example' : null,
+      appTitle: ['Ti_le', 'Title', null][index % 3] ?? null,
       ...(index % 4 === 1 ? { cacheSaved: index - 20 } : {}),
     }
     if (record.status === 'completed')
@@ -59,22 +63,22 @@ async function customersOf(bench: Bench): Promise<readonly Customer[]> {
 }
 
 function expected(all: readonly GenerationRow[], filter: GenerationFilter): readonly GenerationRow[] {
-  const asked: readonly (readonly [unknown, (row: GenerationRow) => unknown])[] = [
-    [filter.accountId, (row) => row.accountId],
-    [filter.keyId, (row) => row.keyId],
-    [filter.model, (row) => row.model],
-    [filter.type, (row) => row.type],
-    [filter.provider, (row) => row.providerSlug],
-    [filter.status, (row) => row.status],
-    [filter.requestId, (row) => row.requestId],
-    [filter.generationId, (row) => row.generationId],
-  ]
-  return all.filter(
-    (row) =>
-      asked.every(([value, of]) => value === undefined || value === of(row)) &&
-      row.endedAtMs >= (filter.fromMs ?? 0) &&
-      row.endedAtMs < (filter.toMs ?? Infinity),
-  )
+  const asked: Readonly<Record<LogFilterName, (row: GenerationRow) => boolean>> = {
+    accountId: (row) => row.accountId === filter.accountId,
+    keyId: (row) => row.keyId === filter.keyId,
+    model: (row) => row.model === filter.model,
+    type: (row) => row.type === filter.type,
+    provider: (row) => row.providerSlug === filter.provider,
+    status: (row) => row.status === filter.status,
+    requestId: (row) => row.requestId === filter.requestId,
+    generationId: (row) => row.generationId === filter.generationId,
+    flagged: (row) => row.flagged,
+    app: (row) => (row.appUrl ?? row.appTitle ?? '') === filter.app,
+    fromMs: (row) => row.endedAtMs >= (filter.fromMs ?? 0),
+    toMs: (row) => row.endedAtMs < (filter.toMs ?? Infinity),
+  }
+  const given = Object.entries(asked).filter(([name]) => name in filter)
+  return all.filter((row) => given.every(([, fits]) => fits(row)))
 }
 
 /** Every subset of the filters, with a few values each. */
@@ -93,15 +97,16 @@ function* filters(customers: readonly Customer[], all: readonly GenerationRow[])
     [{}, { status: 'error' }, { status: 'completed' }],
     [{}, { fromMs: NOON_MS + 20_000 }, { fromMs: NOON_MS + 10_000, toMs: NOON_MS + 40_000 }, { toMs: NOON_MS }],
     [{}, { provider: 'azure' }, { requestId: 'req-3' }, { generationId: all[17]?.generationId ?? '' }],
+    [{}, { flagged: true }, { app: '' }, { app: 'https://app.example' }, { app: 'Ti_le' }],
   ]
   for (const one of choices[0] ?? [])
     for (const two of choices[1] ?? [])
       for (const three of choices[2] ?? [])
         for (const four of choices[3] ?? [])
           for (const five of choices[4] ?? [])
-            for (const six of choices[5] ?? []) {
-              yield { ...one, ...two, ...three, ...four, ...five, ...six, limit: 4, offset: 1 }
-            }
+            for (const six of choices[5] ?? [])
+              for (const seven of choices[6] ?? [])
+                yield { ...one, ...two, ...three, ...four, ...five, ...six, ...seven, limit: 4, offset: 1 }
 }
 
 export function logContract(open: () => Promise<Store>): void {
@@ -210,7 +215,7 @@ export function logContract(open: () => Promise<Store>): void {
       assert.equal(all.length, ROWS)
       let asked = 0
       // On PostgreSQL each question is a few round trips.
-      const every = bench.store.kind === 'postgres' ? form({ short: 37, long: 11 }) : form({ short: 5, long: 1 })
+      const every = bench.store.kind === 'postgres' ? form({ short: 181, long: 53 }) : form({ short: 23, long: 5 })
       for (const filter of filters(customers, all)) {
         asked += 1
         if (asked % every !== 0) continue
@@ -222,6 +227,14 @@ export function logContract(open: () => Promise<Store>): void {
           JSON.stringify(filter),
         )
         assert.equal(page.atLeast, undefined)
+        const { accountId, requestId, generationId } = filter
+        if (accountId === undefined || requestId !== undefined || generationId !== undefined) continue
+        const own = await bench.store.log.page({ ...filter, accountId, beforeSeq: null, limit: ROWS })
+        assert.deepEqual(
+          own.data.map(({ id }) => id),
+          rows.map(({ id }) => id),
+          JSON.stringify(filter),
+        )
       }
       assert.ok(asked > 1_000)
       const [customer] = customers

@@ -3,9 +3,10 @@ import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
-import type { GenerationRow, GenerationStatus } from '../../ledger/generation-record.ts'
+import type { LogFilter } from '../../ledger/log-filters.ts'
+import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
-import { uncommon } from '../partial-index.ts'
+import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
 /** Sums of a day, key, model and app, or of a group of them. */
 export interface SpendSums {
@@ -20,18 +21,8 @@ export interface SpendSums {
 
 export type SpendGroup = 'model' | 'key' | 'app'
 
-export interface AccountLogFilter {
+export interface AccountLogFilter extends LogFilter {
   readonly accountId: string
-  readonly keyId?: string
-  readonly model?: string
-  readonly type?: string
-  readonly provider?: string
-  readonly status?: GenerationStatus
-  readonly app?: string
-  readonly generationId?: string
-  readonly requestId?: string
-  readonly fromMs?: number
-  readonly toMs?: number
   /** Only rows with a smaller number. */
   readonly beforeSeq: number | null
   readonly limit: number
@@ -90,13 +81,13 @@ export class LogStore {
     const bounds = await this.#bounds(filter)
     // An index finds the rows of one model, key or failure; other conditions are checked on a bounded number of these
     // rows.
-    const [led, rest] = split(this.#database.dialect, filter)
+    const [led, rest] = splitConditions(this.#database.dialect, filter, 'account')
     const values: SqlValue[] = [filter.accountId, bounds.below, bounds.from, ...led.values]
     // SQLite has no statistics and would use the index without the model: seconds instead of a millisecond.
     const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
-    const scan = `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led.conditions)} ORDER BY seq DESC LIMIT ${SCAN_ROWS}`
+    const scan = `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led)} ORDER BY seq DESC LIMIT ${SCAN_ROWS}`
     const [reach] =
-      rest.conditions.length === 0
+      rest.texts.length === 0
         ? []
         : await this.#database.all(
             `SELECT COUNT(*) AS looked, MIN(seq) AS least, MIN(ended_at) AS at FROM (${scan}) AS scanned`,
@@ -104,7 +95,7 @@ export class LogStore {
           )
     const least = reach === undefined ? null : integerOrNull(reach, 'least')
     const rows = await this.#database.all(
-      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led.conditions)}${conditionsText(rest.conditions)}
+      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led)}${conditionsText(rest)}
         ORDER BY generation.seq DESC LIMIT ?`,
       [
         filter.accountId,
@@ -246,46 +237,7 @@ export class LogStore {
   }
 }
 
-interface Conditions {
-  readonly conditions: string[]
-  readonly values: SqlValue[]
-  /** The index for these conditions. */
-  index: string | null
-}
-
-/** The conditions that an index of the log can answer, and those that remain for each row. */
-function split(dialect: Database['dialect'], filter: AccountLogFilter): readonly [Conditions, Conditions] {
-  const led: Conditions = { conditions: [], values: [], index: null }
-  const rest: Conditions = { conditions: [], values: [], index: null }
-  const add = (condition: string, value: SqlValue | undefined, index: string | null = null): void => {
-    if (value === undefined) return
-    const to = index !== null && led.index === null ? led : rest
-    if (to === led) led.index = index
-    to.conditions.push(condition)
-    to.values.push(value)
-  }
-  if (filter.status !== undefined && filter.status !== 'completed')
-    add(uncommon(dialect, 'generation.status', 'completed'), filter.status, 'generation_failed')
-  else add('generation.status = ?', filter.status)
-  add('generation.key_id = ?', filter.keyId, 'generation_key')
-  add('generation.model = ?', filter.model, 'generation_model')
-  add('generation.type = ?', filter.type)
-  add('generation.provider = ?', filter.provider)
-  if (filter.app === '')
-    rest.conditions.push(
-      String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`,
-    )
-  else if (filter.app !== undefined) {
-    // The record is JSON as written by JSON.stringify; an app is its URL, else its title.
-    const value = JSON.stringify(filter.app).replaceAll(/[\\%_]/g, String.raw`\$&`)
-    rest.conditions.push(
-      String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`,
-    )
-    rest.values.push(`%"appUrl":${value}%`, `%"appTitle":${value}%`)
-  }
-  return [led, rest]
-}
-
-function conditionsText(conditions: readonly string[]): string {
-  return conditions.map((condition) => ` AND ${condition}`).join('')
+/** What follows the condition of the account. */
+function conditionsText({ texts }: LogConditions): string {
+  return texts.map((text) => ` AND ${text}`).join('')
 }

@@ -1,22 +1,12 @@
-import type { GenerationStatus, GenerationRow } from '../../ledger/generation-record.ts'
+import type { GenerationRow } from '../../ledger/generation-record.ts'
+import { matchesLogFilter, type LogFilter } from '../../ledger/log-filters.ts'
 import type { Page } from '../page.ts'
 import { ApiError } from '../../errors.ts'
 import { big, integer, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
-import { uncommon } from '../partial-index.ts'
+import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
-export interface GenerationFilter {
-  readonly accountId?: string
-  readonly keyId?: string
-  readonly generationId?: string
-  readonly requestId?: string
-  readonly model?: string
-  readonly type?: string
-  readonly provider?: string
-  readonly status?: GenerationStatus
-  readonly flagged?: true
-  readonly fromMs?: number
-  readonly toMs?: number
+export interface GenerationFilter extends LogFilter {
   readonly limit: number
   readonly offset: number
 }
@@ -39,13 +29,6 @@ const LOOK_ROWS = 10_000
 /** The same for rows found by an index, which are spread over the table. */
 const LED_LOOK_ROWS = 2_000
 const NOTHING: LogPage = { data: [], total: 0 }
-
-interface Conditions {
-  readonly texts: string[]
-  readonly values: SqlValue[]
-  /** The index that finds the rows; null = the one of their numbers. */
-  index: string | null
-}
 
 /** The range of rows: of one account by their numbers in its log, or of all by their numbers in the table. */
 interface Range {
@@ -73,7 +56,7 @@ export class LogQuery {
       filter.requestId === undefined && accountId !== null
         ? await this.#ownRange(accountId, filter)
         : await this.#wholeRange(filter)
-    const [led, rest] = split(this.#database.dialect, filter, range)
+    const [led, rest] = splitConditions(this.#database.dialect, filter, range.column === 'seq' ? 'account' : 'all')
     if (range.below <= range.from) return NOTHING
     if (led.texts.length + rest.texts.length === 0 && range.column === 'seq') return this.#numbered(range, filter)
     if (filter.offset > COUNT_MAX)
@@ -86,7 +69,7 @@ export class LogQuery {
 
   async #single(filter: GenerationFilter, generationId: string): Promise<LogPage> {
     const rows = await this.#database.all(`${GENERATION_SELECT} WHERE generation.generation_id = ?`, [generationId])
-    const data = rows.map(readGeneration).filter((row) => matches(row, filter))
+    const data = rows.map(readGeneration).filter((row) => matchesLogFilter(row, filter))
     return { data: data.slice(filter.offset, filter.offset + filter.limit), total: data.length }
   }
 
@@ -107,7 +90,7 @@ export class LogQuery {
   }
 
   /** An index lists the matching rows in order. */
-  async #led(range: Range, led: Conditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
+  async #led(range: Range, led: LogConditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
     const { where, values } = within(range, led)
     const { column } = range
     const hint = this.#hint(led)
@@ -129,8 +112,8 @@ export class LogQuery {
   /** Reads the newest rows once, as many as a page may cost, and reports how far it got. */
   async #searched(
     range: Range,
-    led: Conditions,
-    rest: Conditions,
+    led: LogConditions,
+    rest: LogConditions,
     { limit, offset }: GenerationFilter,
   ): Promise<LogPage> {
     const { where, values } = within(range, led)
@@ -163,7 +146,7 @@ export class LogQuery {
   /**
    * SQLite does not know how rows are spread: it would prefer the unique index of their numbers, and read all of them.
    */
-  #hint({ index }: Conditions): string {
+  #hint({ index }: LogConditions): string {
     return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
   }
 
@@ -234,38 +217,9 @@ async function narrowed(
   }
 }
 
-/** The conditions that an index can answer, and those that remain for each row. */
-function split(
-  dialect: Database['dialect'],
-  filter: GenerationFilter,
-  range: Range,
-): readonly [Conditions, Conditions] {
-  const led: Conditions = { texts: [], values: [], index: null }
-  const rest: Conditions = { texts: [], values: [], index: null }
-  const add = (text: string, value: string | undefined, index: string | null): void => {
-    if (value === undefined) return
-    const to = index !== null && led.texts.length === 0 ? led : rest
-    if (to === led) led.index = index
-    to.texts.push(text)
-    to.values.push(value)
-  }
-  const own = range.column === 'seq'
-  add('generation.request_id = ?', filter.requestId, 'generation_request')
-  if (!own) add('generation.account_id = ?', filter.accountId, null)
-  add('generation.key_id = ?', filter.keyId, own ? 'generation_key' : null)
-  add('generation.model = ?', filter.model, own ? 'generation_model' : null)
-  if (filter.status === undefined || filter.status === 'completed') add('generation.status = ?', filter.status, null)
-  else add(uncommon(dialect, 'generation.status', 'completed'), filter.status, own ? 'generation_status' : null)
-  if (filter.type === undefined || filter.type === 'chat') add('generation.type = ?', filter.type, null)
-  else add(uncommon(dialect, 'generation.type', 'chat'), filter.type, own ? 'generation_kind' : null)
-  add('generation.provider = ?', filter.provider, null)
-  add('generation.record LIKE ?', filter.flagged === true ? '%"flagged":true%' : undefined, null)
-  return [led, rest]
-}
-
 function within(
   { column, accountId, from, below }: Range,
-  { texts, values }: Conditions,
+  { texts, values }: LogConditions,
 ): { readonly where: string; readonly values: readonly SqlValue[] } {
   const own = accountId === null ? [] : [accountId]
   const parts = [
@@ -275,22 +229,4 @@ function within(
     ...texts,
   ]
   return { where: ` WHERE ${parts.join(' AND ')}`, values: [...own, BigInt(from), BigInt(below), ...values] }
-}
-
-function matches(row: GenerationRow, filter: GenerationFilter): boolean {
-  const wanted: readonly (readonly [string | undefined, string | null])[] = [
-    [filter.accountId, row.accountId],
-    [filter.keyId, row.keyId],
-    [filter.requestId, row.requestId],
-    [filter.model, row.model],
-    [filter.type, row.type],
-    [filter.provider, row.providerSlug],
-    [filter.status, row.status],
-  ]
-  if (filter.flagged === true && !row.flagged) return false
-  return (
-    wanted.every(([asked, has]) => asked === undefined || asked === has) &&
-    row.endedAtMs >= (filter.fromMs ?? 0) &&
-    row.endedAtMs < (filter.toMs ?? Number.POSITIVE_INFINITY)
-  )
 }

@@ -17,7 +17,19 @@ import { useFormat } from '../../parts/use-format.ts'
 import { timesOf } from '../../parts/day-range.ts'
 import { LogRows } from './LogRows.tsx'
 
-const FILTERS = ['model', 'key', 'status', 'type', 'provider', 'app', 'from', 'to', 'id'] as const
+type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
+/** Every filter that the server has for this page. */
+const FILTERS: Readonly<Record<FilterName, true>> = {
+  model: true,
+  key: true,
+  status: true,
+  type: true,
+  provider: true,
+  app: true,
+  from: true,
+  to: true,
+  id: true,
+}
 const STATUSES: readonly GenerationStatus[] = ['completed', 'error', 'cancelled']
 
 const TYPING_MS = 120
@@ -31,7 +43,7 @@ export function LogPage(): ReactNode {
   const change = (name: FilterName, value: string | null): void => {
     void navigate({ to: '/log', search: { ...search, [name]: value ?? undefined }, replace: true })
   }
-  const isFiltered = FILTERS.some((name) => search[name] !== undefined)
+  const isFiltered = Object.entries(search).some(([name, value]) => Object.hasOwn(FILTERS, name) && value !== undefined)
   return (
     <Page
       title={t('nav.log')}
@@ -156,8 +168,6 @@ function withChosen(
   const known = chosen === undefined || data.some(({ value }) => value === chosen)
   return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
 }
-
-type FilterName = (typeof FILTERS)[number]
 
 /** The filters as the address has them; `from` and `to` are days. */
 type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>

@@ -1,4 +1,15 @@
-import { fieldError } from '../refusals.ts'
+import { fieldError } from './refusals.ts'
+
+export function textParameter(query: URLSearchParams, name: string): string | null {
+  return query.get(name)
+}
+
+/** A flag that is `true` or left out: null when absent. */
+export function onlyParameter(query: URLSearchParams, name: string): true | null {
+  const given = query.get(name)
+  if (given === null || given === 'true') return given === null ? null : true
+  throw fieldError(name, 'one_of', { allowed: 'true' }, 'must be true, or left out')
+}
 
 /** A whole number of the query; null when absent. Out of range is the client's error, as wire.md D-1.4 says. */
 export function wholeParameter(query: URLSearchParams, name: string, least: number, most: number): number | null {
