@@ -220,7 +220,7 @@ const ACCOUNT = {
   },
   rate_limit_exceeded: {
     status: 429,
-    when: "more requests than the rate limit or a limit of the key allows, tools that a provider runs by itself, in an hour in which the account's free answers cost too much (rule 20), too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#what-one-address-may-take) of an address or account; wait for `Retry-After`",
+    when: "more requests than the rate limit or a limit of the key allows, tools that a provider runs by itself, in an hour in which the account's free answers cost too much (rule 20), too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#limits-of-one-address) of an address or account; wait for `Retry-After`",
     label: { en: 'Too many requests', ru: 'Слишком много запросов' },
   },
   limit_exceeded: {
