@@ -317,6 +317,33 @@ test('banned modules are not loaded', () => {
   )
 })
 
+/** A record of the store and of the wire may share a name; more meanings of one word mislead. */
+const TYPE_NAME_FILES_MAX = 2
+
+/** Names of types that too many files declare, each with the files. */
+function ambiguousTypes(among: readonly SourceFile[]): string[] {
+  const declared = among.flatMap(({ path, text }) =>
+    [...codeOnly(text).matchAll(/^(?:export )?(?:type|interface) (\w+)\b(?=[ <])/gm)].map(([, name = '']) => ({
+      name,
+      path,
+    })),
+  )
+  const files = Map.groupBy(declared, ({ name }) => name)
+  return [...files].flatMap(([name, places]) =>
+    places.length > TYPE_NAME_FILES_MAX ? [`${name}: ${places.map(({ path }) => path).join(', ')}`] : [],
+  )
+}
+
+test(`a type's name is declared in at most ${TYPE_NAME_FILES_MAX} files`, () => {
+  const like = (path: string, text: string): SourceFile => ({ ...(product[0] ?? assert.fail()), path, text })
+  const part = ['type Part = string', 'export interface Part<T> {', 'interface Part {'].map((text, index) =>
+    like(`${index}.ts`, text),
+  )
+  assert.deepEqual(ambiguousTypes(part), ['Part: 0.ts, 1.ts, 2.ts'])
+  assert.deepEqual(ambiguousTypes(part.slice(1)), [])
+  assert.deepEqual(ambiguousTypes(product), [])
+})
+
 test('only the store has SQL, and no value is joined into its text', () => {
   const outside = product
     .filter(({ path, text }) => unitOf(path) !== 'store' && SQL.test(withoutComments(text)))

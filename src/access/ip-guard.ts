@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 const ANONYMOUS_REQUESTS = 60
 const ANONYMOUS_WINDOW_MS = 60_000
 
-interface Block {
+interface AddressBlock {
   readonly untilMs: number
   /** Consecutive blocks, each within a day of the one before. */
   readonly count: number
@@ -23,7 +23,7 @@ export class IpGuard {
   readonly #clock: Clock
   readonly #settings: () => Settings['ipBlock']
   readonly #failures: RecentMap<SlidingWindow>
-  readonly #blocks: RecentMap<Block>
+  readonly #blocks: RecentMap<AddressBlock>
   /** `ip digest` → when that key last worked from this address. */
   readonly #proven = new RecentMap<number>(PROVEN_MAX)
   readonly #anonymous: RecentMap<SlidingWindow>

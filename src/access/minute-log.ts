@@ -3,7 +3,7 @@
  */
 export const MINUTE_SECONDS = 61
 
-interface Second {
+interface CountedSecond {
   readonly second: number
   requests: number
   tokens: number
@@ -31,7 +31,7 @@ export interface MinuteWish {
 /** Requests and tokens of the last minute, summed by second, so that its size does not depend on the traffic. */
 export class MinuteLog {
   /** Oldest first. */
-  #seconds: Second[] = []
+  #seconds: CountedSecond[] = []
   #requests = 0
   #tokens = 0
 
@@ -71,11 +71,11 @@ export class MinuteLog {
     this.#change(this.#find(second), -1, -tokens)
   }
 
-  #find(second: number): Second | undefined {
+  #find(second: number): CountedSecond | undefined {
     return this.#seconds.findLast((each) => each.second === second)
   }
 
-  #change(of: Second | undefined, requests: number, tokens: number): void {
+  #change(of: CountedSecond | undefined, requests: number, tokens: number): void {
     if (of === undefined) return
     of.requests += requests
     of.tokens += tokens

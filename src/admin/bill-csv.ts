@@ -20,10 +20,10 @@ interface Cell {
   readonly line: number
 }
 
-type Column = 'period' | 'model' | 'amount' | 'currency'
+type BillColumn = 'period' | 'model' | 'amount' | 'currency'
 
 /** Names that providers give their columns, in the form of `nameOf`. */
-const NAMES: Readonly<Record<Column, readonly string[]>> = {
+const NAMES: Readonly<Record<BillColumn, readonly string[]>> = {
   period: ['period', 'date', 'day', 'usage_date', 'start_date', 'start_time', 'start', 'timestamp', 'time', 'month'],
   model: ['model', 'model_id', 'model_name', 'snapshot', 'line_item', 'sku', 'item'],
   amount: ['amount', 'cost', 'total', 'total_cost', 'amount_value', 'charge', 'spend'],
@@ -119,9 +119,9 @@ async function cellsOf(csv: string): Promise<(readonly Cell[] & { separator?: st
 
 function columnsOf(header: readonly Cell[] & { separator?: string }): Columns {
   const names = header.map(({ text }) => nameOf(text))
-  const find = (column: Column): number | null =>
+  const find = (column: BillColumn): number | null =>
     NAMES[column].map((name) => names.indexOf(name)).find((at) => at !== -1) ?? null
-  const needed = (column: Column, found: number | null): number => {
+  const needed = (column: BillColumn, found: number | null): number => {
     if (found !== null) return found
     throw fieldError(
       'csv',

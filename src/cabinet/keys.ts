@@ -4,14 +4,9 @@ import { reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
 import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
 import { periodEndMs } from '../ledger/period.ts'
-import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
+import type { KeyWithSpend } from '../store/accounts/key-store.ts'
 import type { Key, KeyBody, NewKey } from './key-contract.ts'
 import { iso, recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
-
-interface KeyWithSpend {
-  readonly key: KeyRecord
-  readonly spend: KeySpend
-}
 
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {

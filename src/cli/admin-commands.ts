@@ -10,8 +10,8 @@ import { UsageError, type Command, type CommandInput, type Option } from './comm
 import type { CliContext } from './ports.ts'
 import { JSON_OPTION, listed, recordText, tableText } from './print.ts'
 import { fileText } from './store-commands.ts'
+import type { JsonObject } from '../lib/json-object.ts'
 
-type Fields = Readonly<Record<string, unknown>>
 type Method = Parameters<AdminClient['call']>[0]
 
 const COLUMNS_MAX = 9
@@ -112,7 +112,7 @@ function pathOf({ path, row }: Served, input: CommandInput): string {
   return query.size === 0 ? filled : `${filled}?${query.toString()}`
 }
 
-async function bodyOf(served: Served, schema: JsonSchema, input: CommandInput): Promise<Fields> {
+async function bodyOf(served: Served, schema: JsonSchema, input: CommandInput): Promise<JsonObject> {
   const { method, last } = served
   const file = input.text('body')
   const given: Record<string, unknown> = file === undefined ? {} : { ...(await fileBody(file)) }
@@ -129,7 +129,7 @@ async function bodyOf(served: Served, schema: JsonSchema, input: CommandInput): 
   return given
 }
 
-async function fileBody(file: string): Promise<Fields> {
+async function fileBody(file: string): Promise<JsonObject> {
   const text = await fileText(file)
   try {
     const body: unknown = parseYaml(text)
@@ -141,7 +141,7 @@ async function fileBody(file: string): Promise<Fields> {
 }
 
 /** A list as a table of the plain fields of its records. */
-function shown(answer: Fields, schema: JsonSchema): string {
+function shown(answer: JsonObject, schema: JsonSchema): string {
   const items = schema.properties?.['data']?.items
   if (items === undefined) return recordText(answer)
   const names = fieldsOf(items)

@@ -1,19 +1,18 @@
 import type { Option } from './command.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
+import type { JsonObject } from '../lib/json-object.ts'
 
 export const JSON_OPTION: Option = { help: 'print the answer of the admin API as it is' }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** A record as text for people, one line for each field. */
-export function recordText(record: Fields): string {
+export function recordText(record: JsonObject): string {
   const names = Object.keys(record)
   const width = Math.max(0, ...names.map((name) => name.length))
   return names.map((name) => `${name.padEnd(width)}  ${valueText(record[name])}`).join('\n')
 }
 
 /** Records as a table for people, with the columns' names. */
-export function tableText(records: readonly Fields[], names: readonly string[]): string {
+export function tableText(records: readonly JsonObject[], names: readonly string[]): string {
   if (records.length === 0) return 'none'
   const rows = [names, ...records.map((record) => names.map((name) => valueText(record[name])))]
   const widths = names.map((_name, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
@@ -28,7 +27,7 @@ export function tableText(records: readonly Fields[], names: readonly string[]):
 }
 
 /** The records in a list's answer. */
-export function listed(answer: Fields): readonly Fields[] {
+export function listed(answer: JsonObject): readonly JsonObject[] {
   const { data } = answer
   return Array.isArray(data) ? data.filter(isObject) : []
 }

@@ -7,8 +7,7 @@ import { columns, UsageError, type Command, type CommandInput } from './command.
 import type { CliContext } from './ports.ts'
 import { recordEvent, withStore } from './store-access.ts'
 import { fileText } from './store-commands.ts'
-
-type Body = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../lib/json-object.ts'
 
 /** Commands that show whether the books are right. */
 export const PROOF_COMMANDS: readonly Command[] = [
@@ -44,7 +43,7 @@ async function audit(input: CommandInput, context: CliContext): Promise<number> 
   for (const name of ['from', 'to'])
     if (input.text(name) !== undefined) throw new UsageError(`--${name} goes with --replay; without it, --since TIME`)
   const sinceMs = timeOption(input, 'since')
-  const report = await withStore<Body>(
+  const report = await withStore<JsonObject>(
     context,
     async (own) => auditBody(await own.audit(sinceMs ?? 0)),
     (client) => client.call('GET', `/admin/v1/audit${query({ since: sinceMs })}`),
@@ -55,7 +54,7 @@ async function audit(input: CommandInput, context: CliContext): Promise<number> 
 
 async function replay(input: CommandInput, context: CliContext): Promise<number> {
   const [fromMs, toMs] = [timeOption(input, 'from') ?? timeOption(input, 'since'), timeOption(input, 'to')]
-  const report = await withStore<Body>(
+  const report = await withStore<JsonObject>(
     context,
     async (own) => ({ ...(await replayBody({ fromMs, toMs }, (from, to) => own.replay(from, to), own.catalog)) }),
     (client) => client.call('GET', `/admin/v1/audit/replay${query({ from: fromMs, to: toMs })}`),
@@ -80,12 +79,12 @@ function query(times: Readonly<Record<string, number | null>>): string {
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
-function listOf(report: Body, field: string): readonly Body[] {
+function listOf(report: JsonObject, field: string): readonly JsonObject[] {
   const list = report[field]
   return Array.isArray(list) ? list.filter(isObject) : []
 }
 
-function auditText(report: Body): string {
+function auditText(report: JsonObject): string {
   const lines = listOf(report, 'checks').flatMap(({ id, name, violations }) => {
     const found = Array.isArray(violations) ? violations.map((what) => `      ${String(what)}`) : []
     return [`${found.length === 0 ? 'ok  ' : 'FAIL'}  ${String(id)}  ${String(name)}`, ...found]
@@ -93,7 +92,7 @@ function auditText(report: Body): string {
   return [...lines, `${String(report['violations'])} violations`].join('\n')
 }
 
-function replayText(report: Body): string {
+function replayText(report: JsonObject): string {
   const types = listOf(report, 'types').map(
     ({ type, rows, charged, provider_cost: cost }) =>
       `${String(type)}: ${String(rows)} charges, ${String(charged)} RUB, provider cost ${String(cost)} RUB`,
@@ -138,7 +137,7 @@ async function reconcileBill(input: CommandInput, context: CliContext): Promise<
   const toleranceBasisPoints = basisPoints(exact.digits)
   const currency = input.text('currency') ?? null
   const csv = await fileText(input.operands[0] ?? '')
-  const report = await withStore<Body>(
+  const report = await withStore<JsonObject>(
     context,
     async (own) => {
       const body = await reconcile(
@@ -166,7 +165,7 @@ async function reconcileBill(input: CommandInput, context: CliContext): Promise<
   return report['ok'] === true ? 0 : 1
 }
 
-function billText(report: Body): string {
+function billText(report: JsonObject): string {
   const rows = listOf(report, 'data').map(({ from, to, model, ours, theirs, difference, verdict }) => {
     const period = from === to ? String(from) : `${String(from)} to ${String(to)}`
     return [

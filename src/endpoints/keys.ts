@@ -11,7 +11,7 @@ import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { fieldError } from '../refusals.ts'
-import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
+import type { KeyWithSpend } from '../store/accounts/key-store.ts'
 import type { Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
 import { ManagedKeyBody, ManagedKeyPatch, type ManagedKey } from './keys-contract.ts'
@@ -25,11 +25,6 @@ export interface ManagedKeyPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly periods: () => PeriodStarts
-}
-
-interface KeyWithSpend {
-  readonly key: KeyRecord
-  readonly spend: KeySpend
 }
 
 type ManagedCall = Call<Principal>

@@ -25,11 +25,11 @@ export interface EndpointState {
   readonly uptime5m: number | null
   readonly uptime30m: number | null
   readonly uptime1d: number | null
-  readonly latency30m: Percentiles | null
-  readonly throughput30m: Percentiles | null
+  readonly latency30m: HealthPercentiles | null
+  readonly throughput30m: HealthPercentiles | null
 }
 
-interface Percentiles {
+interface HealthPercentiles {
   readonly p50: number
   readonly p75: number
   readonly p90: number
@@ -194,7 +194,7 @@ function detailsPath(model: Model): string {
   return `/v1/models/${model.id}/endpoints`
 }
 
-function percentiles(values: Percentiles | null): Percentiles | null {
+function percentiles(values: HealthPercentiles | null): HealthPercentiles | null {
   return values === null
     ? null
     : { p50: round(values.p50), p75: round(values.p75), p90: round(values.p90), p99: round(values.p99) }

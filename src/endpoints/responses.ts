@@ -3,16 +3,15 @@ import { ApiError } from '../errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../http/edge.ts'
 import { choiceParameter, wholeParameter } from '../query-parameters.ts'
 import { principalOf } from './account.ts'
+import type { JsonObject } from '../lib/json-object.ts'
 
 const ITEMS_DEFAULT = 20
 const ITEMS_MAX = 100
 
-type Body = Readonly<Record<string, unknown>>
-
 /** A Response whose request runs or whose stream is kept, with the facts that this folder needs. */
 interface FoundResponse {
   cancel(): Promise<void>
-  body(): Promise<Body>
+  body(): Promise<JsonObject>
   /** Forgets the kept events. */
   forget(): void
 }
@@ -24,8 +23,8 @@ export interface ResponseRoutePorts {
   readonly find: (accountId: string, id: string) => FoundResponse | null
   /** Answers that are kept for the account, by generation id. */
   readonly kept: {
-    find(accountId: string, id: string): Promise<Body | null>
-    inputOf(accountId: string, id: string): Promise<readonly Body[] | null>
+    find(accountId: string, id: string): Promise<JsonObject | null>
+    inputOf(accountId: string, id: string): Promise<readonly JsonObject[] | null>
     remove(accountId: string, id: string): Promise<boolean>
     /** Stops one that another node runs, through the store. */
     stop(accountId: string, id: string): Promise<void>
@@ -35,7 +34,7 @@ export interface ResponseRoutePorts {
     readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
     readonly cancel: (accountId: string, id: string) => Promise<unknown>
     /** null = no node has it. */
-    readonly body: (accountId: string, id: string) => Promise<Body | null>
+    readonly body: (accountId: string, id: string) => Promise<JsonObject | null>
   } | null
 }
 
@@ -118,7 +117,7 @@ async function inputItems({ kept }: ResponseRoutePorts, call: Call<Principal>): 
   }
 }
 
-function startOf(items: readonly Body[], after: string | null): number {
+function startOf(items: readonly JsonObject[], after: string | null): number {
   if (after === null) return 0
   const place = items.findIndex(({ id }) => id === after)
   if (place !== -1) return place + 1
@@ -126,7 +125,7 @@ function startOf(items: readonly Body[], after: string | null): number {
 }
 
 /** As it runs here, as it is kept, or as another node has it. */
-async function responseOf(ports: ResponseRoutePorts, accountId: string, id: string): Promise<Body | null> {
+async function responseOf(ports: ResponseRoutePorts, accountId: string, id: string): Promise<JsonObject | null> {
   const here = await ports.find(accountId, id)?.body()
   return here ?? (await ports.kept.find(accountId, id)) ?? (await ports.elsewhere?.body(accountId, id)) ?? null
 }

@@ -37,7 +37,7 @@ export interface MultipartForm {
   readonly files: readonly MultipartFile[]
 }
 
-interface Part {
+interface FormPart {
   readonly name: string
   readonly fileName: string | null
   readonly contentType: string | null
@@ -76,7 +76,7 @@ function boundaryOf(contentType: string): string {
 }
 
 /** Cuts the body at its delimiter lines. Bytes before the first and after the last one have no meaning (RFC 2046). */
-function* partsOf(body: Buffer, boundary: string, partsMax: number): Generator<Part> {
+function* partsOf(body: Buffer, boundary: string, partsMax: number): Generator<FormPart> {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   const opening = delimiter.subarray(CRLF.length)
   let at = body.subarray(0, opening.length).equals(opening) ? opening.length : afterDelimiter(body, delimiter, 0)
@@ -116,7 +116,7 @@ function endsLine(body: Buffer, at: number): boolean {
 }
 
 /** A part from the line end of its delimiter to the one before the next. */
-function partOf(bytes: Buffer): Part {
+function partOf(bytes: Buffer): FormPart {
   const window = bytes.subarray(0, PART_HEADER_BYTES_MAX + BLANK_LINE.length)
   const end = window.indexOf(BLANK_LINE)
   if (end === -1) throw broken(`the header of a part is not complete within ${PART_HEADER_BYTES_MAX} bytes`)
@@ -170,7 +170,7 @@ function decodedName(value: string): string {
   }
 }
 
-function textOf({ name, content }: Part): string {
+function textOf({ name, content }: FormPart): string {
   if (content.length > FIELD_BYTES_MAX)
     throw broken(`field '${name.slice(0, 100)}' is longer than ${FIELD_BYTES_MAX} bytes`)
   return textIn(content)

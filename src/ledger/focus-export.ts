@@ -31,7 +31,7 @@ interface Charge {
   readonly of: ChargedDay | AdjustmentRow
 }
 
-type Column = readonly [name: string, of: (charge: Charge) => CsvValue]
+type FocusColumn = readonly [name: string, of: (charge: Charge) => CsvValue]
 
 const billed = ({ billedMicro }: Charge): CsvValue => amount(billedMicro)
 const day = ({ of }: Charge): ChargedDay | null => ('requests' in of ? of : null)
@@ -40,7 +40,7 @@ const day = ({ of }: Charge): ChargedDay | null => ('requests' in of ? of : null
  * The columns of FOCUS 1.2 in their alphabetical order. A request is rounded once, as a whole, and a row is of many of
  * them, so it has costs and quantities but no unit prices. There are no invoices, list discounts or commitments.
  */
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly FocusColumn[] = [
   ['BilledCost', billed],
   ['BillingAccountId', ({ of }) => of.accountId],
   ['BillingAccountName', ({ of }) => of.accountName],
@@ -76,7 +76,7 @@ const COLUMNS: readonly Column[] = [
 ]
 
 /** Columns that only the operator sees. */
-const OPERATOR: readonly Column[] = [
+const OPERATOR: readonly FocusColumn[] = [
   ['x_Insured', (charge) => amountOrNull(day(charge)?.insuredMicro)],
   ['x_Provider', (charge) => day(charge)?.provider || null],
   ['x_ProviderCost', (charge) => amountOrNull(day(charge)?.providerCostMicro)],

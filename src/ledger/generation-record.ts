@@ -326,12 +326,12 @@ export const LOG_FIELDS = {
   }),
 } as const satisfies Readonly<Record<string, Field>>
 
-type Fields = typeof LOG_FIELDS
-export type FieldName = keyof Fields
+type LogFieldRows = typeof LOG_FIELDS
+export type FieldName = keyof LogFieldRows
 type ValueOf<F> = F extends { readonly [VALUE]?: infer T } ? T : never
 type NamesBy<By, Optional> = {
-  [K in FieldName]: Fields[K]['by'] extends By
-    ? Fields[K] extends { readonly optional: true }
+  [K in FieldName]: LogFieldRows[K]['by'] extends By
+    ? LogFieldRows[K] extends { readonly optional: true }
       ? Optional extends true
         ? K
         : never
@@ -342,7 +342,7 @@ type NamesBy<By, Optional> = {
 }[FieldName]
 type Flat<T> = { readonly [K in keyof T]: T[K] }
 type RowBy<By> = Flat<
-  { [K in NamesBy<By, false>]: ValueOf<Fields[K]> } & { [K in NamesBy<By, true>]?: ValueOf<Fields[K]> }
+  { [K in NamesBy<By, false>]: ValueOf<LogFieldRows[K]> } & { [K in NamesBy<By, true>]?: ValueOf<LogFieldRows[K]> }
 >
 
 /** A request's record in the usage log. */
@@ -363,7 +363,7 @@ type NameIn<F, V extends LogView> = V extends 'api' | 'operator'
     ? Name
     : never
 type ViewSchemas<V extends LogView> = {
-  readonly [K in FieldName as NameIn<Fields[K], V>]: WrittenBy<Fields[K]>
+  readonly [K in FieldName as NameIn<LogFieldRows[K], V>]: WrittenBy<LogFieldRows[K]>
 }
 /** A reader's view of a row. */
 export type RowView<V extends LogView> = ObjectOf<ViewSchemas<V>>
@@ -395,7 +395,7 @@ export function viewSchemas<V extends LogView>(view: V): ViewSchemas<V> {
   return Object.fromEntries(named) as ViewSchemas<V>
 }
 
-type LostName = { [K in FieldName]: Fields[K] extends { readonly lost: unknown } ? K : never }[FieldName]
+type LostName = { [K in FieldName]: LogFieldRows[K] extends { readonly lost: unknown } ? K : never }[FieldName]
 
 /** Values for a request whose process died, beside those in its hold. */
 export const LOST_FIELDS = Object.fromEntries(

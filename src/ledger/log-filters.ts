@@ -6,7 +6,7 @@ import { RequestStatus, type GenerationRow } from './generation-record.ts'
 /** Who filters the log: the API of a customer, the operator, and the log in the console of a customer. */
 export type LogReader = 'api' | 'operator' | 'console'
 /** The name of a filter's parameter for each reader; null = this reader does not have the filter. */
-type Parameters = Readonly<Record<LogReader, string | null>>
+type ParameterNames = Readonly<Record<LogReader, string | null>>
 
 interface FilterRow<T, W> {
   readonly schema: Schema<W>
@@ -14,12 +14,12 @@ interface FilterRow<T, W> {
   readonly fits: (row: GenerationRow, value: T) => boolean
 }
 
-function filter<T, W, const P extends Parameters>(parameters: P, of: FilterRow<T, W>) {
+function filter<T, W, const P extends ParameterNames>(parameters: P, of: FilterRow<T, W>) {
   return { ...of, parameters }
 }
 
 /** The rows whose field has exactly this text. */
-function exact<const P extends Parameters>(
+function exact<const P extends ParameterNames>(
   field: 'accountId' | 'keyId' | 'generationId' | 'requestId' | 'model' | 'type' | 'providerSlug',
   parameters: P,
   description = '',

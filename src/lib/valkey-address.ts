@@ -35,14 +35,14 @@ export function valkeyAddress(url: string): ValkeyAddress | null {
   }
 }
 
-interface Place {
+interface ValkeyServer {
   readonly host: string
   readonly port: number
   readonly username: string | null
   readonly password: string | null
 }
 
-function placeOf(text: string): Place | null {
+function placeOf(text: string): ValkeyServer | null {
   if (!URL.canParse(text)) return null
   const { hostname, port, username, password } = new URL(text)
   if (hostname === '') return null

@@ -73,7 +73,7 @@ type Message =
 /** A question to the node that runs a stream: to cancel it, or for its Response. */
 type Question = 'cancel' | 'response'
 
-interface Asked {
+interface OpenQuestion {
   readonly resolve: (found: Cancelled | ResponseBody | null) => void
   /** The number of nodes that received it, once known. */
   receivers: number
@@ -84,7 +84,7 @@ interface Asked {
 export class StreamMessages {
   readonly #ports: StreamMessagePorts
   readonly #watched = new Map<string, { readonly reader: ClientStream; readonly stream: OwnStream; stop: () => void }>()
-  readonly #asked = new Map<string, Asked>()
+  readonly #asked = new Map<string, OpenQuestion>()
   /** Salts of received messages, so that a replayed copy has no effect. */
   readonly #heardSalts = new RecentMap<true>(HEARD_MAX)
   readonly #close: () => void
@@ -127,13 +127,13 @@ export class StreamMessages {
     const ask = ids.letters(16)
     return new Promise((resolve) => {
       const stop = clock.after(ANSWER_MS, () => finish(null))
-      const finish: Asked['resolve'] = (found) => {
+      const finish: OpenQuestion['resolve'] = (found) => {
         stop()
         this.#asked.delete(ask)
         // Each question has one type of answer.
         resolve(found as A | null)
       }
-      const asked: Asked = { resolve: finish, receivers: Number.POSITIVE_INFINITY, answers: 0 }
+      const asked: OpenQuestion = { resolve: finish, receivers: Number.POSITIVE_INFINITY, answers: 0 }
       this.#asked.set(ask, asked)
       void this.#send({ op, node, accountId, id, ask }).then((receivers) => {
         // This node receives its own message too.

@@ -21,6 +21,7 @@ import {
   type ResponseStore,
 } from '../store/responses/response-store.ts'
 import { StopMarks } from './stop-marks.ts'
+import type { JsonObject } from '../lib/json-object.ts'
 
 /** A longer answer is charged but not kept. */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
@@ -38,8 +39,6 @@ const PREVIOUS = 'previous_response_id'
 const REFERENCE = 'item_reference'
 /** The fields of a request that bring kept items into it. */
 type Continuing = typeof PREVIOUS | typeof REFERENCE
-
-type Body = Readonly<Record<string, unknown>>
 
 /** A turn's items, as JSON arrays. */
 interface PlainTurn {
@@ -123,7 +122,7 @@ export class KeptResponses {
   }
 
   /** null = the account keeps no such answer. */
-  async find(accountId: string, generationId: string): Promise<Body | null> {
+  async find(accountId: string, generationId: string): Promise<JsonObject | null> {
     const found = await this.#ports.store.find(accountId, generationId, this.#sinceMs)
     if (found === null) return null
     const plain = this.#decrypt('answer', found.id, found.answer)
@@ -148,12 +147,12 @@ export class KeptResponses {
   }
 
   /** The input items of a kept answer, the first one first; null = the account keeps no such answer. */
-  async inputOf(accountId: string, generationId: string): Promise<readonly Body[] | null> {
+  async inputOf(accountId: string, generationId: string): Promise<readonly JsonObject[] | null> {
     const turns = await this.#ports.store.turns(accountId, generationId, this.#sinceMs)
     const last = turns.at(-1)
     if (last === undefined) return null
     checkSize(turns)
-    const items: Body[] = []
+    const items: JsonObject[] = []
     const parts = await this.#read(accountId, generationId)
     if (parts.length !== turns.length) return null
     for (const { id, input, output } of parts) {
@@ -183,7 +182,7 @@ export class KeptResponses {
     const times = referencesOf(body)
     if (times.size === 0) return null
     this.#refuseOff(REFERENCE)
-    const items = new Map<string, Body>()
+    const items = new Map<string, JsonObject>()
     let bytes = 0
     for await (const [id, item] of this.#itemsBeside(accountId, [...times.keys()])) {
       if (!times.has(id) || items.has(id)) continue
@@ -196,7 +195,7 @@ export class KeptResponses {
   }
 
   /** All items, by id, of the kept Responses that the items `ids` belong to. A provider's own id names no Response. */
-  async *#itemsBeside(accountId: string, ids: readonly string[]): AsyncGenerator<readonly [string, Body]> {
+  async *#itemsBeside(accountId: string, ids: readonly string[]): AsyncGenerator<readonly [string, JsonObject]> {
     const turns = new Set(ids.flatMap((id) => ITEM_ID.exec(id)?.[1] ?? []))
     checkTurnCount(turns.size, REFERENCE)
     let bytes = 0
@@ -340,32 +339,32 @@ function checkSize(turns: readonly KeptTurn[]): void {
 /**
  * The Response without its output on one line of JSON, then the output, so that a conversation need not read the rest.
  */
-function writeAnswer({ output, ...head }: Body): Buffer {
+function writeAnswer({ output, ...head }: JsonObject): Buffer {
   return Buffer.from(`${JSON.stringify(head)}\n${JSON.stringify(output)}`)
 }
 
-function readAnswer(written: Buffer): Body {
+function readAnswer(written: Buffer): JsonObject {
   const end = written.indexOf(LINE_END)
   // Written by `writeAnswer`, and encrypted afterwards.
-  const head = JSON.parse(written.subarray(0, end).toString('utf8')) as Body
+  const head = JSON.parse(written.subarray(0, end).toString('utf8')) as JsonObject
   return { ...head, output: itemsIn(written.subarray(end + 1)) }
 }
 
-function itemsIn(json: Buffer): readonly Body[] {
+function itemsIn(json: Buffer): readonly JsonObject[] {
   const items: unknown = JSON.parse(json.toString('utf8'))
   return Array.isArray(items) ? items.filter(isObject) : []
 }
 
-function itemsOf({ input }: Body): readonly unknown[] {
+function itemsOf({ input }: JsonObject): readonly unknown[] {
   return Array.isArray(input) ? input : []
 }
 
-function listedInput({ id, input }: Pick<PlainTurn, 'id' | 'input'>): readonly Body[] {
+function listedInput({ id, input }: Pick<PlainTurn, 'id' | 'input'>): readonly JsonObject[] {
   return itemsIn(input).map((item, index) => listed(item, `msg-${id.slice(4)}-in${index}`))
 }
 
 /** An item in OpenAI's list form: with an id, and its content in parts. */
-function listed(item: Body, id: string): Body {
+function listed(item: JsonObject, id: string): JsonObject {
   const { role, content } = item
   const own = typeof item['id'] === 'string' && item['id'] !== '' ? {} : { id }
   if (typeof role !== 'string') return { ...own, ...item }

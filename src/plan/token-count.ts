@@ -56,7 +56,7 @@ export function createTokenCounter(
   random: () => number = Math.random,
   monotonicMs: () => number = () => performance.now(),
 ): TokenCounter {
-  const sample: Sample = { random, monotonicMs }
+  const sample: Sampler = { random, monotonicMs }
   const loaded = new Map<EncodingName, Encoding>()
   const counts = new WeakMap<ChatRequest, { readonly name: EncodingName; readonly counted: Counted }>()
   /** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is loaded. */
@@ -147,7 +147,7 @@ interface Slice {
   readonly end: number
 }
 
-interface Sample {
+interface Sampler {
   readonly random: () => number
   readonly monotonicMs: () => number
 }
@@ -164,7 +164,7 @@ interface Counted {
 function countTexts(
   texts: readonly string[],
   count: (slice: string) => number,
-  { random, monotonicMs }: Sample,
+  { random, monotonicMs }: Sampler,
   untilMs = monotonicMs() + COUNT_MS_MAX,
 ): Counted {
   const slices = slicesOf(texts)

@@ -26,7 +26,7 @@ export interface Operation {
   readonly 'x-scope'?: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
-  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly requestBody?: { readonly required: boolean; readonly content: MediaContent }
   readonly responses: Readonly<Record<string, Answer>>
 }
 
@@ -39,11 +39,11 @@ export interface Parameter {
   readonly example?: unknown
 }
 
-type Content = Readonly<Record<string, { readonly schema: unknown; readonly example?: unknown }>>
+type MediaContent = Readonly<Record<string, { readonly schema: unknown; readonly example?: unknown }>>
 
 export interface Answer {
   readonly description: string
-  readonly content?: Content
+  readonly content?: MediaContent
   /** Of an error response: the values of `metadata.error_type`. */
   readonly 'x-error-types'?: readonly string[]
 }

@@ -13,7 +13,7 @@ export interface Trial {
   readonly leave: 'normal' | 'probe' | 'forced'
 }
 
-interface Second {
+interface OutcomeSecond {
   at: number
   all: number
   failed: number
@@ -25,7 +25,7 @@ interface Second {
  * would bring back every endpoint that was just ejected.
  */
 export class Ejection {
-  readonly #seconds: Second[] = Array.from({ length: WINDOW_SECONDS }, () => ({ at: -1, all: 0, failed: 0 }))
+  readonly #seconds: OutcomeSecond[] = Array.from({ length: WINDOW_SECONDS }, () => ({ at: -1, all: 0, failed: 0 }))
   #consecutive = 0
   /** Ejections since it last stayed in service as long as an ejection may last; each makes the next one longer. */
   #count = 0
@@ -96,10 +96,10 @@ export class Ejection {
     return all >= WINDOW_ATTEMPTS_MIN && failed * 2 > all
   }
 
-  #second(nowMs: number): Second {
+  #second(nowMs: number): OutcomeSecond {
     const at = Math.floor(nowMs / 1_000)
     // The remainder of a whole number is an index of the array.
-    const second = this.#seconds[at % WINDOW_SECONDS] as Second
+    const second = this.#seconds[at % WINDOW_SECONDS] as OutcomeSecond
     if (second.at !== at) Object.assign(second, { at, all: 0, failed: 0 })
     return second
   }

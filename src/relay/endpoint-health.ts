@@ -11,7 +11,7 @@ const SAMPLES_MAX = 2_048
 /** Sorting reads the medians on every request; they move slowly. */
 const REPORT_KEPT_MS = 1_000
 
-interface Sample {
+interface AnswerSample {
   readonly atMs: number
   readonly ttftMs: number | null
   readonly tokensPerSecond: number | null
@@ -38,7 +38,7 @@ export interface HealthReport {
 type Measures = Omit<HealthReport, 'unhealthy'>
 
 interface State {
-  readonly samples: Sample[]
+  readonly samples: AnswerSample[]
   readonly uptime: Uptime
   readonly ejection: Ejection
   /** Latest failed attempt; null after a success. */

@@ -6,7 +6,7 @@ const WINDOW_SECONDS = 10
 /** Retries that every window allows, Finagle's ten a second. */
 const WINDOW_MIN = 100
 
-interface Second {
+interface BudgetSecond {
   /** Whole seconds of clock.monotonic(). */
   at: number
   requests: number
@@ -21,7 +21,11 @@ interface Second {
 export class RetryBudget {
   readonly #clock: Clock
   readonly #activeRequests: () => number
-  readonly #seconds: Second[] = Array.from({ length: WINDOW_SECONDS }, () => ({ at: -1, requests: 0, retries: 0 }))
+  readonly #seconds: BudgetSecond[] = Array.from({ length: WINDOW_SECONDS }, () => ({
+    at: -1,
+    requests: 0,
+    retries: 0,
+  }))
   #running = 0
 
   constructor(clock: Clock, activeRequests: () => number) {
@@ -53,10 +57,10 @@ export class RetryBudget {
     return credit
   }
 
-  #now(): Second {
+  #now(): BudgetSecond {
     const at = Math.floor(this.#clock.monotonic() / 1_000)
     // The remainder of a whole number is an index of the array.
-    const second = this.#seconds[at % WINDOW_SECONDS] as Second
+    const second = this.#seconds[at % WINDOW_SECONDS] as BudgetSecond
     if (second.at !== at) Object.assign(second, { at, requests: 0, retries: 0 })
     return second
   }

@@ -31,7 +31,7 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
 }
 
 /** Acts on the state of the job. */
-async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: Found, state: VideoState): Promise<void> {
+async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: JobUpstream, state: VideoState): Promise<void> {
   switch (state.status) {
     case 'running':
       await ports.jobs.move({
@@ -53,12 +53,12 @@ async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: Found, sta
   }
 }
 
-interface Found {
+interface JobUpstream {
   readonly videos: VideoUpstream
   readonly handle: VideoHandle
 }
 
-function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortSignal): Found | null {
+function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortSignal): JobUpstream | null {
   const { providerSlug, upstreamModel } = candidateOf(row)
   const provider = catalog.current().providers.get(providerSlug)
   const videos = provider === undefined ? undefined : adapters.get(provider.adapter)?.videos

@@ -2,7 +2,7 @@ import { isObject, wordOf } from '../fields/json-fields.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import { areSigned, signatureOf, thoughtSignature } from './signed-parts.ts'
 
-export type Part = Readonly<Record<string, unknown>>
+export type CandidatePart = Readonly<Record<string, unknown>>
 type ChoiceEvent = Exclude<AnswerEvent, { readonly type: 'spliced' | 'usage' | 'origin' | 'wire' }>
 
 interface Call {
@@ -17,7 +17,7 @@ const PCM = 'audio/L16;codec=pcm;rate=24000'
 /** Builds the parts of one candidate from an answer's events. A call is one part, so it waits until it is complete. */
 export class CandidateParts {
   readonly #showsThoughts: boolean
-  #parts: Part[] = []
+  #parts: CandidatePart[] = []
   #calls: Call[] = []
   readonly #signatures = new Map<string, string>()
   /** Reasoning details of another provider. */
@@ -65,7 +65,7 @@ export class CandidateParts {
   }
 
   /** Takes the complete parts; each is returned once. */
-  take(): readonly Part[] {
+  take(): readonly CandidatePart[] {
     const parts = this.#parts
     this.#parts = []
     return parts
@@ -92,7 +92,7 @@ export class CandidateParts {
     }
   }
 
-  #text(text: string, more: Part): void {
+  #text(text: string, more: CandidatePart): void {
     if (text === '') return
     const last = this.#parts.at(-1)
     const isSame =
@@ -160,7 +160,7 @@ function argsOf(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-function imagePart(image: unknown): readonly Part[] {
+function imagePart(image: unknown): readonly CandidatePart[] {
   const address = isObject(image) ? image['image_url'] : null
   const url = isObject(address) ? address['url'] : null
   if (typeof url !== 'string') return []

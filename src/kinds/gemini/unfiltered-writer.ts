@@ -7,8 +7,7 @@ import { ChunkFrames } from './frames.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { usageMetadata } from './usage.ts'
 import { errorChunk, GeminiWriter } from './writer.ts'
-
-type Fields = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../lib/json-object.ts'
 
 /**
  * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last chunks
@@ -18,7 +17,7 @@ export class UnfilteredGemini implements AnswerWriter {
   readonly #identity: ChunkIdentity
   readonly #request: GenerateContentRequest
   readonly #frames: ChunkFrames
-  #held: Fields[] = []
+  #held: JsonObject[] = []
 
   constructor(identity: ChunkIdentity, request: GenerateContentRequest) {
     this.#identity = identity
@@ -58,7 +57,7 @@ export class UnfilteredGemini implements AnswerWriter {
   }
 
   /** The counts are those that are charged; fields that only the provider knows stay. */
-  #charged(chunk: Fields, usage: ChargedUsage): Record<string, unknown> {
+  #charged(chunk: JsonObject, usage: ChargedUsage): Record<string, unknown> {
     const told = isObject(chunk['usageMetadata']) ? chunk['usageMetadata'] : {}
     return { ...ownedChunk(chunk, this.#identity), usageMetadata: { ...told, ...usageMetadata(usage) } }
   }
@@ -66,7 +65,7 @@ export class UnfilteredGemini implements AnswerWriter {
 
 /** A chunk with our id and model. */
 export function ownedChunk(
-  chunk: Fields,
+  chunk: JsonObject,
   { id, model }: Pick<ChunkIdentity, 'id' | 'model'>,
 ): Readonly<Record<string, unknown>> {
   return { ...chunk, modelVersion: model, responseId: id }

@@ -3,7 +3,7 @@ import type { ApiError } from '../../errors.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../chat/answer.ts'
-import { CandidateParts, type Part } from './candidate-parts.ts'
+import { CandidateParts, type CandidatePart } from './candidate-parts.ts'
 import { ChunkFrames } from './frames.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { usageMetadata } from './usage.ts'
@@ -118,7 +118,7 @@ export function errorChunk(error: ApiError, usage: ChargedUsage | null): Record<
   return { ...errorBody(error, 'gemini', ''), ...(usage === null ? {} : { usageMetadata: usageMetadata(usage) }) }
 }
 
-function content(parts: readonly Part[]): Record<string, unknown> {
+function content(parts: readonly CandidatePart[]): Record<string, unknown> {
   return { parts, role: 'model' }
 }
 

@@ -2,21 +2,20 @@ import type { AnswerEvent } from '../answer/event.ts'
 import { CLAUDE_REASONING } from '../answer/claude-reasoning.ts'
 import { isObject } from '../fields/json-fields.ts'
 import { encodeDetails } from '../responses/encoded-details.ts'
+import type { JsonObject } from '../../lib/json-object.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** A step of a content block, as a stream sends it. */
 export type BlockStep =
-  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: Fields }
-  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: Fields }
+  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: JsonObject }
+  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: JsonObject }
   | { readonly type: 'content_block_stop'; readonly index: number }
 
-interface OpenCall {
+interface OpenToolBlock {
   readonly index: number
   readonly arguments: ObjectEnd
 }
@@ -30,12 +29,12 @@ export class ContentBlocks {
   readonly #omitsThinking: boolean
   #count = 0
   #open: { readonly type: 'text' | 'thinking'; readonly index: number } | null = null
-  readonly #calls = new Map<number, OpenCall>()
+  readonly #calls = new Map<number, OpenToolBlock>()
   #newest: number | null = null
   /** Details of other makers' models: they travel as the signature of their thinking. */
   #details: unknown[] = []
   /** Citations may come before their text. */
-  #citations: Fields[] = []
+  #citations: JsonObject[] = []
 
   constructor(emit: (step: BlockStep) => void, omitsThinking: boolean) {
     this.#emit = emit
@@ -160,14 +159,14 @@ export class ContentBlocks {
     this.#emit({ type: 'content_block_stop', index: open.index })
   }
 
-  #start(block: Fields): number {
+  #start(block: JsonObject): number {
     const index = this.#count
     this.#count += 1
     this.#emit({ type: 'content_block_start', index, content_block: block })
     return index
   }
 
-  #delta(index: number, delta: Fields): void {
+  #delta(index: number, delta: JsonObject): void {
     this.#emit({ type: 'content_block_delta', index, delta })
   }
 }

@@ -5,8 +5,7 @@ import type { ChatAnswer, StreamEnd } from '../chat/answer.ts'
 import { isObject, wordOf } from '../fields/json-fields.ts'
 import { messageUsage } from './usage.ts'
 import { errorEvent, messageId, MessagesWriter, type MessageIdentity } from './writer.ts'
-
-type Fields = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../lib/json-object.ts'
 
 /**
  * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last events
@@ -15,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>
 export class UnfilteredMessages implements AnswerWriter {
   readonly #identity: MessageIdentity
   /** The last events, sent together. */
-  #held: Fields[] = []
+  #held: JsonObject[] = []
 
   constructor(identity: MessageIdentity) {
     this.#identity = identity
@@ -63,17 +62,17 @@ export class UnfilteredMessages implements AnswerWriter {
 }
 
 /** The head of a streamed message with our id and model. */
-export function ownedStart(event: Fields, { id, model }: Pick<MessageIdentity, 'id' | 'model'>): Buffer {
+export function ownedStart(event: JsonObject, { id, model }: Pick<MessageIdentity, 'id' | 'model'>): Buffer {
   const message = isObject(event['message']) ? event['message'] : {}
   return eventBytes({ ...event, message: { ...message, id: messageId(id), model } })
 }
 
 /** The counts are those that are charged; fields that only the provider knows stay. */
-function charged(event: Fields, usage: ChargedUsage): Record<string, unknown> {
+function charged(event: JsonObject, usage: ChargedUsage): Record<string, unknown> {
   const told = isObject(event['usage']) ? event['usage'] : {}
   return { ...event, usage: { ...told, ...messageUsage(usage) } }
 }
 
-export function eventBytes(event: Fields): Buffer {
+export function eventBytes(event: JsonObject): Buffer {
   return Buffer.from(`event: ${wordOf(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`)
 }

@@ -121,11 +121,11 @@ function stopReason(finish: FinishReason | null, native: string | null): string 
   return WORDS[finish ?? 'stop']
 }
 
-type Block = Record<string, unknown>
+type WrittenBlock = Record<string, unknown>
 
 /** The content of a whole answer, folded from the steps of its stream. */
-function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): readonly Block[] {
-  const content: Block[] = []
+function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): readonly WrittenBlock[] {
+  const content: WrittenBlock[] = []
   const inputs = new Map<number, string>()
   const blocks = new ContentBlocks((step) => take(step, content, inputs), omitsThinking)
   for (const event of events) blocks.add(event)
@@ -137,7 +137,7 @@ function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): 
   return content
 }
 
-function take(step: BlockStep, content: Block[], inputs: Map<number, string>): void {
+function take(step: BlockStep, content: WrittenBlock[], inputs: Map<number, string>): void {
   if (step.type === 'content_block_start') content[step.index] = { ...step.content_block }
   const block = content[step.index]
   if (step.type !== 'content_block_delta' || block === undefined) return

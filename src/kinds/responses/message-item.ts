@@ -1,13 +1,13 @@
 import { WrittenItem, type ItemPlace } from './output-item.ts'
 
-type Part =
+type OutputPart =
   | { readonly type: 'output_text'; text: string; readonly annotations: unknown[] }
   | { readonly type: 'refusal'; text: string }
 
 /** The model's message: its text, and a refusal in a separate part. */
 export class MessageItem extends WrittenItem {
   readonly #fields: Readonly<Record<string, unknown>>
-  readonly #parts: Part[] = []
+  readonly #parts: OutputPart[] = []
 
   /** `fields` are a native provider's facts about it, such as `phase`. */
   constructor(place: ItemPlace, fields: Readonly<Record<string, unknown>>) {
@@ -16,7 +16,7 @@ export class MessageItem extends WrittenItem {
     this.begin()
   }
 
-  add(type: Part['type'], text: string): void {
+  add(type: OutputPart['type'], text: string): void {
     const part = this.#partOf(type)
     if (text === '') return
     part.text += text
@@ -48,11 +48,11 @@ export class MessageItem extends WrittenItem {
     }
   }
 
-  #partOf(type: Part['type']): Part {
+  #partOf(type: OutputPart['type']): OutputPart {
     const last = this.#parts.at(-1)
     if (last?.type === type) return last
     this.#closePart()
-    const part: Part = type === 'output_text' ? { type, text: '', annotations: [] } : { type, text: '' }
+    const part: OutputPart = type === 'output_text' ? { type, text: '', annotations: [] } : { type, text: '' }
     this.#parts.push(part)
     this.#emit('content_part.added', { part: partBody(part) })
     return part
@@ -71,7 +71,7 @@ export class MessageItem extends WrittenItem {
   }
 }
 
-function partBody(part: Part): Record<string, unknown> {
+function partBody(part: OutputPart): Record<string, unknown> {
   return part.type === 'output_text'
     ? { type: part.type, text: part.text, annotations: [...part.annotations], logprobs: [] }
     : { type: part.type, refusal: part.text }

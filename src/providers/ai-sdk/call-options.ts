@@ -24,22 +24,22 @@ const EFFORTS: readonly NonNullable<LanguageModelV4CallOptions['reasoning']>[] =
   'max',
 ]
 
-type Schema = LanguageModelV4FunctionTool['inputSchema']
+type ToolSchema = LanguageModelV4FunctionTool['inputSchema']
 
 /** Traits of the model that decide the request's form. */
-export interface ModelTraits {
+export interface SdkModelTraits {
   readonly urls: SupportedUrls
   /** The package's name for its provider, under which it reads options of its own. */
   readonly name: string
 }
 
 /** Reads a model's traits; a package may have to ask its provider for them. */
-export async function traitsOf(model: LanguageModelV4): Promise<ModelTraits> {
+export async function traitsOf(model: LanguageModelV4): Promise<SdkModelTraits> {
   return { urls: await model.supportedUrls, name: model.provider.split('.', 1)[0] ?? '' }
 }
 
 /** The request in the AI SDK's form. Throws an `UnsendableError` for parts that have no form there. */
-export function callOptions(call: ChatCall, { urls, name }: ModelTraits): LanguageModelV4CallOptions {
+export function callOptions(call: ChatCall, { urls, name }: SdkModelTraits): LanguageModelV4CallOptions {
   const { endpoint, request, sendMaxTokens } = call
   const { supportedParameters } = endpoint
   const supported = new Set(supportedParameters ?? SDK_PARAMETERS)
@@ -123,7 +123,7 @@ function formatOf(format: ChatRequest['responseFormat']): LanguageModelV4CallOpt
   // The schema is the client's JSON; the provider checks it.
   return {
     type: 'json',
-    schema: schema as Schema,
+    schema: schema as ToolSchema,
     ...(name === null ? {} : { name }),
     ...(description === null ? {} : { description }),
   }
@@ -135,7 +135,7 @@ function toolOf({ function: { name, description, parameters = {}, strict } }: Ch
     name,
     ...(description === undefined ? {} : { description }),
     // The schema is the client's JSON; the provider checks it.
-    inputSchema: parameters as Schema,
+    inputSchema: parameters as ToolSchema,
     ...(strict === undefined ? {} : { strict }),
   }
 }

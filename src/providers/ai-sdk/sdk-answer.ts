@@ -17,7 +17,7 @@ const CALLS_MAX = 256
 /** A part of a stream, or of a whole answer's content. */
 export type SdkPart = LanguageModelV4StreamPart | LanguageModelV4Content
 
-interface OpenCall {
+interface SdkToolCall {
   readonly index: number
   /** false: the deltas are not the text of the arguments, which comes with the whole call. */
   readonly streamed: boolean
@@ -42,7 +42,7 @@ export class SdkAnswer {
   readonly #generationId: string
   readonly #showsReasoning: boolean
   /** Calls by the package's id. */
-  readonly #calls = new Map<string, OpenCall>()
+  readonly #calls = new Map<string, SdkToolCall>()
   #said = false
 
   constructor(generationId: string, showsReasoning: boolean) {

@@ -3,26 +3,26 @@ import { UnsendableError } from '../ports/upstream-request.ts'
 import { readDataUrl, type DataUrl } from '../wire/data-url.ts'
 import { objectOf } from '../wire/raw-json.ts'
 
-export type Block = Readonly<Record<string, unknown>>
+export type AnthropicBlock = Readonly<Record<string, unknown>>
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /** The content of a message as blocks. Text that is only white space is left out: the protocol refuses it. */
-export function contentBlocks(content: ChatMessage['content'], path: string): Block[] {
+export function contentBlocks(content: ChatMessage['content'], path: string): AnthropicBlock[] {
   if (content === null) return []
   if (typeof content === 'string') return textBlocks(content, undefined, path)
   return content.flatMap((part, index) => partBlocks(part, `${path}.content[${index}]`))
 }
 
 /** The text of a system message, whose content must be text. */
-export function systemBlocks(content: ChatMessage['content'], path: string): Block[] {
+export function systemBlocks(content: ChatMessage['content'], path: string): AnthropicBlock[] {
   const blocks = contentBlocks(content, path)
   if (blocks.some((block) => block['type'] !== 'text'))
     throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
   return blocks
 }
 
-function partBlocks(part: ChatPart, path: string): Block[] {
+function partBlocks(part: ChatPart, path: string): AnthropicBlock[] {
   switch (part.type) {
     case 'text':
       return textBlocks(part.text, part.cache_control, path)
@@ -44,11 +44,11 @@ function partBlocks(part: ChatPart, path: string): Block[] {
   }
 }
 
-function textBlocks(text: string, cacheControl: unknown, path: string): Block[] {
+function textBlocks(text: string, cacheControl: unknown, path: string): AnthropicBlock[] {
   return text.trim() === '' ? [] : [{ type: 'text', text, ...cacheMark(cacheControl, path) }]
 }
 
-function cacheMark(raw: unknown, path: string): { cache_control?: Block } {
+function cacheMark(raw: unknown, path: string): { cache_control?: AnthropicBlock } {
   if (raw === undefined) return {}
   const mark = objectOf(raw)
   const ttl = mark?.['ttl'] ?? null
@@ -58,7 +58,7 @@ function cacheMark(raw: unknown, path: string): { cache_control?: Block } {
   return { cache_control: ttl === null ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
 }
 
-function imageSource(url: string, path: string): Block {
+function imageSource(url: string, path: string): AnthropicBlock {
   if (isWebUrl(url)) return { type: 'url', url }
   const { mediaType, data } = dataUrl(url, path)
   if (!IMAGE_TYPES.has(mediaType)) throw new UnsendableError(`${path}: must be a JPEG, PNG, GIF or WebP image`)
@@ -68,7 +68,7 @@ function imageSource(url: string, path: string): Block {
 function documentBlock(
   { filename, file_data: file }: { readonly filename?: string; readonly file_data: string },
   path: string,
-): Block {
+): AnthropicBlock {
   const title = filename === undefined || filename === '' ? {} : { title: filename }
   if (isWebUrl(file)) return { type: 'document', source: { type: 'url', url: file }, ...title }
   const { mediaType, data } = dataUrl(file, path)

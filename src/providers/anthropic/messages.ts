@@ -2,17 +2,17 @@ import type { ChatMessage } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { textOf } from '../wire/raw-json.ts'
 import { signedThoughts } from './signed-thinking.ts'
-import { contentBlocks, systemBlocks, type Block } from './content.ts'
+import { contentBlocks, systemBlocks, type AnthropicBlock } from './content.ts'
 import { toolInput } from '../answers/tool-input.ts'
 
-interface Turn {
+interface AnthropicTurn {
   readonly role: 'user' | 'assistant'
-  content: Block[]
+  content: AnthropicBlock[]
 }
 
-export interface Conversation {
-  readonly system: Block[]
-  readonly messages: readonly Turn[]
+export interface AnthropicConversation {
+  readonly system: AnthropicBlock[]
+  readonly messages: readonly AnthropicTurn[]
   /** The last message begins the answer. */
   readonly isPrefilled: boolean
   /** The latest tool calls were made without thinking, so their results cannot be answered with a thinking budget. */
@@ -24,9 +24,9 @@ export interface Conversation {
 /**
  * The messages as alternating turns. System messages are kept apart, in their order: the protocol has no system turn.
  */
-export function conversationOf(messages: readonly ChatMessage[]): Conversation {
-  const system: Block[] = []
-  const turns: Turn[] = []
+export function conversationOf(messages: readonly ChatMessage[]): AnthropicConversation {
+  const system: AnthropicBlock[] = []
+  const turns: AnthropicTurn[] = []
   const calledTools = new Set<string>()
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
@@ -59,7 +59,7 @@ export function conversationOf(messages: readonly ChatMessage[]): Conversation {
   }
 }
 
-function addTurn(turns: Turn[], role: Turn['role'], content: Block[]): void {
+function addTurn(turns: AnthropicTurn[], role: AnthropicTurn['role'], content: AnthropicBlock[]): void {
   if (content.length === 0) return
   const last = turns.at(-1)
   if (last?.role === role) last.content.push(...content)
@@ -67,7 +67,7 @@ function addTurn(turns: Turn[], role: Turn['role'], content: Block[]): void {
 }
 
 /** Thinking comes first and unchanged: the provider checks its signature and its place. */
-function assistantBlocks(message: ChatMessage, path: string): Block[] {
+function assistantBlocks(message: ChatMessage, path: string): AnthropicBlock[] {
   const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const text = contentBlocks(content, path)
   return [
@@ -82,7 +82,7 @@ function assistantBlocks(message: ChatMessage, path: string): Block[] {
   ]
 }
 
-function thinkingBlocks(details: readonly unknown[]): Block[] {
+function thinkingBlocks(details: readonly unknown[]): AnthropicBlock[] {
   return signedThoughts(details).map((thought) =>
     'encrypted' in thought
       ? { type: 'redacted_thinking', data: thought.encrypted }
@@ -91,7 +91,7 @@ function thinkingBlocks(details: readonly unknown[]): Block[] {
 }
 
 /** A cache mark on any part of a result marks the whole result. */
-function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMessage, path: string): Block {
+function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMessage, path: string): AnthropicBlock {
   const blocks = contentBlocks(content, path)
   const marks = blocks.flatMap(({ cache_control: mark }) => (mark === undefined ? [] : [mark]))
   const plain = blocks.map(({ cache_control: _mark, ...block }) => block)
@@ -110,7 +110,7 @@ function toolUseId(id: string): string {
 }
 
 /** A turn begins with tool results, right after the calls that they answer. */
-function ordered({ role, content }: Turn): Turn {
+function ordered({ role, content }: AnthropicTurn): AnthropicTurn {
   const results = content.filter((block) => block['type'] === 'tool_result')
   return {
     role,
@@ -120,7 +120,7 @@ function ordered({ role, content }: Turn): Turn {
 }
 
 /** The protocol refuses white space at the end of a prefilled answer. */
-function trimPrefill(turns: readonly Turn[]): boolean {
+function trimPrefill(turns: readonly AnthropicTurn[]): boolean {
   const last = turns.at(-1)
   const block = last?.content.at(-1)
   if (last === undefined || last.role !== 'assistant' || block === undefined) return false
@@ -130,8 +130,8 @@ function trimPrefill(turns: readonly Turn[]): boolean {
 }
 
 /** Walks back over the calls and results since the user's last message, to the first of those calls. */
-function continuesWithoutThinking(turns: readonly Turn[]): boolean {
-  let first: Turn | null = null
+function continuesWithoutThinking(turns: readonly AnthropicTurn[]): boolean {
+  let first: AnthropicTurn | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {
     const results = turns[index]
     if (

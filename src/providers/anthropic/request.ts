@@ -3,8 +3,8 @@ import type { ChatCall } from '../ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 import { constrainedSchema } from './constrained-schema.ts'
-import type { Block } from './content.ts'
-import { conversationOf, type Conversation } from './messages.ts'
+import type { AnthropicBlock } from './content.ts'
+import { conversationOf, type AnthropicConversation } from './messages.ts'
 import { traitsOf, type ModelTraits } from './model-traits.ts'
 import { thinkingOf } from './thinking.ts'
 
@@ -88,7 +88,7 @@ interface ToolFields {
 function toolFields(
   call: ChatCall,
   format: OutputFormat,
-  { calledTools }: Conversation,
+  { calledTools }: AnthropicConversation,
   traits: ModelTraits,
 ): ToolFields {
   const { request } = call
@@ -123,13 +123,13 @@ function toolFields(
   }
 }
 
-function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
+function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): AnthropicBlock {
   if (typeof choice === 'object') return { type: 'tool', name: choice.function.name }
   return { type: choice === 'required' ? 'any' : choice }
 }
 
 /** `strict` where the schema can be enforced; else it is dropped, as for providers that do not know it. */
-function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): Block[] {
+function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): AnthropicBlock[] {
   const canBeStrict =
     traits.constrains && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
   return tools.map(({ function: { name, description, parameters = {}, strict } }) => {
@@ -177,7 +177,7 @@ function stopFields(stop: unknown): { stop_sequences?: readonly string[] } {
 }
 
 /** A longer value is refused, and it is only a label. */
-function userFields(user: unknown): { metadata?: Block } {
+function userFields(user: unknown): { metadata?: AnthropicBlock } {
   return typeof user === 'string' && user !== '' && user.length <= USER_ID_CHARS_MAX
     ? { metadata: { user_id: user } }
     : {}

@@ -1,7 +1,6 @@
 import { effortTokens, reasoningWish, type ReasoningWish } from '../answers/reasoning-wish.ts'
 import type { ModelTraits } from './model-traits.ts'
-
-type Parameters = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../lib/json-object.ts'
 
 const EFFORT_DEFAULT = 'medium'
 const BUDGET_MIN = 1_024
@@ -20,7 +19,7 @@ const UNASKED: Thinking = { thinking: null, effort: null }
  * the rest of the request excludes thinking.
  */
 export function thinkingOf(
-  parameters: Parameters,
+  parameters: JsonObject,
   traits: ModelTraits,
   maxTokens: number,
   possible: boolean,
@@ -37,7 +36,7 @@ export function thinkingOf(
 }
 
 /** The client pays for reasoning but asked not to see it. */
-export function hidesReasoning(parameters: Parameters): boolean {
+export function hidesReasoning(parameters: JsonObject): boolean {
   return reasoningWish(parameters).isHidden
 }
 

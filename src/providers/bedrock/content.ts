@@ -38,12 +38,12 @@ const UNTYPED: ReadonlySet<string> = new Set(['', 'application/octet-stream'])
 const NAME_CHARS_MAX = 200
 const NAME_DEFAULT = 'document'
 
-export type Block = Readonly<Record<string, unknown>>
+export type BedrockBlock = Readonly<Record<string, unknown>>
 
 /** A block and the cache point right after it. */
 export interface Piece {
-  readonly block: Block
-  readonly cachePoint: Block | null
+  readonly block: BedrockBlock
+  readonly cachePoint: BedrockBlock | null
 }
 
 /** Settings and state that the blocks of one request share. */
@@ -61,7 +61,7 @@ export function contentPieces(content: ChatMessage['content'], path: string, con
 }
 
 /** The blocks in wire form, each followed by its cache point. */
-export function blocksOf(pieces: readonly Piece[]): Block[] {
+export function blocksOf(pieces: readonly Piece[]): BedrockBlock[] {
   return pieces.flatMap(({ block, cachePoint }) => (cachePoint === null ? [block] : [block, { cachePoint }]))
 }
 
@@ -89,12 +89,12 @@ function partPieces(part: ChatPart, path: string, context: ContentContext): Piec
   }
 }
 
-function textPieces(text: string, cachePoint: Block | null): Piece[] {
+function textPieces(text: string, cachePoint: BedrockBlock | null): Piece[] {
   return text.trim() === '' ? [] : [{ block: { text }, cachePoint }]
 }
 
 /** Dropped where the model has no cache: the answer is the same. */
-function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: BedrockModel): Block | null {
+function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: BedrockModel): BedrockBlock | null {
   if (raw === undefined) return null
   const mark = objectOf(raw)
   const ttl = mark?.['ttl'] ?? null
@@ -105,7 +105,12 @@ function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: Be
   return ttl === null || !namesCacheTime ? { type: 'default' } : { type: 'default', ttl }
 }
 
-function mediaBlock(kind: 'image' | 'video', url: string, formats: ReadonlyMap<string, string>, path: string): Block {
+function mediaBlock(
+  kind: 'image' | 'video',
+  url: string,
+  formats: ReadonlyMap<string, string>,
+  path: string,
+): BedrockBlock {
   const { mediaType, data } = dataUrl(url, path)
   const format = formats.get(mediaType)
   if (format === undefined)
@@ -119,7 +124,7 @@ function documentBlock(
   { filename = '', file_data: file }: { readonly filename?: string; readonly file_data: string },
   path: string,
   names: Set<string>,
-): Block {
+): BedrockBlock {
   const { mediaType, data } = dataUrl(file, path)
   const format = documentFormat(mediaType, filename)
   if (format === null)

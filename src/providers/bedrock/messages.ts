@@ -5,18 +5,18 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 import { toolInput } from '../answers/tool-input.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 import { signedThoughts } from '../anthropic/signed-thinking.ts'
-import { blocksOf, contentPieces, type Block, type ContentContext, type Piece } from './content.ts'
+import { blocksOf, contentPieces, type BedrockBlock, type ContentContext, type Piece } from './content.ts'
 
 const TOOL_ID_CHARS_MAX = 64
 
-interface Turn {
+interface BedrockTurn {
   readonly role: 'user' | 'assistant'
   pieces: Piece[]
 }
 
-export interface Conversation {
-  readonly system: readonly Block[]
-  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[]
+export interface BedrockConversation {
+  readonly system: readonly BedrockBlock[]
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly BedrockBlock[] }[]
   /** The last message begins the answer. */
   readonly isPrefilled: boolean
   /** The latest tool calls were made without thinking, so their results cannot be answered with a thinking budget. */
@@ -30,10 +30,10 @@ export interface Conversation {
 /**
  * The messages as alternating turns. System messages are kept apart, in their order: the protocol has no system turn.
  */
-export function conversationOf(messages: readonly ChatMessage[], model: BedrockModel): Conversation {
+export function conversationOf(messages: readonly ChatMessage[], model: BedrockModel): BedrockConversation {
   const context: ContentContext = { model, documentNames: new Set() }
   const system: Piece[] = []
-  const turns: Turn[] = []
+  const turns: BedrockTurn[] = []
   const calledTools = new Set<string>()
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
@@ -75,7 +75,7 @@ function systemPieces(content: ChatMessage['content'], path: string, context: Co
   return pieces
 }
 
-function addTurn(turns: Turn[], role: Turn['role'], pieces: readonly Piece[]): void {
+function addTurn(turns: BedrockTurn[], role: BedrockTurn['role'], pieces: readonly Piece[]): void {
   if (pieces.length === 0) return
   const last = turns.at(-1)
   if (last?.role === role) last.pieces.push(...pieces)
@@ -97,11 +97,11 @@ function assistantPieces(message: ChatMessage, path: string, context: ContentCon
   return [...plain(thinking), ...(said.length === 0 ? contentPieces(refusal, path, context) : said), ...plain(used)]
 }
 
-function plain(blocks: readonly Block[]): Piece[] {
+function plain(blocks: readonly BedrockBlock[]): Piece[] {
   return blocks.map((block) => ({ block, cachePoint: null }))
 }
 
-function thinkingBlocks(details: readonly unknown[]): Block[] {
+function thinkingBlocks(details: readonly unknown[]): BedrockBlock[] {
   return signedThoughts(details).map((thought) =>
     'encrypted' in thought
       ? { reasoningContent: { redactedContent: thought.encrypted } }
@@ -151,7 +151,7 @@ function ordered(pieces: readonly Piece[]): readonly Piece[] {
 }
 
 /** The models refuse white space at the end of a prefilled answer. */
-function trimPrefill(turns: readonly Turn[]): boolean {
+function trimPrefill(turns: readonly BedrockTurn[]): boolean {
   const last = turns.at(-1)
   const piece = last?.pieces.at(-1)
   if (last === undefined || last.role !== 'assistant' || piece === undefined) return false
@@ -161,8 +161,8 @@ function trimPrefill(turns: readonly Turn[]): boolean {
 }
 
 /** Walks back over the calls and results since the user's last message, to the first of those calls. */
-function continuesWithoutThinking(turns: readonly Turn[]): boolean {
-  let first: Turn | null = null
+function continuesWithoutThinking(turns: readonly BedrockTurn[]): boolean {
+  let first: BedrockTurn | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {
     const results = turns[index]
     if (results === undefined || results.role !== 'user' || !results.pieces.some(({ block }) => 'toolResult' in block))

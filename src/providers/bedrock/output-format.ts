@@ -3,16 +3,16 @@ import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { BedrockModel } from './bedrock-model.ts'
-import type { Block } from './content.ts'
+import type { BedrockBlock } from './content.ts'
 
 /** The way to ask for a `response_format`; the protocol has none for JSON without a schema. */
 export type OutputFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'words'; readonly text: string }
   /** `textFormat` of the protocol's `outputConfig`. */
-  | { readonly kind: 'decoding'; readonly textFormat: Block }
+  | { readonly kind: 'decoding'; readonly textFormat: BedrockBlock }
   /** A tool that must be called: its input is the answer. Any object schema will do. */
-  | { readonly kind: 'tool'; readonly name: string; readonly toolSpec: Block }
+  | { readonly kind: 'tool'; readonly name: string; readonly toolSpec: BedrockBlock }
 
 const ANSWER_TOOL = 'give_answer'
 const JSON_ONLY =
@@ -51,7 +51,7 @@ export function objectSchema(schema: RawJson): RawJson {
 }
 
 /** The schema is sent as a string within the JSON. */
-function textFormatOf(format: RawJson, schema: RawJson): Block {
+function textFormatOf(format: RawJson, schema: RawJson): BedrockBlock {
   const description = textOf(format['description']) ?? ''
   const name = (textOf(format['name']) ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_')
   return {

@@ -4,9 +4,9 @@ import type { ChatCall } from '../ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { constrainedSchema } from '../anthropic/constrained-schema.ts'
 import { bedrockModelOf, type BedrockModel } from './bedrock-model.ts'
-import type { Block } from './content.ts'
+import type { BedrockBlock } from './content.ts'
 import { credentialHeaders } from './credentials.ts'
-import { conversationOf, type Conversation } from './messages.ts'
+import { conversationOf, type BedrockConversation } from './messages.ts'
 import { objectSchema, outputFormatOf, type OutputFormat } from './output-format.ts'
 
 /** The most tools that can be constrained at once. */
@@ -87,16 +87,16 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   }
 }
 
-function present(name: string, value: unknown): Block {
+function present(name: string, value: unknown): BedrockBlock {
   return value === null ? {} : { [name]: value }
 }
 
-function filled(fields: Block): Block | null {
+function filled(fields: BedrockBlock): BedrockBlock | null {
   return Object.keys(fields).length === 0 ? null : fields
 }
 
 interface ThinkingFields {
-  readonly fields: Block
+  readonly fields: BedrockBlock
   readonly isOn: boolean
 }
 
@@ -108,7 +108,7 @@ function thinkingFields(
   { endpoint, request, sendMaxTokens }: ChatCall,
   { claude }: BedrockModel,
   begins: boolean,
-  { continuesWithoutThinking }: Conversation,
+  { continuesWithoutThinking }: BedrockConversation,
 ): ThinkingFields | null {
   const supported = endpoint.supportedParameters
   const takesReasoning = supported === null || supported.includes('reasoning') || supported.includes('reasoning_effort')
@@ -125,8 +125,8 @@ function thinkingFields(
 }
 
 interface SamplingFields {
-  readonly inference: Block
-  readonly additional: Block
+  readonly inference: BedrockBlock
+  readonly additional: BedrockBlock
 }
 
 function samplingFields(
@@ -155,7 +155,7 @@ function samplingFields(
   }
 }
 
-function stopFields(stop: unknown, { claude }: BedrockModel): Block {
+function stopFields(stop: unknown, { claude }: BedrockModel): BedrockBlock {
   if (stop === undefined) return {}
   const sequences = (Array.isArray(stop) ? stop : [stop]).map(String)
   if (claude !== null && sequences.some((sequence) => sequence.trim() === ''))
@@ -165,7 +165,7 @@ function stopFields(stop: unknown, { claude }: BedrockModel): Block {
 
 interface ToolConfig {
   /** null = the request has none. */
-  readonly toolConfig: Block | null
+  readonly toolConfig: BedrockBlock | null
   /** The answer must be a tool call, which excludes thinking. */
   readonly isForced: boolean
 }
@@ -175,7 +175,7 @@ function toolConfigOf(
   tools: readonly ChatTool[],
   choice: ChatRequest['toolChoice'],
   format: OutputFormat,
-  conversation: Conversation,
+  conversation: BedrockConversation,
   model: BedrockModel,
 ): ToolConfig {
   // The protocol has no choice `none`: tools that must not be called are left out, unless the history needs them.
@@ -194,13 +194,13 @@ function toolConfigOf(
   return { toolConfig: { tools: known, toolChoice: choiceOf(choice) }, isForced: choice !== 'auto' }
 }
 
-function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
+function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): BedrockBlock {
   if (typeof choice === 'object') return { tool: { name: choice.function.name } }
   return choice === 'required' ? { any: {} } : { auto: {} }
 }
 
 /** `strict` where the schema can be enforced; else it is dropped, as for providers that do not know it. */
-function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): Block[] {
+function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): BedrockBlock[] {
   const canBeStrict =
     claude !== null &&
     claude.constrains &&
@@ -220,7 +220,7 @@ function toolSpecs(tools: readonly ChatTool[], { claude }: BedrockModel): Block[
 }
 
 /** Calls and results in the history need definitions, even when the client no longer sends any. */
-function historySpecs(calledTools: ReadonlySet<string>): Block[] {
+function historySpecs(calledTools: ReadonlySet<string>): BedrockBlock[] {
   const names = calledTools.size === 0 ? [UNKNOWN_TOOL] : [...calledTools]
   return names.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } }))
 }

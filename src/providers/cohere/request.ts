@@ -1,12 +1,10 @@
 import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
-import type { ChatCall } from '../ports/call.ts'
+import type { ChatCall, TakesParameter } from '../ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import { effortTokens, reasoningWish } from '../answers/reasoning-wish.ts'
 import { toolPlanOf } from './tool-plan.ts'
-
-type Takes = (name: string) => boolean
-type Fields = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../lib/json-object.ts'
 
 interface Sampling {
   readonly ours: string
@@ -32,14 +30,14 @@ export function cohereRequest(call: ChatCall): JsonRequest {
   }
 }
 
-function bodyOf(call: ChatCall): Fields {
+function bodyOf(call: ChatCall): JsonObject {
   const {
     endpoint: { upstreamModel, supportedParameters },
     request,
     sendMaxTokens,
   } = call
   if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
-  const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
+  const takes: TakesParameter = (name) => supportedParameters === null || supportedParameters.includes(name)
   return {
     model: upstreamModel,
     messages: cohereMessages(
@@ -56,13 +54,13 @@ function bodyOf(call: ChatCall): Fields {
 }
 
 /** Cohere has one type for both formats; its schemas have no name and are always strict. */
-function formatFields(format: ChatRequest['responseFormat']): Fields {
+function formatFields(format: ChatRequest['responseFormat']): JsonObject {
   if (format === null) return {}
   const schema = objectOf(objectOf(format['json_schema'])?.['schema'])
   return { response_format: { type: 'json_object', ...(schema === null ? {} : { json_schema: schema }) } }
 }
 
-function samplingFields(parameters: ChatRequest['parameters'], takes: Takes): Fields {
+function samplingFields(parameters: ChatRequest['parameters'], takes: TakesParameter): JsonObject {
   const fields: Record<string, unknown> = {}
   for (const { ours, theirs, low, high } of SAMPLING) {
     const value = parameters[ours]
@@ -76,7 +74,7 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: Takes): Fi
   return fields
 }
 
-function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall): Fields {
+function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall): JsonObject {
   const { thinks, effort, budget } = reasoningWish(request.parameters)
   if (thinks === null) return {}
   if (!thinks) return { thinking: { type: 'disabled' } }
@@ -119,10 +117,8 @@ function isStrict({ function: { strict, parameters = {} } }: ChatTool): boolean 
   return strict === true && Array.isArray(required) && required.length > 0
 }
 
-type Body = Readonly<Record<string, unknown>>
-
 /** The conversation in Cohere's form. `takesReasoning`: the model reads its earlier thinking. */
-function cohereMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly Body[] {
+function cohereMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly JsonObject[] {
   return messages.flatMap((message, index) => {
     const path = `messages[${index}]`
     switch (message.role) {
@@ -140,7 +136,7 @@ function cohereMessages(messages: readonly ChatMessage[], takesReasoning: boolea
 }
 
 /** One message, or none when nothing remains that Cohere can read. */
-function assistantMessages(message: ChatMessage, path: string, takesReasoning: boolean): readonly Body[] {
+function assistantMessages(message: ChatMessage, path: string, takesReasoning: boolean): readonly JsonObject[] {
   const { content, refusal = '', reasoning = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const said = content === null || content === '' ? refusal : contentOf(message, path)
   const thinking = takesReasoning && reasoning !== '' ? [{ type: 'thinking', thinking: reasoning }] : []
@@ -167,12 +163,12 @@ function assistantMessages(message: ChatMessage, path: string, takesReasoning: b
   ]
 }
 
-function contentOf({ content, role }: ChatMessage, path: string): string | readonly Body[] {
+function contentOf({ content, role }: ChatMessage, path: string): string | readonly JsonObject[] {
   if (content === null || typeof content === 'string') return content ?? ''
   return content.map((part, index) => partOf(part, role, `${path}.content[${index}]`))
 }
 
-function partOf(part: ChatPart, role: ChatMessage['role'], path: string): Body {
+function partOf(part: ChatPart, role: ChatMessage['role'], path: string): JsonObject {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text }

@@ -3,29 +3,29 @@ import { GEMINI_REASONING } from '../../kinds/answer/gemini-reasoning.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { toolInput } from '../answers/tool-input.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-import { partsOf, textParts, type Part } from './media.ts'
+import { partsOf, textParts, type GeminiPart } from './media.ts'
 
 /** Google's value for a call that another provider made, or whose signature the client has lost. */
 const NO_SIGNATURE = 'skip_thought_signature_validator'
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
-interface Content {
+interface GeminiTurn {
   readonly role: 'user' | 'model'
-  readonly parts: Part[]
+  readonly parts: GeminiPart[]
 }
 
-export interface Conversation {
-  readonly system: readonly Part[]
-  readonly contents: readonly Content[]
+export interface GeminiConversation {
+  readonly system: readonly GeminiPart[]
+  readonly contents: readonly GeminiTurn[]
 }
 
 /**
  * The messages as turns that alternate between two roles. System messages are kept apart, in their order: the protocol
  * has no system turn.
  */
-export function conversationOf(messages: readonly ChatMessage[], needsSignatures: boolean): Conversation {
-  const system: Part[] = []
-  const contents: Content[] = []
+export function conversationOf(messages: readonly ChatMessage[], needsSignatures: boolean): GeminiConversation {
+  const system: GeminiPart[] = []
+  const contents: GeminiTurn[] = []
   const toolNames = new Map<string, string>()
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
@@ -51,14 +51,14 @@ export function conversationOf(messages: readonly ChatMessage[], needsSignatures
   return { system, contents: contents.map(ordered) }
 }
 
-function addTurn(contents: Content[], role: Content['role'], parts: readonly Part[]): void {
+function addTurn(contents: GeminiTurn[], role: GeminiTurn['role'], parts: readonly GeminiPart[]): void {
   if (parts.length === 0) return
   const last = contents.at(-1)
   if (last?.role === role) last.parts.push(...parts)
   else contents.push({ role, parts: [...parts] })
 }
 
-function systemParts({ content }: ChatMessage, path: string): readonly Part[] {
+function systemParts({ content }: ChatMessage, path: string): readonly GeminiPart[] {
   const parts = partsOf(content, path)
   if (parts.some((part) => part['text'] === undefined))
     throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
@@ -66,7 +66,7 @@ function systemParts({ content }: ChatMessage, path: string): readonly Part[] {
 }
 
 /** Reasoning is not sent back: the provider needs only its signatures. */
-function assistantParts(message: ChatMessage, needsSignatures: boolean, path: string): readonly Part[] {
+function assistantParts(message: ChatMessage, needsSignatures: boolean, path: string): readonly GeminiPart[] {
   const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const { ofCalls, ofText } = signaturesOf(details)
   const said = partsOf(content, path)
@@ -91,7 +91,7 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
 }
 
 /** Media of a result follow its text as parts of the same turn, which every model understands. */
-function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly Part[] {
+function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly GeminiPart[] {
   const { tool_call_id: id = '', content, is_error: failed } = message
   const name = toolNames.get(id) ?? message.name
   if (name === undefined)
@@ -105,7 +105,7 @@ function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>
 }
 
 /** A turn begins with tool results, right after the calls that they answer. */
-function ordered({ role, parts }: Content): Content {
+function ordered({ role, parts }: GeminiTurn): GeminiTurn {
   const results = parts.filter((part) => part['functionResponse'] !== undefined)
   return {
     role,

@@ -1,9 +1,10 @@
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import type { ChatCall } from '../ports/call.ts'
+import type { ChatCall, TakesParameter } from '../ports/call.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 import { effortTokens, reasoningWish, type ReasoningWish } from '../answers/reasoning-wish.ts'
-import type { ModelTraits } from './model-traits.ts'
+import type { GeminiTraits } from './model-traits.ts'
+import type { JsonObject } from '../../lib/json-object.ts'
 
 /** Levels for each effort, the preferred one first: not every model has all of them. */
 const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -17,9 +18,6 @@ const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
 /** The model decides. */
 const BUDGET_DYNAMIC = -1
 
-type Fields = Readonly<Record<string, unknown>>
-type Takes = (name: string) => boolean
-
 /** For a model without a known maximum: every thinking model can answer this much. */
 const MAX_TOKENS_DEFAULT = 65_536
 const NUMBERS: readonly (readonly [string, string])[] = [
@@ -31,7 +29,7 @@ const NUMBERS: readonly (readonly [string, string])[] = [
 /** The provider sends bare samples, and we convert no sound. */
 const AUDIO_FORMAT = 'pcm16'
 
-export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTraits): Fields {
+export function generationConfigOf(call: ChatCall, takes: TakesParameter, traits: GeminiTraits): JsonObject {
   const { request, endpoint, sendMaxTokens } = call
   const { parameters } = request
   const thinks = takes('reasoning') || takes('reasoning_effort') || takes('include_reasoning')
@@ -51,11 +49,11 @@ export function generationConfigOf(call: ChatCall, takes: Takes, traits: ModelTr
 }
 
 /** Whether the request asks for an answer in JSON. */
-export function wantsJson({ responseFormat }: ChatCall['request'], takes: Takes): boolean {
+export function wantsJson({ responseFormat }: ChatCall['request'], takes: TakesParameter): boolean {
   return responseFormat !== null && (takes('response_format') || takes('structured_outputs'))
 }
 
-function samplingFields(parameters: Fields, takes: Takes): Fields {
+function samplingFields(parameters: JsonObject, takes: TakesParameter): JsonObject {
   const fields: Record<string, unknown> = {}
   for (const [name, own] of NUMBERS) if (parameters[name] !== undefined && takes(name)) fields[own] = parameters[name]
   const { top_k: topK, seed, stop } = parameters
@@ -66,7 +64,7 @@ function samplingFields(parameters: Fields, takes: Takes): Fields {
   return fields
 }
 
-function logprobFields(parameters: Fields, takes: Takes): Fields {
+function logprobFields(parameters: JsonObject, takes: TakesParameter): JsonObject {
   if (parameters['logprobs'] !== true || !takes('logprobs')) return {}
   const top = parameters['top_logprobs']
   return {
@@ -75,13 +73,13 @@ function logprobFields(parameters: Fields, takes: Takes): Fields {
   }
 }
 
-function formatFields(format: ChatCall['request']['responseFormat'], takes: Takes): Fields {
+function formatFields(format: ChatCall['request']['responseFormat'], takes: TakesParameter): JsonObject {
   if (format === null || (!takes('response_format') && !takes('structured_outputs'))) return {}
   const schema = objectOf(objectOf(format['json_schema'])?.['schema'])
   return { responseMimeType: 'application/json', ...(schema === null ? {} : { responseJsonSchema: schema }) }
 }
 
-function modalityFields(parameters: Fields, takes: Takes): Fields {
+function modalityFields(parameters: JsonObject, takes: TakesParameter): JsonObject {
   const { modalities } = parameters
   if (!Array.isArray(modalities) || modalities.length === 0 || !takes('modalities')) return {}
   const names = modalities.map((name) => (textOf(name) ?? '').toUpperCase())
@@ -94,7 +92,7 @@ function modalityFields(parameters: Fields, takes: Takes): Fields {
 }
 
 /** Shape and resolution of pictures, by OpenRouter's names. */
-function imageFields(parameters: Fields, takes: Takes): Fields {
+function imageFields(parameters: JsonObject, takes: TakesParameter): JsonObject {
   const config = takes('image_config') || takes('modalities') ? objectOf(parameters['image_config']) : null
   const aspectRatio = textOf(config?.['aspect_ratio'])
   const imageSize = textOf(config?.['image_size'])
@@ -104,7 +102,7 @@ function imageFields(parameters: Fields, takes: Takes): Fields {
   }
 }
 
-function speechFields(audio: Fields | null): Fields {
+function speechFields(audio: JsonObject | null): JsonObject {
   const format = textOf(audio?.['format'])
   if (format !== null && format !== AUDIO_FORMAT)
     throw new UnsendableError(`audio.format: this provider gives audio as '${AUDIO_FORMAT}' only`)
@@ -119,7 +117,7 @@ type Parameters = ChatRequest['parameters']
  */
 function thinkingConfigOf(
   parameters: Parameters,
-  traits: ModelTraits,
+  traits: GeminiTraits,
   maxTokens: number,
 ): Readonly<Record<string, unknown>> | null {
   const wish = reasoningWish(parameters)
@@ -133,7 +131,7 @@ function thinkingConfigOf(
 /** A budget and a level exclude each other. Models that cannot stop thinking get their minimum. */
 function amountOf(
   { thinks, effort, budget }: ReasoningWish,
-  traits: ModelTraits,
+  traits: GeminiTraits,
   maxTokens: number,
 ): Readonly<Record<string, unknown>> {
   if (traits.thinking === 'shown') return {}

@@ -2,7 +2,7 @@ import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { readDataUrl } from '../wire/data-url.ts'
 
-export type Part = Readonly<Record<string, unknown>>
+export type GeminiPart = Readonly<Record<string, unknown>>
 
 const ADDRESS = /^(https?|gs):\/\//i
 /** A file uploaded to Google, which knows its type. */
@@ -48,17 +48,17 @@ const EXTENSIONS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The content of a message as parts. Empty text is left out: in most places the protocol refuses it. */
-export function partsOf(content: ChatMessage['content'], path: string): Part[] {
+export function partsOf(content: ChatMessage['content'], path: string): GeminiPart[] {
   if (content === null) return []
   if (typeof content === 'string') return textParts(content)
   return content.flatMap((part, index) => contentParts(part, `${path}.content[${index}]`))
 }
 
-export function textParts(text: string): Part[] {
+export function textParts(text: string): GeminiPart[] {
   return text === '' ? [] : [{ text }]
 }
 
-function contentParts(part: ChatPart, path: string): Part[] {
+function contentParts(part: ChatPart, path: string): GeminiPart[] {
   switch (part.type) {
     case 'text':
       return textParts(part.text)
@@ -89,7 +89,7 @@ function contentParts(part: ChatPart, path: string): Part[] {
 }
 
 /** `usual` is the type when neither the data URL nor the address names one. */
-function mediaPart(url: string, usual: string, path: string): Part {
+function mediaPart(url: string, usual: string, path: string): GeminiPart {
   if (ADDRESS.test(url))
     return { fileData: { ...(UPLOADED.test(url) ? {} : { mimeType: typeByAddress(url) ?? usual }), fileUri: url } }
   const found = readDataUrl(url, path)

@@ -2,7 +2,7 @@
 export type SearchBilling = 'queries' | 'answer'
 
 /** Differences between models that a request must know. */
-export interface ModelTraits {
+export interface GeminiTraits {
   /** How thinking is requested; `shown` models decide on it themselves and can only be asked to show it. */
   readonly thinking: 'none' | 'shown' | 'budget' | 'level'
   /** The range of a thinking budget, in tokens. */
@@ -18,7 +18,7 @@ export interface ModelTraits {
   readonly billsSearch: SearchBilling
 }
 
-const PLAIN: ModelTraits = {
+const PLAIN: GeminiTraits = {
   thinking: 'none',
   budgetMin: 0,
   budgetMax: 0,
@@ -37,7 +37,7 @@ const BUDGET_MIN_LITE = 512
  * Decided by name, since the protocol cannot be asked. An alias of the latest model counts as the newest generation, an
  * unknown name as a plain model.
  */
-export function traitsOf(upstreamModel: string): ModelTraits {
+export function traitsOf(upstreamModel: string): GeminiTraits {
   const model = upstreamModel.toLowerCase()
   const [, major = '', minor = '0'] = /gemini-(\d+)(?:\.(\d+))?/.exec(model) ?? []
   const isLatest = major === '' && /gemini-(pro|flash|flash-lite)-latest/.test(model)
@@ -52,7 +52,7 @@ export function traitsOf(upstreamModel: string): ModelTraits {
     : { ...newest, thinking: 'level', levels: levelsOf(model, version), needsSignatures: true }
 }
 
-function budgetTraits(model: string): ModelTraits {
+function budgetTraits(model: string): GeminiTraits {
   if (model.includes('-pro'))
     return { ...PLAIN, thinking: 'budget', budgetMin: BUDGET_MIN_PRO, budgetMax: BUDGET_MAX_PRO }
   return {

@@ -4,6 +4,7 @@ import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { conversationOf } from './contents.ts'
 import { generationConfigOf, wantsJson } from './generation-config.ts'
 import { traitsOf } from './model-traits.ts'
+import type { JsonObject } from '../../lib/json-object.ts'
 
 /** The prefix of Google Cloud's access tokens, which Vertex AI accepts beside API keys. */
 const ACCESS_TOKEN = 'ya29.'
@@ -63,10 +64,8 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** `tools` and `toolConfig`. The model decides on parallel calls. */
-function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['toolChoice']): Fields {
+function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['toolChoice']): JsonObject {
   if (tools === null) return {}
   return {
     tools: [{ functionDeclarations: tools.map(declarationOf) }],
@@ -75,7 +74,7 @@ function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['tool
 }
 
 /** A function without parameters is declared without a schema; other schemas pass unchanged. */
-function declarationOf({ function: { name, description, parameters = {} } }: ChatTool): Fields {
+function declarationOf({ function: { name, description, parameters = {} } }: ChatTool): JsonObject {
   const schema =
     Object.keys(parameters).length === 0
       ? {}
@@ -83,7 +82,7 @@ function declarationOf({ function: { name, description, parameters = {} } }: Cha
   return { name, ...(description === undefined ? {} : { description }), ...schema }
 }
 
-function callingConfig(choice: NonNullable<ChatRequest['toolChoice']>): Fields {
+function callingConfig(choice: NonNullable<ChatRequest['toolChoice']>): JsonObject {
   if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.function.name] }
   return { mode: choice === 'none' ? 'NONE' : choice === 'required' ? 'ANY' : 'AUTO' }
 }

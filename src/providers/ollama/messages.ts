@@ -1,12 +1,11 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { toolInput } from '../answers/tool-input.ts'
-
-type Body = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../lib/json-object.ts'
 
 const DATA_URL = /^data:[^,]*;base64,/i
 
-interface Content {
+interface OllamaContent {
   readonly content: string
   readonly images?: readonly string[]
 }
@@ -15,7 +14,7 @@ interface Content {
  * The conversation in Ollama's form, where text and images are separate. `takesReasoning`: the model reads its earlier
  * thinking.
  */
-export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly Body[] {
+export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly JsonObject[] {
   const toolNames = new Map<string, string>()
   return messages.map((message, index) => {
     const path = `messages[${index}]`
@@ -43,17 +42,17 @@ export function ollamaMessages(messages: readonly ChatMessage[], takesReasoning:
 function toolReference(
   { tool_call_id: id = '', name: given }: ChatMessage,
   toolNames: ReadonlyMap<string, string>,
-): Body {
+): JsonObject {
   const name = toolNames.get(id) ?? given
   return { ...(name === undefined ? {} : { tool_name: name }), tool_call_id: id }
 }
 
 function assistantMessage(
   { refusal = '', reasoning = '', tool_calls: calls = [] }: ChatMessage,
-  said: Content,
+  said: OllamaContent,
   path: string,
   takesReasoning: boolean,
-): Body {
+): JsonObject {
   return {
     role: 'assistant',
     ...said,
@@ -73,7 +72,7 @@ function assistantMessage(
   }
 }
 
-function contentOf(content: ChatMessage['content'], path: string): Content {
+function contentOf(content: ChatMessage['content'], path: string): OllamaContent {
   if (content === null || typeof content === 'string') return { content: content ?? '' }
   const texts: string[] = []
   const images: string[] = []

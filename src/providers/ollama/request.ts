@@ -1,12 +1,10 @@
 import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
-import type { ChatCall, CompletionsCall } from '../ports/call.ts'
+import type { ChatCall, CompletionsCall, TakesParameter } from '../ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { ollamaMessages } from './messages.ts'
-
-type Takes = (name: string) => boolean
-type Fields = Readonly<Record<string, unknown>>
+import type { JsonObject } from '../../lib/json-object.ts'
 
 /** Our names of parameters that go into `options` unchanged. */
 const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
@@ -44,7 +42,7 @@ export function generateRequest({
   sendMaxTokens,
 }: CompletionsCall): JsonRequest {
   if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
-  const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
+  const takes: TakesParameter = (name) => supportedParameters === null || supportedParameters.includes(name)
   const options = {
     ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }),
     ...optionFields(chat.parameters, takes),
@@ -59,9 +57,9 @@ export function generateRequest({
   return { path: '/api/generate', body, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` } }
 }
 
-function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens }: ChatCall): Fields {
+function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens }: ChatCall): JsonObject {
   if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
-  const takes: Takes = (name) => supportedParameters === null || supportedParameters.includes(name)
+  const takes: TakesParameter = (name) => supportedParameters === null || supportedParameters.includes(name)
   const options = {
     ...(sendMaxTokens === null ? {} : { num_predict: sendMaxTokens }),
     ...optionFields(request.parameters, takes),
@@ -82,7 +80,7 @@ function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sen
 }
 
 /** Ollama has no choice of tools. No choice is expressed by sending no tools, a named tool by sending only that one. */
-function toolFields({ tools, toolChoice }: ChatRequest): Fields {
+function toolFields({ tools, toolChoice }: ChatRequest): JsonObject {
   if (tools === null || toolChoice === 'none') return {}
   const named = toolChoice !== null && typeof toolChoice !== 'string' ? toolChoice.function.name : null
   const offered = named === null ? tools : tools.filter(({ function: { name } }) => name === named)
@@ -90,7 +88,7 @@ function toolFields({ tools, toolChoice }: ChatRequest): Fields {
   return { tools: offered.map(toolOf) }
 }
 
-function toolOf({ function: { name, description, parameters = {} } }: ChatTool): Fields {
+function toolOf({ function: { name, description, parameters = {} } }: ChatTool): JsonObject {
   return {
     type: 'function',
     function: {
@@ -101,16 +99,16 @@ function toolOf({ function: { name, description, parameters = {} } }: ChatTool):
   }
 }
 
-function formatFields(format: ChatRequest['responseFormat']): Fields {
+function formatFields(format: ChatRequest['responseFormat']): JsonObject {
   return format === null ? {} : { format: objectOf(objectOf(format['json_schema'])?.['schema']) ?? 'json' }
 }
 
-function thinkFields(parameters: ChatRequest['parameters']): Fields {
+function thinkFields(parameters: ChatRequest['parameters']): JsonObject {
   const { thinks, effort } = reasoningWish(parameters)
   return thinks === null ? {} : { think: thinks ? (EFFORT_LEVELS.get(effort ?? '') ?? true) : false }
 }
 
-function optionFields(parameters: ChatRequest['parameters'], takes: Takes): Fields {
+function optionFields(parameters: ChatRequest['parameters'], takes: TakesParameter): JsonObject {
   const options: Record<string, unknown> = {}
   for (const [ours, theirs] of NUMBERS) {
     const value = parameters[ours]

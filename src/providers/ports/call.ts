@@ -33,6 +33,9 @@ interface ProviderCall {
   readonly generationId: string
 }
 
+/** Whether a model accepts the parameter with this name. */
+export type TakesParameter = (name: string) => boolean
+
 export interface ChatCall extends ProviderCall {
   readonly request: ChatRequest
   readonly sendMaxTokens: number | null

@@ -61,18 +61,19 @@ function rankingUsage(answer: RawJson): UsageReport | null {
     said(objectOf(meta?.['tokens']), 'input_tokens')
   const searches = said(billed, 'search_units') ?? said(usage, 'search_units')
   if (tokens === null && searches === null) return null
-  const count = (place: Place | null): number | null => (place === null ? null : reader.maybe(place.object, place.name))
+  const count = (place: FoundField | null): number | null =>
+    place === null ? null : reader.maybe(place.object, place.name)
   const counts = { tokens: count(tokens), searches: count(searches) }
   return inputUsage({ ...counts, implausible: reader.implausible })
 }
 
-interface Place {
+interface FoundField {
   readonly object: RawJson
   readonly name: string
 }
 
 /** The first of the names that is present, with its place. */
-function said(object: RawJson | null, ...names: readonly string[]): Place | null {
+function said(object: RawJson | null, ...names: readonly string[]): FoundField | null {
   const name = names.find((one) => (object?.[one] ?? null) !== null)
   return object === null || name === undefined ? null : { object, name }
 }

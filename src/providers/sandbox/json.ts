@@ -1,4 +1,5 @@
 import { textOf } from '../wire/raw-json.ts'
+import type { JsonObject } from '../../lib/json-object.ts'
 
 /** The most values for one schema: a branching reference would otherwise double them at each level. */
 const VALUES_MAX = 2_000
@@ -7,8 +8,6 @@ const DEPTH_MAX = 6
 const DEPTH_END = 64
 const ITEMS_MAX = 100
 const CHARS_MAX = 1_000
-
-type Schema = Readonly<Record<string, unknown>>
 
 const FORMATS: ReadonlyMap<string, string> = new Map([
   ['date-time', '2026-01-02T03:04:05Z'],
@@ -54,7 +53,7 @@ class Instance {
     return this.#typed(schema, depth)
   }
 
-  #typed(schema: Schema, depth: number): unknown {
+  #typed(schema: JsonObject, depth: number): unknown {
     switch (typeOf(schema)) {
       case 'object':
         return this.#object(schema, depth)
@@ -73,7 +72,7 @@ class Instance {
   }
 
   /** Follows references and merges the parts of `allOf`; null = anything is valid. */
-  #resolved(given: unknown): Schema | null {
+  #resolved(given: unknown): JsonObject | null {
     let schema = schemaOf(given)
     for (let steps = 0; schema !== null && typeof schema['$ref'] === 'string' && steps < DEPTH_MAX; steps += 1) {
       const { $ref: reference, ...beside } = schema
@@ -83,7 +82,7 @@ class Instance {
     const parts = listOf(schema?.['allOf'])
     if (schema === null || parts.length === 0) return schema
     const { allOf: _parts, ...own } = schema
-    return parts.reduce<Schema>((whole, part) => joined(whole, this.#resolved(part) ?? {}), own)
+    return parts.reduce<JsonObject>((whole, part) => joined(whole, this.#resolved(part) ?? {}), own)
   }
 
   #named(reference: string): unknown {
@@ -96,7 +95,7 @@ class Instance {
   }
 
   /** Takes the first alternative that is not null; below a certain depth null, where it is allowed. */
-  #choice(schema: Schema, depth: number): unknown {
+  #choice(schema: JsonObject, depth: number): unknown {
     const alternatives = [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
     if (alternatives.length === 0) return null
     const isNull = (part: unknown): boolean => schemaOf(part)?.['type'] === 'null'
@@ -105,7 +104,7 @@ class Instance {
     return joined(own, this.#resolved(chosen) ?? {})
   }
 
-  #object(schema: Schema, depth: number): unknown {
+  #object(schema: JsonObject, depth: number): unknown {
     const required = new Set(listOf(schema['required']).map(String))
     const entries: [string, unknown][] = []
     for (const [name, property] of Object.entries(schemaOf(schema['properties']) ?? {})) {
@@ -118,7 +117,7 @@ class Instance {
     return Object.fromEntries(entries)
   }
 
-  #array(schema: Schema, depth: number): unknown {
+  #array(schema: JsonObject, depth: number): unknown {
     const least = Math.min(ITEMS_MAX, countOf(schema['minItems']) ?? 0)
     const most = countOf(schema['maxItems']) ?? ITEMS_MAX
     const places = listOf(schema['prefixItems'])
@@ -132,7 +131,7 @@ class Instance {
     )
   }
 
-  #string(schema: Schema): string {
+  #string(schema: JsonObject): string {
     const known = FORMATS.get(textOf(schema['format']) ?? '')
     if (known !== undefined) return known
     const most = countOf(schema['maxLength']) ?? CHARS_MAX
@@ -141,7 +140,7 @@ class Instance {
   }
 }
 
-function typeOf(schema: Schema): unknown {
+function typeOf(schema: JsonObject): unknown {
   const { type } = schema
   if (Array.isArray(type)) return type.find((name) => name !== 'null') ?? 'null'
   if (type !== undefined) return type
@@ -151,7 +150,7 @@ function typeOf(schema: Schema): unknown {
 }
 
 /** The conjunction of two schemas: their requirements for the same part add up. */
-function joined(one: Schema, other: Schema): Schema {
+function joined(one: JsonObject, other: JsonObject): JsonObject {
   const properties = { ...schemaOf(one['properties']), ...schemaOf(other['properties']) }
   const required = [...listOf(one['required']), ...listOf(other['required'])]
   return {
@@ -162,7 +161,7 @@ function joined(one: Schema, other: Schema): Schema {
   }
 }
 
-function numberOf(schema: Schema, whole: boolean): number {
+function numberOf(schema: JsonObject, whole: boolean): number {
   const above = amountOf(schema['exclusiveMinimum'])
   const below = amountOf(schema['exclusiveMaximum'])
   const most =
@@ -176,8 +175,8 @@ function numberOf(schema: Schema, whole: boolean): number {
   return most !== null && value > most ? most : value
 }
 
-function schemaOf(value: unknown): Schema | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : null
+function schemaOf(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -23,7 +23,7 @@ const PARALLEL_MAX = 4
 const BYTES_MAX = 64 * 1_048_576
 
 /** A part of an answer, in the client's form. */
-interface Part {
+interface AnsweredPart {
   readonly vectors: readonly Buffer[]
   readonly usage: EmbeddingsPage['usage']
   readonly upstreamId: string | null
@@ -70,7 +70,7 @@ export class BatchedEmbeddings implements RunningCall {
   readonly #ask: EmbeddingsBatches['ask']
   readonly #sink: ResultSink<EmbeddingsAnswer>
   readonly #batches: readonly EmbeddingsInput[]
-  readonly #parts: (Part | null)[]
+  readonly #parts: (AnsweredPart | null)[]
   readonly #running = new Set<RunningCall>()
   #next = 0
   #left: number

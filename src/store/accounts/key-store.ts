@@ -74,7 +74,7 @@ export type NewKey = Pick<
 const COLUMNS =
   'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at'
 
-interface KeyWithSpend {
+export interface KeyWithSpend {
   readonly key: KeyRecord
   readonly spend: KeySpend
 }

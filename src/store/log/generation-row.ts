@@ -9,7 +9,7 @@ import { big, integer, text, textOrNull, type Row } from '../database.ts'
 
 type SqlType = 'text' | 'int8'
 
-interface Column {
+interface LogColumn {
   readonly type: SqlType
   readonly write: (log: LogRow) => string | bigint | null
   readonly field: FieldName | null
@@ -21,13 +21,13 @@ function column<K extends FieldName>(
   type: SqlType,
   field: K,
   read: (row: Row, name: string) => GenerationRow[K],
-  write: Column['write'],
-): Column {
+  write: LogColumn['write'],
+): LogColumn {
   return { type, field, read, write }
 }
 
 /** The columns of a written row, which its seal covers in this order. New ones come last. */
-const COLUMNS: Readonly<Record<string, Column>> = {
+const COLUMNS: Readonly<Record<string, LogColumn>> = {
   generation_id: column('text', 'generationId', text, ({ record }) => record.generationId),
   account_id: column('text', 'accountId', text, ({ record }) => record.accountId),
   seq: { type: 'int8', write: ({ seq }) => seq, field: null, read: big },

@@ -151,13 +151,13 @@ async function lockAccount(sql: Sql, dialect: Database['dialect'], accountId: st
   if (dialect === 'postgres') await sql.all('SELECT id FROM account WHERE id = ? FOR UPDATE', [accountId])
 }
 
-interface Part {
+interface LogPartition {
   readonly table: string
   /** The first number after it. */
   readonly below: bigint
 }
 
-async function parts(sql: Sql): Promise<readonly Part[]> {
+async function parts(sql: Sql): Promise<readonly LogPartition[]> {
   const rows =
     await sql.all(`SELECT c.relname AS name, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''*(\\d+)''*\\)'))[1]::int8 AS below
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'generation'::regclass`)

@@ -34,7 +34,7 @@ const EDITS_MAX = 10_000
 /** A month: no provider accepts more at once, whatever a table says. */
 const SECONDS_MAX = 2_678_400
 
-interface Track extends SampleTables {
+interface TrackTables extends SampleTables {
   id: number
   readonly handlers: string[]
   /** Of `stsd`. */
@@ -55,7 +55,7 @@ interface Fragment {
 interface Movie {
   boxes: number
   timescale: number
-  readonly tracks: Track[]
+  readonly tracks: TrackTables[]
   /** The bytes of a fragment's sample without its own size, by track. */
   readonly defaults: Map<number, number>
   readonly fragments: Map<number, FoundSamples>
@@ -93,7 +93,7 @@ export function mp4SecondsMax(bytes: Buffer): number {
   return Math.min(SECONDS_MAX, longest + Math.max(0, movie.data - explained) / CAUTIOUS_BYTES_PER_SECOND)
 }
 
-function isSound({ handlers, entries }: Track): boolean {
+function isSound({ handlers, entries }: TrackTables): boolean {
   return (
     handlers.includes('soun') ||
     (!handlers.includes('vide') && (entries.length === 0 || entryForm(entries).codec !== 'unknown'))
@@ -102,7 +102,7 @@ function isSound({ handlers, entries }: Track): boolean {
 
 function trackSeconds(
   bytes: Buffer,
-  track: Track,
+  track: TrackTables,
   run: FoundSamples,
 ): { readonly seconds: number; readonly size: number } {
   const form = entryForm(track.entries)
@@ -127,7 +127,7 @@ function sizeOf({ starts, ends, unplacedBytes }: FoundSamples): number {
 }
 
 /** How often an edit list may play the same sample: the largest number of its parts that overlap. */
-function plays({ edits, timescale }: Track, movieTimescale: number): number {
+function plays({ edits, timescale }: TrackTables, movieTimescale: number): number {
   const isLong = edits[0] === 1
   const stride = isLong ? 20 : 12
   const count = Math.min(wordAt(edits, 4), Math.floor(Math.max(0, edits.length - 8) / stride))
@@ -167,7 +167,7 @@ function readBoxes(file: Buffer, bytes: Buffer, movie: Movie, depth: number): vo
   movie.data += Math.max(0, bytes.length - at)
 }
 
-function newTrack(): Track {
+function newTrack(): TrackTables {
   const none = Buffer.alloc(0)
   return {
     id: 0,
@@ -198,7 +198,7 @@ function readBox(name: string, content: Buffer, movie: Movie, fileBytes: number)
   else readTable(name, content, track)
 }
 
-function readTable(name: string, content: Buffer, track: Track): void {
+function readTable(name: string, content: Buffer, track: TrackTables): void {
   const set = (table: 'entries' | 'sizes' | 'chunks' | 'runs'): void => {
     track.isTwofold ||= track[table].length > 0
     track[table] = content

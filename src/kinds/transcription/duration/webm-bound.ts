@@ -42,7 +42,7 @@ const STRIPPED = Buffer.from('42548103', 'hex')
 const STRIPPED_BYTES_MAX = 100
 const ALGORITHM = STRIPPED.subarray(0, 2)
 
-interface Track {
+interface WebmTrack {
   number: number
   type: number
   codec: string
@@ -62,8 +62,8 @@ interface Blocks {
   bytes: number
 }
 
-interface Found {
-  readonly tracks: Track[]
+interface FoundBlocks {
+  readonly tracks: WebmTrack[]
   readonly blocks: Map<number, Blocks>
   frames: number
   /** Bytes that no walk explains. */
@@ -75,7 +75,7 @@ interface Found {
  * times it gives.
  */
 export function webmSecondsMax(bytes: Buffer): number {
-  const found: Found = { tracks: [], blocks: new Map(), frames: 0, unexplained: 0 }
+  const found: FoundBlocks = { tracks: [], blocks: new Map(), frames: 0, unexplained: 0 }
   readElements(bytes, found)
   const longest = [...found.blocks].reduce((most, [number, blocks]) => {
     const tracks = found.tracks.filter((track) => track.number === number)
@@ -90,7 +90,7 @@ export function webmSecondsMax(bytes: Buffer): number {
   return longest + found.unexplained / CAUTIOUS_BYTES_PER_SECOND
 }
 
-function readElements(bytes: Buffer, found: Found): void {
+function readElements(bytes: Buffer, found: FoundBlocks): void {
   let at = 0
   for (
     let elements = 0;
@@ -131,7 +131,7 @@ function readElements(bytes: Buffer, found: Found): void {
   found.unexplained += Math.max(0, bytes.length - at)
 }
 
-function readTrack(id: number, content: Buffer, track: Track | undefined): void {
+function readTrack(id: number, content: Buffer, track: WebmTrack | undefined): void {
   if (track === undefined) return
   const number = numberAt(content, 0, content.length)
   if (id === ID.number) track.number = number
@@ -154,7 +154,7 @@ function readTrack(id: number, content: Buffer, track: Track | undefined): void 
   }
 }
 
-function addBlock(bytes: Buffer, start: number, end: number, found: Found): void {
+function addBlock(bytes: Buffer, start: number, end: number, found: FoundBlocks): void {
   const length = lengthOf(bytes[start], 8)
   const at = start + length + 3
   if (length === 0 || at >= end) return
@@ -176,7 +176,7 @@ function addBlock(bytes: Buffer, start: number, end: number, found: Found): void
   found.frames += sizes.sizes.length
 }
 
-function trackSeconds(bytes: Buffer, blocks: Blocks, track: Track): number {
+function trackSeconds(bytes: Buffer, blocks: Blocks, track: WebmTrack): number {
   if (track.type !== TYPE_AUDIO && !track.codec.startsWith('A_')) return 0
   const finite = (value: number, other: number): number => (value === Infinity ? other : value)
   const head = {

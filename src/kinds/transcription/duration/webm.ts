@@ -14,7 +14,7 @@ const NANOSECONDS = 1_000_000_000
 const SCALE_DEFAULT = 1_000_000
 const ELEMENTS_MAX = 500_000
 
-interface Found {
+interface WebmTimes {
   scale: number
   duration: number
   cluster: number
@@ -28,7 +28,7 @@ interface Found {
  * null where it has neither.
  */
 export function webmSeconds(bytes: Buffer): number | null {
-  const found: Found = { scale: SCALE_DEFAULT, duration: 0, cluster: 0, last: 0, gap: 0 }
+  const found: WebmTimes = { scale: SCALE_DEFAULT, duration: 0, cluster: 0, last: 0, gap: 0 }
   for (let at = 0, elements = 0; at < bytes.length && elements < ELEMENTS_MAX; elements += 1) {
     const idLength = lengthOf(bytes[at], 4)
     const id = idLength === 0 ? 0 : numberAt(bytes, at, idLength)
@@ -49,7 +49,7 @@ export function webmSeconds(bytes: Buffer): number | null {
   return units > 0 ? (units * found.scale) / NANOSECONDS : null
 }
 
-function readElement(id: number, content: Buffer, found: Found): void {
+function readElement(id: number, content: Buffer, found: WebmTimes): void {
   if (id === ID.timecodeScale) found.scale = numberAt(content, 0, content.length) || SCALE_DEFAULT
   else if (id === ID.timecode) found.cluster = numberAt(content, 0, content.length)
   else if (id === ID.duration) found.duration = floatOf(content)
