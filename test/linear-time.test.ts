@@ -3,12 +3,16 @@ import { test } from 'node:test'
 import { parseDailyRates } from '../src/catalog/feed-rates.ts'
 import { ApiError } from '../src/errors.ts'
 import { decodeBase64, imageTypeOf } from '../src/kinds/images/bytes.ts'
+import { foldAnswer } from '../src/kinds/answer/fold.ts'
+import { CandidateParts } from '../src/kinds/gemini/candidate-parts.ts'
+import { MessagesWriter } from '../src/kinds/messages/writer.ts'
 import { ContentBlocks } from '../src/kinds/messages/content-blocks.ts'
 import { decodeDetails, encodeDetails } from '../src/kinds/responses/encoded-details.ts'
 import { TextArgument } from '../src/kinds/responses/text-argument.ts'
 import { renderTranscript } from '../src/kinds/transcription/render.ts'
 import { parseTranscriptionForm } from '../src/kinds/transcription/parse.ts'
 import { withoutTrailing } from '../src/lib/trailing.ts'
+import { countedReport } from '../src/plan/usage-bounds.ts'
 import { PartialArguments } from '../src/providers/gemini/partial-arguments.ts'
 import { geminiError } from '../src/providers/gemini/error.ts'
 import { SandboxSound } from '../src/providers/sandbox/sound.ts'
@@ -63,6 +67,25 @@ function attack<Text>(what: string, text: Text, read: (text: Text) => unknown): 
 const OURS = { apiKeys: ['a.b-c@d-secret', 'key-'.repeat(20)], baseUrl: 'https://a.example/v1' }
 const failed = (message: string): unknown => withoutSecretsOf(OURS, upstreamFailure(400, { error: { message } }, {}, 0))
 
+const PIECES = 60_000
+const CITATIONS = [
+  { type: 'text', choice: 0, text: 'x' } as const,
+  ...Array.from({ length: PIECES }, () => ({
+    type: 'extra' as const,
+    choice: 0,
+    field: 'annotations' as const,
+    value: [{ type: 'url_citation', url_citation: { url: 'https://x.example' } }],
+  })),
+]
+const PROBABILITIES = Array.from({ length: PIECES }, () => ({
+  type: 'text' as const,
+  choice: 0,
+  text: 'x',
+  logprobs: { content: [{ token: 'x', logprob: 0 }], refusal: null },
+}))
+const IDENTITY = { id: 'gen-1', created: 1, model: 'a/b', provider: 'A', requestId: 'req-1' }
+const USED = { report: countedReport(1, 1), chargedMicro: 1n }
+
 /** Texts from outside that once took seconds to years, each with its reader. */
 const ATTACKS: readonly Attack[] = [
   attack('calls of a message whose arguments never end', '{"a":'.repeat(5_000), (text) => {
@@ -72,6 +95,15 @@ const ATTACKS: readonly Attack[] = [
       blocks.add({ type: 'tool_arguments', choice: 0, index, text })
     }
   }),
+  attack('sources of an answer, one by one', CITATIONS, foldAnswer),
+  attack('the same for a client of Messages', CITATIONS, (events) =>
+    new MessagesWriter(IDENTITY, false, () => 1).whole(foldAnswer([]), USED, events),
+  ),
+  attack('the same for a client of Gemini', CITATIONS, (events) => {
+    const parts = new CandidateParts(false)
+    for (const event of events) parts.add(event)
+  }),
+  attack('probabilities of tokens, one by one', PROBABILITIES, foldAnswer),
   attack('the text of a custom tool in pieces of one escape', '\\\\'.repeat(100_000), (text) => {
     const argument = new TextArgument()
     argument.add('{"input":"')

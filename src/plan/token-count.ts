@@ -7,7 +7,8 @@ import { Encoding, ENCODING_NAMES, type EncodingName } from './tokens/encoding.t
 /** Texts are counted in slices, as many as the time allows; slicing costs less than 1 % of the count. */
 const SLICE_CHARS = 1_024
 /**
- * No body may stall the loop for 100 ms (guarantees.md R11). Only the elapsed time is a measure, because no cheap look
+ * No body may stall the loop for 100 ms (guarantees.md R11), so all counts of one turn of the loop share this time: an
+ * answer without usage has its input and its output counted. Only the elapsed time is a measure, because no cheap look
  * at a text predicts it: prose and code take 0.05 µs a character, random letters and ideographs up to 0.5 µs.
  */
 const COUNT_MS_MAX = 60
@@ -56,9 +57,9 @@ export function createTokenCounter(
   random: () => number = Math.random,
   monotonicMs: () => number = () => performance.now(),
 ): TokenCounter {
-  const sample: Sampler = { random, monotonicMs }
+  const sample: Sampler = { random, time: new TurnTime(monotonicMs) }
   const loaded = new Map<EncodingName, Encoding>()
-  const counts = new WeakMap<ChatRequest, { readonly name: EncodingName; readonly counted: Counted }>()
+  const counts = new WeakMap<ChatRequest, InputCount>()
   /** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is loaded. */
   const counterOf = (tokenizer: string | null): ((slice: string) => number) => {
     const name = encodingOf(tokenizer) ?? 'o200k_base'
@@ -68,15 +69,17 @@ export function createTokenCounter(
   }
   const countText = (text: string, tokenizer: string | null): number =>
     countTexts([text], counterOf(tokenizer), sample).tokens
-  const countInput = (request: ChatRequest, tokenizer: string | null): Counted => {
+  const countInput = (request: ChatRequest, tokenizer: string | null): InputCount => {
     const name = encodingOf(tokenizer) ?? 'o200k_base'
     const known = counts.get(request)
-    if (known?.name === name) return known.counted
+    if (known?.name === name) return known
     // Writing a schema of 10 MB as text is part of the time.
-    const untilMs = monotonicMs() + COUNT_MS_MAX
-    const counted = countTexts(inputTexts(request), counterOf(tokenizer), sample, untilMs)
-    counts.set(request, { name, counted })
-    return counted
+    const startMs = sample.time.begin()
+    const { tokens, counted, rest } = countTexts(inputTexts(request), counterOf(tokenizer), sample, startMs)
+    const bytes = rest.reduce((sum, { text, start, end }) => sum + Buffer.byteLength(text.slice(start, end)), 0)
+    const count = { name, tokens, most: counted + bytes }
+    counts.set(request, count)
+    return count
   }
   return {
     countText,
@@ -92,15 +95,14 @@ export function createTokenCounter(
         : Math.ceil((most * 11) / 10) + frameTokensMax(request)
     },
     countTexts(texts, tokenizer) {
-      const { tokens, whole } = countTexts(texts, counterOf(tokenizer), sample)
-      return { tokens, exact: whole && encodingOf(tokenizer) !== null }
+      const { tokens, rest } = countTexts(texts, counterOf(tokenizer), sample)
+      return { tokens, exact: rest.length === 0 && encodingOf(tokenizer) !== null }
     },
     findLonger(texts, max, tokenizer) {
-      const untilMs = monotonicMs() + COUNT_MS_MAX
       for (const { text, index } of longestFirst(texts, max)) {
-        if (monotonicMs() > untilMs) return null
-        const { tokens } = countTexts([text], counterOf(tokenizer), sample, untilMs)
+        const { tokens } = countTexts([text], counterOf(tokenizer), sample)
         if (tokens > max) return { index, tokens }
+        if (!sample.time.isLeft(sample.time.begin())) return null
       }
       return null
     },
@@ -149,40 +151,77 @@ interface Slice {
 
 interface Sampler {
   readonly random: () => number
-  readonly monotonicMs: () => number
+  readonly time: TurnTime
 }
 
 interface Counted {
   /** The counted tokens, scaled to the whole. */
   readonly tokens: number
-  /** The counted tokens, and a token for each byte of the rest. */
-  readonly most: number
-  readonly whole: boolean
+  readonly counted: number
+  /** What the time did not allow to count. */
+  readonly rest: readonly Slice[]
 }
 
-/** Counts slices in random order until all are counted or the time is up. */
+interface InputCount {
+  readonly name: EncodingName
+  readonly tokens: number
+  /** The counted tokens, and a token for each byte of the rest. */
+  readonly most: number
+}
+
+/** The time that counts take until the event loop turns. */
+class TurnTime {
+  readonly #monotonicMs: () => number
+  #usedMs = 0
+  #isFresh = true
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** Begins a count. */
+  begin(): number {
+    if (this.#isFresh) {
+      this.#isFresh = false
+      setImmediate(() => {
+        this.#isFresh = true
+        this.#usedMs = 0
+      })
+    }
+    return this.#monotonicMs()
+  }
+
+  /** Whether the count that began at `startMs` may go on. */
+  isLeft(startMs: number): boolean {
+    return this.#usedMs + this.#monotonicMs() - startMs < COUNT_MS_MAX
+  }
+
+  end(startMs: number): void {
+    this.#usedMs += this.#monotonicMs() - startMs
+  }
+}
+
+/** Counts slices in random order until all are counted or the time of this turn is up. */
 function countTexts(
   texts: readonly string[],
   count: (slice: string) => number,
-  { random, monotonicMs }: Sampler,
-  untilMs = monotonicMs() + COUNT_MS_MAX,
+  { random, time }: Sampler,
+  startMs = time.begin(),
 ): Counted {
   const slices = slicesOf(texts)
-  let tokens = 0
+  let counted = 0
   let chars = 0
   let left = slices.length
-  while (left > 0 && (slices.length - left < SLICES_MIN || monotonicMs() < untilMs)) {
+  while (left > 0 && (slices.length - left < SLICES_MIN || time.isLeft(startMs))) {
     const { text, start, end } = takeSlice(slices, Math.floor(random() * left), left - 1)
-    tokens += count(text.slice(start, end))
+    counted += count(text.slice(start, end))
     chars += end - start
     left -= 1
   }
-  if (left === 0) return { tokens, most: tokens, whole: true }
+  time.end(startMs)
+  if (left === 0) return { tokens: counted, counted, rest: [] }
   const total = texts.reduce((sum, { length }) => sum + length, 0)
-  const rest = slices
-    .slice(0, left)
-    .reduce((bytes, { text, start, end }) => bytes + Buffer.byteLength(text.slice(start, end)), 0)
-  return { tokens: Math.ceil((tokens * total) / chars), most: tokens + rest, whole: false }
+  return { tokens: Math.ceil((counted * total) / chars), counted, rest: slices.slice(0, left) }
 }
 
 function slicesOf(texts: readonly string[]): Slice[] {

@@ -1,6 +1,7 @@
 import { AnswerEnd } from './end.ts'
 import type { AnswerEvent } from './event.ts'
 import type { ChatAnswer } from '../chat/answer.ts'
+import { JsonBytes } from '../../lib/json-bytes.ts'
 
 interface ToolCall {
   readonly id: string
@@ -95,8 +96,13 @@ function messageOf({ content, reasoning, refusal, toolCalls, extras }: Choice): 
   }
 }
 
+/** `before` is of the fold alone: a list grows in place, since a copy for each piece would make many pieces slow. */
 function mergedExtra(before: unknown, added: unknown): unknown {
-  if (Array.isArray(before) && Array.isArray(added)) return [...before, ...added]
+  if (Array.isArray(added)) {
+    const list: unknown[] = Array.isArray(before) ? before : []
+    for (const value of added) list.push(value)
+    return list
+  }
   if (!isRecord(before) || !isRecord(added)) return added
   const merged: Record<string, unknown> = { ...before }
   for (const [name, value] of Object.entries(added)) {
@@ -109,9 +115,10 @@ function mergedExtra(before: unknown, added: unknown): unknown {
 
 function mergedLogprobs(before: unknown, added: unknown): unknown {
   if (added === undefined || added === null) return before
-  if (!isRecord(before) || !isRecord(added)) return added
-  const merged: Record<string, unknown> = { ...before }
-  for (const [name, value] of Object.entries(added)) merged[name] = mergedExtra(merged[name], value) ?? merged[name]
+  if (!isRecord(added) || added instanceof JsonBytes) return added
+  const merged: Record<string, unknown> = isRecord(before) ? { ...before } : {}
+  for (const [name, value] of Object.entries(added))
+    merged[name] = mergedExtra(merged[name], value) ?? merged[name] ?? null
   return merged
 }
 

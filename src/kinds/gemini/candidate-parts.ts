@@ -22,7 +22,7 @@ export class CandidateParts {
   readonly #signatures = new Map<string, string>()
   /** Reasoning details of another provider. */
   #details: unknown[] = []
-  #citations: unknown[] = []
+  readonly #citations: unknown[] = []
   #audioType = PCM
   #isBroken = false
 
@@ -107,8 +107,8 @@ export class CandidateParts {
   #extra(field: string, value: unknown): void {
     if (field === 'audio' && isObject(value)) return this.#audio(value)
     if (!Array.isArray(value)) return
-    if (field === 'images') this.#parts = [...this.#parts, ...value.flatMap(imagePart)]
-    else if (field === 'annotations') this.#citations = [...this.#citations, ...value.flatMap(citation)]
+    if (field === 'images') for (const part of value.flatMap(imagePart)) this.#parts.push(part)
+    else if (field === 'annotations') for (const source of value.flatMap(citation)) this.#citations.push(source)
     else if (field === 'reasoning_details') for (const detail of value) this.#detail(detail)
   }
 

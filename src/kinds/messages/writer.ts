@@ -153,7 +153,8 @@ function take(step: BlockStep, content: WrittenBlock[], inputs: Map<number, stri
       block['signature'] = signature
       return
     case 'citations_delta':
-      block['citations'] = [...(Array.isArray(block['citations']) ? block['citations'] : []), citation]
+      if (Array.isArray(block['citations'])) block['citations'].push(citation)
+      else block['citations'] = [citation]
       return
     case 'input_json_delta':
       inputs.set(step.index, (inputs.get(step.index) ?? '') + json)
