@@ -35,6 +35,7 @@ const LONG = '.long.test.ts'
  */
 const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/admin-scopes.test.ts',
+  'test/api/application-requests.test.ts',
   'test/api/flapping.test.ts',
   'test/api/kek.test.ts',
   'test/api/long-reads.test.ts',
@@ -60,6 +61,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/faults/process.test.ts',
   'test/nodes/copy.test.ts',
   'test/nodes/sharing.test.ts',
+  'test/nodes/socket-workers.test.ts',
   'test/nodes/standing-loop.test.ts',
   'test/nodes/valkey.test.ts',
   'test/providers/ai-sdk.test.ts',
