@@ -80,7 +80,7 @@ export function chargeMicro(usage: Usage, prices: PriceSheet): Micro {
   return ceilMicro(exactCost(usage, prices))
 }
 
-/** A hundred million rubles: no answer costs as much, and a million rows of it still fit into int8. */
+/** A hundred million rubles: no answer costs as much, and ninety thousand rows of it still fit into int8. */
 const COST_MICRO_MAX = 100_000_000n * MICRO_PER_RUB
 
 /** The provider's charge for its reported usage, however absurd. */
