@@ -193,12 +193,18 @@ function timeOf(given: unknown, field: string): string {
   throw fieldError(field, 'time', {}, 'must be an ISO time such as 2026-12-01T00:00:00Z')
 }
 
-function textsOf({ maxItems = 1_000 }: JsonSchema, given: unknown, field: string): readonly string[] {
+function textsOf(
+  { minItems = 0, maxItems = 1_000, items }: JsonSchema,
+  given: unknown,
+  field: string,
+): readonly string[] {
   if (
-    Array.isArray(given) &&
-    given.length <= maxItems &&
-    given.every((item): item is string => typeof item === 'string' && item !== '')
+    !Array.isArray(given) ||
+    given.length < minItems ||
+    given.length > maxItems ||
+    !given.every((item): item is string => typeof item === 'string' && item !== '')
   )
-    return [...given]
-  throw fieldError(field, 'list', {}, 'must be a list of texts')
+    throw fieldError(field, 'list', {}, 'must be a list of texts')
+  const choices = items?.enum?.map(String)
+  return choices === undefined ? [...given] : given.map((item) => choiceOf(choices, item, field))
 }
