@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { withRouteTables } from '../scripts/api-page.ts'
 import { withErrorTables } from '../scripts/error-page.ts'
+import { RUSSIAN, SECTIONS } from '../scripts/site/navigation.ts'
 import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
 import { ERRORS } from '../src/error-table.ts'
 import { SETTING_ROWS, type NumberFields } from '../src/settings-table.ts'
@@ -27,6 +28,12 @@ test('docs/errors.md has the tables of src/error-table.ts: `npm run docs` writes
 test('docs/reference/api.md has the tables of the routes: `npm run docs` writes them', () => {
   const page = read('docs/reference/api.md')
   assert.equal(page, withRouteTables(page))
+})
+
+test('the site has a place for each page, and no place for another: its build refuses that later', () => {
+  const named = [...SECTIONS.flatMap(([, pages]) => pages), ...RUSSIAN]
+  const pages = PAGES.filter((path) => path.startsWith('docs/') && !path.startsWith('docs/decisions/'))
+  assert.deepEqual(named.toSorted(), pages.map((path) => path.slice('docs/'.length, -'.md'.length)).toSorted())
 })
 
 test('docs/reliability.md and src/store/audit/columns.ts say the same of what protects each table', () => {

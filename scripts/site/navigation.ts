@@ -24,7 +24,7 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
   ],
   ['Providers', ['providers', 'catalog']],
   ['Money', ['money']],
-  ['Operations', ['operations', 'settings', 'hardening', 'capacity', 'incidents']],
+  ['Operations', ['operations', 'settings', 'notifications', 'hardening', 'capacity', 'incidents']],
   [
     'Reference',
     [
