@@ -28,20 +28,21 @@ async function open(options: { readonly autoPong?: boolean } = {}): Promise<{ cl
   return { client: await TurnClient.open(server.url, { authorization: `Bearer ${key}` }, options), key }
 }
 
-/** Pings and their answers are sent between two steps. */
-async function pass(seconds: number): Promise<void> {
+/** Pings and their answers are sent between two steps; `client` = one that answers them. */
+async function pass(seconds: number, client: TurnClient | null = null): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 10) {
     server.clock.advance(10_000)
     await paced(2, 'pings and pongs know real time only')
+    await client?.heard()
   }
 }
 
 test('an idle socket lives while it answers pings, and ends after an hour in the words that clients know', async () => {
   const { client } = await open()
   assert.equal((await client.turn({ input: 'x' })).at(-1).type, 'response.completed')
-  await pass(3_000)
+  await pass(3_000, client)
   assert.equal((await client.turn({ input: 'x' })).at(-1).type, 'response.completed')
-  await pass(660)
+  await pass(660, client)
   const end = await client.next()
   assert.deepEqual([end.type, end.status, end.error.code], ['error', 400, 'websocket_connection_limit_reached'])
   assert.equal(await client.closed, 1_000)
@@ -49,10 +50,10 @@ test('an idle socket lives while it answers pings, and ends after an hour in the
 
 test('a turn that runs at the end of the hour is answered first', async () => {
   const { client } = await open()
-  await pass(3_590)
+  await pass(3_590, client)
   client.send({ input: 'sandbox: words=5 gap_ms=4000' })
   await client.next()
-  await pass(60)
+  await pass(60, client)
   assert.equal((await client.rest()).at(-1).type, 'response.completed')
   assert.equal((await client.next()).error.code, 'websocket_connection_limit_reached')
   assert.equal(await client.closed, 1_000)

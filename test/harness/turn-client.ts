@@ -50,6 +50,18 @@ export class TurnClient {
     this.socket.send(JSON.stringify({ type: 'response.create', model: 'test/sandbox', ...body }))
   }
 
+  /** Resolves when the server has read whatever this client had sent, its answers to pings included, or has closed. */
+  async heard(): Promise<void> {
+    for (const _turn of ['its pings are here', 'our pongs are there']) {
+      if (this.socket.readyState !== WebSocket.OPEN) return
+      await new Promise<void>((resolve) => {
+        this.socket.once('pong', () => resolve())
+        this.socket.once('close', () => resolve())
+        this.socket.ping()
+      })
+    }
+  }
+
   /** The next message; null = the socket has closed. */
   async next(): Promise<Json> {
     for (;;) {
