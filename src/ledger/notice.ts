@@ -28,6 +28,18 @@ export function noticeId(kind: NoticeKind, cause: string): string {
   return `ntc_${digest.replaceAll(/[-_]/g, '').slice(0, ID_LETTERS)}`
 }
 
+/** `cause`: see `noticeId`; absent = the subject. */
+function noticeOf(
+  kind: NoticeKind,
+  told: Pick<NewNotice, 'atMs' | 'detail'> &
+    Partial<Pick<NewNotice, 'accountId' | 'clearAtMicro'>> &
+    ({ readonly subject: string; readonly cause?: string } | { readonly subject: null; readonly cause: string }),
+): NewNotice {
+  const { accountId = null, subject, clearAtMicro = null, atMs, detail } = told
+  const cause = told.subject === null ? told.cause : (told.cause ?? told.subject)
+  return { id: noticeId(kind, cause), kind, accountId, subject, clearAtMicro, atMs, detail }
+}
+
 /** The balance before and after a change, and below which it is low. */
 export interface BalanceChange {
   readonly accountId: string
@@ -42,16 +54,19 @@ export function lowBalance(
   cause: string,
   atMs: number,
 ): NewNotice | null {
-  if (beforeMicro < lowMicro || afterMicro >= lowMicro) return null
-  return {
-    id: noticeId('balance.low', cause),
-    kind: 'balance.low',
+  if (!becomesLow(beforeMicro, afterMicro, lowMicro)) return null
+  return noticeOf('balance.low', {
+    cause,
     accountId,
     subject: lowBalanceSubject(accountId),
     clearAtMicro: lowMicro + lowMicro / 10n,
     atMs,
     detail: { balance: rubles(afterMicro), threshold: rubles(lowMicro) },
-  }
+  })
+}
+
+function becomesLow(beforeMicro: Micro, afterMicro: Micro, lowMicro: Micro): boolean {
+  return afterMicro < lowMicro && beforeMicro >= lowMicro
 }
 
 export function lowBalanceSubject(accountId: string): string {
@@ -90,34 +105,23 @@ function ofLimit(
 ): NewNotice {
   // A limit that was changed is another one.
   const subject = `${kind} ${key.id} ${period.period} ${period.start} ${limitMicro}`
-  return {
-    id: noticeId(kind, subject),
-    kind,
+  return noticeOf(kind, {
     accountId: key.accountId,
     subject,
-    clearAtMicro: null,
     atMs,
-    detail: {
-      key: key.id,
-      limit: rubles(limitMicro),
-      limit_reset: key.limitReset,
-      spent: rubles(afterMicro),
-    },
-  }
+    detail: { key: key.id, limit: rubles(limitMicro), limit_reset: key.limitReset, spent: rubles(afterMicro) },
+  })
 }
 
 /** Once an account and day. */
 function shortfallNotice(hold: HoldRow, shortfallMicro: Micro, atMs: number): NewNotice {
   const subject = `shortfall ${hold.accountId} ${hold.periods.day}`
-  return {
-    id: noticeId('shortfall', subject),
-    kind: 'shortfall',
+  return noticeOf('shortfall', {
     accountId: hold.accountId,
     subject,
-    clearAtMicro: null,
     atMs,
     detail: { generation: hold.id, model: hold.subject.model, shortfall: rubles(shortfallMicro) },
-  }
+  })
 }
 
 /** None while the job goes on. */
@@ -126,8 +130,7 @@ export function jobNotices(hold: HoldRow, move: JobMove | undefined, atMs: numbe
   const { status } = move.state
   if (status === 'pending' || status === 'in_progress') return NONE
   const detail = { job: move.id, model: hold.subject.model, status }
-  const id = noticeId('job.ended', move.id)
-  return [{ id, kind: 'job.ended', accountId: hold.accountId, subject: null, clearAtMicro: null, atMs, detail }]
+  return [noticeOf('job.ended', { cause: move.id, accountId: hold.accountId, subject: null, atMs, detail })]
 }
 
 /** A charge, with account and key as it leaves them. */
@@ -150,11 +153,12 @@ export function chargeNotices(
   const period = limitPeriod(key, hold.periods)
   const spentMicro = period === null ? 0n : (spends.get(spendKeyText(period)) ?? 0n)
   const afterMicro = account.availableMicro + account.heldMicro
-  const isLow = afterMicro < lowMicro && afterMicro + chargedMicro >= lowMicro
+  const beforeMicro = afterMicro + chargedMicro
+  const isLow = becomesLow(beforeMicro, afterMicro, lowMicro)
   const { limitMicro } = key
   const isNear = period !== null && limitMicro !== null && isNearLimit(limitMicro, spentMicro)
   if (!isLow && !isNear && shortfallMicro === 0n) return NONE
-  const balance = { accountId: account.id, beforeMicro: afterMicro + chargedMicro, afterMicro, lowMicro }
+  const balance = { accountId: account.id, beforeMicro, afterMicro, lowMicro }
   return [
     lowBalance(balance, hold.id, atMs),
     isNear
@@ -184,7 +188,7 @@ export function noticeOfEvent({
   // This program wrote the text, of an object.
   const told = (after === null ? {} : JSON.parse(after)) as Readonly<Record<string, unknown>>
   const detail = kind === 'rates.held' ? { action, ...told } : { provider: object, ...told }
-  return { id: noticeId(kind, `${subject} ${atMs}`), kind, accountId: null, subject, clearAtMicro: null, atMs, detail }
+  return noticeOf(kind, { cause: `${subject} ${atMs}`, subject, atMs, detail })
 }
 
 /** Once a day, whoever runs the audit. null where the books are right. */
@@ -196,15 +200,7 @@ export function auditNotice(
   if (broken.length === 0) return null
   const kind = 'audit.violation'
   const subject = `${kind} ${Math.floor(atMs / DAY_MS)}`
-  return {
-    id: noticeId(kind, subject),
-    kind,
-    accountId: null,
-    subject,
-    clearAtMicro: null,
-    atMs,
-    detail: { checks: broken },
-  }
+  return noticeOf(kind, { subject, atMs, detail: { checks: broken } })
 }
 
 /** A key of a provider that it refuses, once a day. */
@@ -220,7 +216,7 @@ export function keyRefusedNotice(
   const kind = 'provider.key_refused'
   const subject = `${kind} ${provider} ${key} ${Math.floor(atMs / DAY_MS)}`
   const detail = { provider, key, keys, status }
-  return { id: noticeId(kind, subject), kind, accountId: null, subject, clearAtMicro: null, atMs, detail }
+  return noticeOf(kind, { subject, atMs, detail })
 }
 
 /** Below it a balance is low, where its account says nothing else; 0 = none is. */

@@ -40,6 +40,11 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
+/** Reads one state of the data beside all other work: of all accounts together there may be millions of rows. */
+export function readBeside(database: Database, sqlText: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+  return database.transaction((sql) => sql.all(sqlText, values), { purpose: 'snapshot' })
+}
+
 /** Reads a column that the schema makes a text. */
 export function text(row: Row, column: string): string {
   const value = row[column]

@@ -90,6 +90,12 @@ export class NodeBench {
     return node
   }
 
+  /** Two servers on that database, without a rate limit that a test would meet. */
+  pair(database: string): Promise<readonly [Tollgate, Tollgate]> {
+    const options = { catalog: 'rate_limit: { requests: 100000, window: 60 }' }
+    return Promise.all([this.node(database, options), this.node(database, options)])
+  }
+
   /** The books of each database are audited once, by a running node. */
   async stop(): Promise<void> {
     const nodes = [...this.#nodes.keys()]

@@ -27,7 +27,7 @@ export function moneyContract(what: string, shared: NodeBench): void {
     let database: string
     before(async () => {
       database = await shared.newDatabase()
-      ;[one, two] = await pair(shared, database)
+      ;[one, two] = await shared.pair(database)
     })
     after(() => shared.stop())
 
@@ -146,12 +146,7 @@ async function drawn(node: Tollgate): Promise<number> {
   return Number(/^tollgate_ledger_drawn (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
-async function pair(shared: NodeBench, database: string): Promise<readonly [Tollgate, Tollgate]> {
-  const options = { catalog: 'rate_limit: { requests: 100000, window: 60 }' }
-  return Promise.all([shared.node(database, options), shared.node(database, options)])
-}
-
-/** The same in this process, with clocks that the test moves. */
+/** Two nodes in this process, with clocks that the test moves. */
 function movingPair(database: string): Promise<readonly [MovingServer, MovingServer]> {
   const env = {
     DATABASE_URL: database,

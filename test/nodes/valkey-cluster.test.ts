@@ -18,9 +18,7 @@ function clusterTests(shared: NodeBench): void {
   describe('nodes with a Valkey cluster of three shards', () => {
     let nodes: readonly [Tollgate, Tollgate]
     before(async () => {
-      const database = await shared.newDatabase()
-      const catalog = 'rate_limit: { requests: 100000, window: 60 }'
-      nodes = [await shared.node(database, { catalog }), await shared.node(database)]
+      nodes = await shared.pair(await shared.newDatabase())
     })
     after(() => shared.stop())
 

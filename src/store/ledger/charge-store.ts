@@ -1,5 +1,5 @@
 import type { Micro } from '../../money.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { big, integer, readBeside, text, textOrNull, type Database, type Row } from '../database.ts'
 
 /** The charges of an account on a day for one model, key and provider. */
 export interface ChargedDay {
@@ -59,7 +59,8 @@ export class ChargeStore {
       ...(accountId === null ? [] : ['u.account_id = ?']),
       ...(place === null ? [] : [`(${PLACE}) > (?,?,?,?,?)`]),
     ]
-    const rows = await this.#beside(
+    const rows = await readBeside(
+      this.#database,
       `SELECT ${PLACE}, u.requests, u.input_tokens, u.output_tokens, u.revenue, u.provider_cost, u.insured, a.name AS account_name, k.name AS key_name
         FROM usage_day u JOIN account a ON a.id = u.account_id LEFT JOIN api_key k ON k.id = u.key_id
         WHERE ${parts.join(' AND ')}
@@ -88,7 +89,8 @@ export class ChargeStore {
       ...(accountId === null ? [] : ['e.account_id = ?']),
       ...(after === null ? [] : ['(e.account_id, e.id) > (?,?)']),
     ]
-    const rows = await this.#beside(
+    const rows = await readBeside(
+      this.#database,
       `SELECT e.id, e.account_id, e.debit, e.amount, e.ref, e.reason, e.created_at, a.name AS account_name
         FROM entry e JOIN account a ON a.id = e.account_id
         WHERE ${parts.join(' AND ')}
@@ -109,11 +111,6 @@ export class ChargeStore {
       reason: textOrNull(row, 'reason') ?? text(row, 'ref'),
       amountMicro: text(row, 'debit').startsWith('account:') ? -big(row, 'amount') : big(row, 'amount'),
     }))
-  }
-
-  /** From one state of the books, beside those who write. */
-  #beside(sqlText: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
-    return this.#database.transaction((sql) => sql.all(sqlText, values), { purpose: 'snapshot' })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Micro } from '../../money.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { big, integer, readBeside, text, textOrNull, type Database, type Row } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './query.ts'
 import type { GenerationFilter, LogPage } from './query.ts'
@@ -70,7 +70,8 @@ export class GenerationStore {
     const sums = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall'].map(
       (name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`,
     )
-    const rows = await this.#beside(
+    const rows = await readBeside(
+      this.#database,
       `SELECT ${column} AS grouped, ${sums.join(', ')} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`,
       [query.fromDay, query.toDay],
     )
@@ -88,7 +89,8 @@ export class GenerationStore {
 
   /** From `fromDay` on and before `toDay`, from sums that outlive the log's rows. */
   async providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]> {
-    const rows = await this.#beside(
+    const rows = await readBeside(
+      this.#database,
       `SELECT day, model, CAST(SUM(provider_cost + insured) AS BIGINT) AS cost FROM usage_day WHERE provider = ? AND day >= ? AND day < ?
         GROUP BY day, model HAVING SUM(provider_cost + insured) > 0 ORDER BY day, model`,
       [provider, fromDay, toDay],
@@ -101,16 +103,21 @@ export class GenerationStore {
     fromDay: string,
     toDay: string,
   ): Promise<{ readonly models: readonly CacheSaving[]; readonly keys: readonly KeySaving[] }> {
-    const models = await this.#beside(
-      `SELECT model AS id, CAST(SUM(saved) AS BIGINT) AS saved FROM app_day WHERE day >= ? AND day < ?
-        GROUP BY model HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, model`,
-      [fromDay, toDay],
-    )
-    const keys = await this.#beside(
-      `SELECT app_day.key_id AS id, MAX(api_key.name) AS name, MAX(app_day.account_id) AS account_id, CAST(SUM(saved) AS BIGINT) AS saved
-        FROM app_day LEFT JOIN api_key ON api_key.id = app_day.key_id WHERE day >= ? AND day < ?
-        GROUP BY app_day.key_id HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, app_day.key_id LIMIT ?`,
-      [fromDay, toDay, KEYS_MAX],
+    const [models, keys] = await this.#database.transaction(
+      async (sql) => [
+        await sql.all(
+          `SELECT model AS id, CAST(SUM(saved) AS BIGINT) AS saved FROM app_day WHERE day >= ? AND day < ?
+            GROUP BY model HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, model`,
+          [fromDay, toDay],
+        ),
+        await sql.all(
+          `SELECT app_day.key_id AS id, MAX(api_key.name) AS name, MAX(app_day.account_id) AS account_id, CAST(SUM(saved) AS BIGINT) AS saved
+            FROM app_day LEFT JOIN api_key ON api_key.id = app_day.key_id WHERE day >= ? AND day < ?
+            GROUP BY app_day.key_id HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, app_day.key_id LIMIT ?`,
+          [fromDay, toDay, KEYS_MAX],
+        ),
+      ],
+      { purpose: 'snapshot' },
     )
     const saving = (row: Row): CacheSaving => ({ id: text(row, 'id'), savedMicro: big(row, 'saved') })
     return {
@@ -121,10 +128,5 @@ export class GenerationStore {
         accountId: text(row, 'account_id'),
       })),
     }
-  }
-
-  /** All accounts together may have millions of rows. */
-  #beside(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
-    return this.#database.transaction((sql) => sql.all(text, values), { purpose: 'snapshot' })
   }
 }

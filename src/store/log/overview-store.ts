@@ -1,5 +1,5 @@
 import type { Micro } from '../../money.ts'
-import { big, integer, text, type Database, type Row, type Sql } from '../database.ts'
+import { big, integer, text, type Database, type Sql } from '../database.ts'
 
 /** Rows of the log that are looked at: some 30 ms beside all other work. */
 const LOOK_ROWS = 10_000
@@ -78,7 +78,7 @@ export class OverviewStore {
     const since = [BigInt(query.sinceMs)]
     return this.#database.transaction(
       async (sql) => {
-        const [sums] = await sql.all(
+        const [sums = {}] = await sql.all(
           `${select} SELECT COUNT(*) AS requests, CAST(COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) AS BIGINT) AS errors,
             CAST(COALESCE(SUM(flagged), 0) AS BIGINT) AS flagged, CAST(COALESCE(SUM(saved), 0) AS BIGINT) AS saved, COALESCE(MIN(ended_at), 0) AS oldest, COUNT(latency) AS timed FROM recent`,
           since,
@@ -87,14 +87,14 @@ export class OverviewStore {
           `${select} SELECT provider, cause, COUNT(*) AS requests FROM recent WHERE status = 'error' GROUP BY provider, cause ORDER BY 3 DESC, 1, 2 LIMIT ${CAUSES_MAX}`,
           since,
         )
-        const timed = sums === undefined ? 0 : integer(sums, 'timed')
-        const ranked = async (share: number): Promise<number> => {
-          const [row] = await sql.all(
-            `${select} SELECT latency FROM recent WHERE latency IS NOT NULL ORDER BY latency LIMIT 1 OFFSET ?`,
-            [...since, BigInt(Math.min(timed - 1, Math.floor(timed * share)))],
-          )
-          return row === undefined ? 0 : integer(row, 'latency')
-        }
+        const timed = integer(sums, 'timed')
+        const placeOf = (share: number): bigint => BigInt(Math.min(timed, Math.floor(timed * share) + 1))
+        const ranked = await sql.all(
+          `${select}, ranked AS (SELECT latency, ROW_NUMBER() OVER (ORDER BY latency) AS place FROM recent WHERE latency IS NOT NULL)
+          SELECT latency FROM ranked WHERE place IN (?, ?) ORDER BY place`,
+          [...since, placeOf(0.5), placeOf(0.99)],
+        )
+        const [p50, p99 = p50] = ranked.map((row) => integer(row, 'latency'))
         const low = await sql.all(
           `SELECT id, name, available, spent FROM account JOIN (
             SELECT account_id, CAST(SUM(revenue) AS BIGINT) AS spent FROM usage_day WHERE day >= ? GROUP BY account_id) AS sums ON account_id = id
@@ -103,12 +103,12 @@ export class OverviewStore {
         )
         return {
           recent: {
-            requests: numberOf(sums, 'requests'),
-            errors: numberOf(sums, 'errors'),
-            flagged: numberOf(sums, 'flagged'),
-            cacheSavedMicro: sums === undefined ? 0n : big(sums, 'saved'),
-            fromMs: numberOf(sums, 'requests') === 0 ? null : numberOf(sums, 'oldest'),
-            ttft: timed === 0 ? null : { p50: await ranked(0.5), p99: await ranked(0.99) },
+            requests: integer(sums, 'requests'),
+            errors: integer(sums, 'errors'),
+            flagged: integer(sums, 'flagged'),
+            cacheSavedMicro: big(sums, 'saved'),
+            fromMs: integer(sums, 'requests') === 0 ? null : integer(sums, 'oldest'),
+            ttft: p50 === undefined || p99 === undefined ? null : { p50, p99 },
           },
           causes: causes.map((row) => ({
             provider: text(row, 'provider'),
@@ -132,20 +132,16 @@ export class OverviewStore {
 async function aside(
   sql: Sql,
 ): Promise<Pick<Overview, 'lockedAccounts' | 'lockedMicro' | 'pendingPayments' | 'pendingMicro'>> {
-  const [locked] = await sql.all(
+  const [locked = {}] = await sql.all(
     `SELECT COUNT(*) AS number, CAST(COALESCE(SUM(available), 0) AS BIGINT) AS amount FROM account WHERE status <> 'active' AND available > 0`,
   )
-  const [pending] = await sql.all(
+  const [pending = {}] = await sql.all(
     `SELECT COUNT(*) AS number, CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS amount FROM payment_order WHERE state = 'pending'`,
   )
   return {
-    lockedAccounts: numberOf(locked, 'number'),
-    lockedMicro: locked === undefined ? 0n : big(locked, 'amount'),
-    pendingPayments: numberOf(pending, 'number'),
-    pendingMicro: pending === undefined ? 0n : big(pending, 'amount'),
+    lockedAccounts: integer(locked, 'number'),
+    lockedMicro: big(locked, 'amount'),
+    pendingPayments: integer(pending, 'number'),
+    pendingMicro: big(pending, 'amount'),
   }
-}
-
-function numberOf(row: Row | undefined, name: string): number {
-  return row === undefined ? 0 : integer(row, name)
 }
