@@ -1,5 +1,7 @@
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Pool, type Dispatcher } from 'undici'
+import { percentile } from '../test/harness/figures.ts'
 import type { ClientName } from './scenarios.ts'
 
 /** The order for the load generator, as JSON on its input. */
@@ -11,8 +13,11 @@ export interface LoadOrder {
   readonly client: ClientName
   /** Text of the prompt, of each of the 2,048 inputs of `embeddings`, or of the speech. */
   readonly prompt: string
+  /** With `perSecond`, the most that run at the same time. */
   readonly clients: number
   readonly seconds: number
+  /** So many requests a second, whether answers have come or not; absent = each client waits for its answer. */
+  readonly perSecond?: number
   /** Requests use them in turn. */
   readonly keys: readonly string[]
 }
@@ -21,8 +26,13 @@ export interface LoadResult {
   readonly requests: number
   readonly wrong: number
   readonly firstWrong: string | null
+  /** Answers of 503, where a rate is given. */
+  readonly refused: number
+  /** Not sent, since as many clients as there are were waiting. */
+  readonly unsent: number
   readonly bytes: number
   readonly elapsedMs: number
+  /** Of the answers that were served, from the first byte that was sent. */
   readonly p50Ms: number
   readonly p99Ms: number
 }
@@ -40,13 +50,23 @@ const STREAM_ENDS: Readonly<Record<ClientName, RegExp>> = {
 }
 /** What bench/upstream.ts speaks. */
 const SPEECH_BYTES = 409_600
+/** Between two looks at what is due. */
+const TICK_MS = 2
+
+interface Answered {
+  readonly latencyMs: number
+  readonly bytes: number
+  readonly isRefused: boolean
+  readonly wrong: string | null
+}
 
 /** One client: asks again as soon as an answer has ended, until the time is over. */
 class Client implements Dispatcher.DispatchHandler {
   readonly #pool: Pool
   readonly #optionsOf: () => Dispatcher.DispatchOptions
   readonly #order: LoadOrder
-  readonly #report: (latencyMs: number, bytes: number, wrong: string | null) => boolean
+  /** Answers whether to ask again. */
+  readonly #report: (answered: Answered) => boolean
   readonly #finished: () => void
   #startedMs = 0
   #status = 0
@@ -57,7 +77,7 @@ class Client implements Dispatcher.DispatchHandler {
     pool: Pool,
     optionsOf: () => Dispatcher.DispatchOptions,
     order: LoadOrder,
-    report: (latencyMs: number, bytes: number, wrong: string | null) => boolean,
+    report: (answered: Answered) => boolean,
     finished: () => void,
   ) {
     this.#pool = pool
@@ -68,11 +88,11 @@ class Client implements Dispatcher.DispatchHandler {
   }
 
   ask(): void {
-    this.#startedMs = performance.now()
     this.#pool.dispatch(this.#optionsOf(), this)
   }
 
   onRequestStart(): void {
+    this.#startedMs = performance.now()
     this.#bytes = 0
     this.#tail = Buffer.alloc(0)
   }
@@ -104,7 +124,9 @@ class Client implements Dispatcher.DispatchHandler {
   }
 
   #next(wrong: string | null): void {
-    if (this.#report(performance.now() - this.#startedMs, this.#bytes, wrong)) this.ask()
+    const isRefused = this.#order.perSecond !== undefined && this.#status === 503
+    const latencyMs = performance.now() - this.#startedMs
+    if (this.#report({ latencyMs, bytes: this.#bytes, isRefused, wrong: isRefused ? null : wrong })) this.ask()
     else this.#finished()
   }
 }
@@ -173,17 +195,19 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const latencies: number[] = []
   let bytes = 0
   let wrong = 0
+  let refused = 0
   let firstWrong: string | null = null
   const startedMs = performance.now()
   const untilMs = startedMs + order.seconds * 1_000
-  const report = (latencyMs: number, size: number, what: string | null): boolean => {
-    latencies.push(latencyMs)
-    bytes += size
-    if (what !== null) {
+  const report = (answered: Answered): boolean => {
+    if (answered.isRefused) refused += 1
+    else latencies.push(answered.latencyMs)
+    bytes += answered.bytes
+    if (answered.wrong !== null) {
       wrong += 1
-      firstWrong ??= what
+      firstWrong ??= answered.wrong
     }
-    return performance.now() < untilMs && wrong < 100
+    return order.perSecond === undefined && performance.now() < untilMs && wrong < 100
   }
   const headersOf = order.keys.map((key) => ({ 'content-type': 'application/json', authorization: `Bearer ${key}` }))
   let asked = 0
@@ -191,20 +215,40 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     asked += 1
     return { path, method: 'POST', body, headers: headersOf[asked % headersOf.length] ?? {} }
   }
-  await Promise.all(
-    Array.from({ length: order.clients }, () => {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      new Client(pool, optionsOf, order, report, resolve).ask()
-      return promise
-    }),
-  )
+  const client = (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    new Client(pool, optionsOf, order, report, resolve).ask()
+    return promise
+  }
+  const unsent = order.perSecond === undefined ? 0 : await offer(order.perSecond, order.clients, untilMs, client)
+  if (order.perSecond === undefined) await Promise.all(Array.from({ length: order.clients }, client))
   const elapsedMs = performance.now() - startedMs
   await pool.close()
-  latencies.sort((left, right) => left - right)
-  const at = (share: number): number =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
-  return { requests: latencies.length, wrong, firstWrong, bytes, elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) }
+  const p50Ms = percentile(latencies, 0.5)
+  const p99Ms = percentile(latencies, 0.99)
+  return { requests: latencies.length, wrong, firstWrong, refused, unsent, bytes, elapsedMs, p50Ms, p99Ms }
 }
 
-// Written by bench/run.ts.
+/** Asks at the given rate until the time is over and all answers have come; answers how many were not sent. */
+async function offer(perSecond: number, atOnce: number, untilMs: number, client: () => Promise<void>): Promise<number> {
+  const running = new Set<Promise<void>>()
+  const startedMs = performance.now()
+  let due = 0
+  let unsent = 0
+  for (let nowMs = startedMs; nowMs < untilMs; nowMs = performance.now()) {
+    for (; due < ((nowMs - startedMs) * perSecond) / 1_000; due += 1) {
+      if (running.size >= atOnce) {
+        unsent += 1
+        continue
+      }
+      const one = client().finally(() => running.delete(one))
+      running.add(one)
+    }
+    await delay(TICK_MS)
+  }
+  await Promise.all(running)
+  return unsent
+}
+
+// Written by bench/load-process.ts.
 process.stdout.write(`${JSON.stringify(await run(JSON.parse(await text(process.stdin)) as LoadOrder))}\n`)

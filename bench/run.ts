@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/harness/postgres.ts'
-import type { LoadOrder, LoadResult } from './load.ts'
+import { load, orderOf } from './load-process.ts'
 import { checkOut } from './other-commit.ts'
-import { moveToCore, onCore, pinningText } from './pinning.ts'
+import { moveToCore, pinningText } from './pinning.ts'
 import { treeUsage } from './process-tree.ts'
 import { figure, loadName, markdown, rowsOf, type Row, type Sample } from './report.ts'
 import { SCENARIOS, type Scenario, type ServerName } from './scenarios.ts'
@@ -52,29 +51,6 @@ DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high.\n`,
   process.exit(2)
 }
 
-async function load(order: LoadOrder): Promise<LoadResult> {
-  const child = spawn(...onCore('other', process.execPath, [join(import.meta.dirname, 'load.ts')]), {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  child.stdin.end(JSON.stringify(order))
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-  })
-  const closed = Promise.withResolvers<number | null>()
-  child.once('close', closed.resolve)
-  const code = await closed.promise
-  if (code !== 0) throw new Error(`The load generator ended with ${code}.`)
-  // Written by bench/load.ts.
-  return JSON.parse(text) as LoadResult
-}
-
-function asks(model: Scenario['model']): LoadOrder['ask'] {
-  if (model === 'voice') return 'speech'
-  if (model === 'vectors') return 'embeddings'
-  return model === 'plain' || model === 'reasoned' ? 'chat' : 'stream'
-}
-
 function usage({ pids }: Server): { readonly cpuMicros: number; readonly residentBytes: number } {
   const all = pids.map(treeUsage)
   return {
@@ -84,19 +60,9 @@ function usage({ pids }: Server): { readonly cpuMicros: number; readonly residen
 }
 
 async function measure(server: Server, scenario: Scenario, forSeconds: number): Promise<Sample> {
-  const { model, prompt, clients, accounts } = scenario
-  const keys = await server.keys(accounts)
+  const keys = await server.keys(scenario.accounts)
   const before = usage(server)
-  const result = await load({
-    origin: server.origin,
-    model: server.model(model),
-    ask: asks(model),
-    client: scenario.client,
-    prompt,
-    clients,
-    seconds: forSeconds,
-    keys,
-  })
+  const result = await load(orderOf(server, scenario, keys, forSeconds))
   await delay(TRAILING_MS)
   const after = usage(server)
   // A server that fails fast would look fast.
