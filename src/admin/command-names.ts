@@ -41,6 +41,7 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'GET /admin/v1/overview': 'overview',
   'GET /admin/v1/focus.csv': 'focus',
   'GET /admin/v1/generations': 'generation list',
+  'GET /admin/v1/generations/:id': 'generation show',
   'GET /admin/v1/endpoints/health': 'health',
   'GET /admin/v1/audit': 'audit',
   'GET /admin/v1/audit/replay': 'audit',

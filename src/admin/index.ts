@@ -5,6 +5,7 @@ import { accountAdminRoutes } from './accounts.ts'
 import { catalogAdminRoutes } from './catalog.ts'
 import { codeAdminRoutes } from './codes.ts'
 import { marginAdminRoutes } from './margin.ts'
+import { logAdminRoutes } from './operator-log.ts'
 import { overviewAdminRoutes } from './overview.ts'
 import type { AdminPorts } from './ports.ts'
 import { noticeAdminRoutes } from './notices.ts'
@@ -20,6 +21,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...accountAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),
     ...reportAdminRoutes(ports),
+    ...logAdminRoutes(ports),
     ...proofAdminRoutes(ports),
     ...noticeAdminRoutes(ports),
     ...videoAdminRoutes(ports),

@@ -3,6 +3,7 @@ import { ERROR_TYPES } from '../errors.ts'
 import { EVENT_ACTIONS } from '../ledger/event-action.ts'
 import { viewSchemas } from '../ledger/generation-record.ts'
 import { filterFields } from '../ledger/log-filters.ts'
+import { BillLine, STORY_FIELDS, StoryAttempt } from '../ledger/request-story-contract.ts'
 import { LogRecord, SearchNotes } from '../endpoints/log-contract.ts'
 import type { AuditInvariant } from '../store/audit/audit-store.ts'
 import { PageQuery, listed } from './account-contract.ts'
@@ -104,10 +105,28 @@ export const Overview = object({
 export type Overview = Static<typeof Overview>
 
 export const Generation = object(
-  { ...LogRecord.fields, ...viewSchemas('operator') },
+  { ...LogRecord.fields, ...viewSchemas('operator'), account_name: text('Empty for an account without a name.') },
   'A row of the log across accounts.',
 )
 export type Generation = Static<typeof Generation>
+
+export const GenerationStory = object({
+  ...Generation.fields,
+  native_finish_reason: nullable(text("The provider's own.")),
+  session_id: nullable(text()),
+  tries: list(
+    object({
+      ...StoryAttempt.fields,
+      said: nullable(text('What the provider said: redacted, and withheld where it may repeat the prompt.')),
+    }),
+    'Every attempt in order; the last one answered where the status is `completed`.',
+  ),
+  ...STORY_FIELDS,
+  provider_bill: list(BillLine, 'What the provider bills us by its own prices, for the usage that it reported.'),
+  provider_bill_total: nullable(text('The exact sum of it before rounding.')),
+  tokens_per_second: nullable(number()),
+})
+export type GenerationStory = Static<typeof GenerationStory>
 
 export const GenerationQuery = object({ ...PageQuery.fields, ...filterFields('operator') })
 export type GenerationQuery = Static<typeof GenerationQuery>

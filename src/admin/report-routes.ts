@@ -9,6 +9,7 @@ import {
   EventQuery,
   GenerationQuery,
   Generations,
+  GenerationStory,
   MarginReport,
   Overview,
   Reconciliation,
@@ -60,6 +61,13 @@ export const REPORT_ROUTES = {
     answer: Generations,
     errors: ['invalid_input'],
     example: { query: { status: 'completed', limit: '20' } },
+  },
+  'GET /admin/v1/generations/:id': {
+    scope: 'log:read',
+    summary: 'One request: its attempts with what each provider said, both bills, its hold and its times.',
+    answer: GenerationStory,
+    errors: ['not_found'],
+    example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' } },
   },
   'GET /admin/v1/endpoints/health': {
     scope: 'health:read',

@@ -4,7 +4,6 @@ import type { BodyOf } from '../wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import type { Principal } from '../access/principal.ts'
 import { currentRateTrouble } from '../catalog/rate-trouble.ts'
-import { logRecord, searchNotes } from '../endpoints/generation.ts'
 import { dayRange } from '../http/day-range.ts'
 import { choiceParameter, timeParameter } from '../query-parameters.ts'
 import type { HIJACKED, Route } from '../http/edge.ts'
@@ -14,9 +13,6 @@ import { publicUrlOf } from '../http/public-url.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
 import type { EventFilter } from '../store/events/event-store.ts'
-import type { GenerationRow } from '../ledger/generation-record.ts'
-import { readLogFilter } from '../ledger/log-filters.ts'
-import { viewOf } from '../ledger/row-view.ts'
 import { usageSums } from './margin.ts'
 import {
   adminRoute,
@@ -29,18 +25,17 @@ import {
   type AdminPorts,
 } from './ports.ts'
 import { refuseOwnLink } from './users.ts'
-import { UsageGroup, type Generation } from './report-contract.ts'
+import { UsageGroup } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 
 const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 
-/** Usage, log, health, events and administrators. */
+/** Usage, health, events and administrators. */
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
     adminRoute('GET /admin/v1/focus.csv', (call) => focusExport(ports, call)),
-    adminRoute('GET /admin/v1/generations', (call) => generations(ports, call)),
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
     adminRoute('GET /admin/v1/events', (call) => events(ports, call)),
     adminRoute('GET /admin/v1/warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
@@ -79,16 +74,6 @@ async function focusExport(ports: AdminPorts, call: AdminCall): Promise<typeof H
   if (accountId !== null && (await ports.store.accounts.get(accountId)) === null) throw notFound('Account', accountId)
   const lines = focusCsv(ports.store.charges, { accountId, from, to, timezone })
   return sendCsv(call, `tollgate-focus-${from}-${to}.csv`, lines)
-}
-
-async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations'>> {
-  const filter = { ...readLogFilter(call.query, 'operator'), ...page(call) }
-  const found = await ports.store.generations.list(filter)
-  return { status: 200, body: { data: found.data.map(operatorRecord), total: found.total, ...searchNotes(found) } }
-}
-
-function operatorRecord(row: GenerationRow): Generation {
-  return { ...logRecord(row), ...viewOf(row, 'operator') }
 }
 
 function endpointHealth(ports: AdminPorts): AdminReply<'GET /admin/v1/endpoints/health'> {

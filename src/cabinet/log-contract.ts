@@ -1,11 +1,9 @@
-import { ERROR_TYPES } from '../errors.ts'
-import { ATTEMPT_REASONS, viewSchemas } from '../ledger/generation-record.ts'
+import { viewSchemas } from '../ledger/generation-record.ts'
 import { filterFields } from '../ledger/log-filters.ts'
-import { METERS } from '../meters.ts'
+import { STORY_FIELDS, StoryAttempt } from '../ledger/request-story-contract.ts'
 import { REQUEST_TYPES } from '../model-types.ts'
 import {
   day,
-  either,
   flag,
   list,
   nullable,
@@ -101,50 +99,12 @@ export const LogFilters = object(
 )
 export type LogFilters = Static<typeof LogFilters>
 
-export const BillLine = object(
-  {
-    meter: oneOf(METERS),
-    units: whole(),
-    price: text('RUB per unit, an exact decimal.'),
-    cost: text('RUB, an exact decimal.'),
-  },
-  'One line of the bill: units × price = cost, before the one rounding up to a micro-ruble.',
-)
-export type BillLine = Static<typeof BillLine>
-
 export const RequestStory = object({
   ...LogRow.fields,
   ...viewSchemas('request'),
-  attempts: list(
-    object({
-      provider: nullable(text()),
-      outcome: oneOf(['answered', 'failed']),
-      reason: nullable(either(oneOf(ATTEMPT_REASONS), oneOf(ERROR_TYPES))),
-      status: nullable(whole()),
-    }),
-    'Every try in order; the last one answered when the status is `completed`.',
-  ),
+  attempts: list(StoryAttempt, 'Every try in order; the last one answered when the status is `completed`.'),
   attempt_count: whole(),
-  bill: list(BillLine),
-  bill_total: nullable(text('The exact sum of the bill before rounding; null when its price version is gone.')),
-  cache_saved: nullable(
-    rub('What the prompt cache saved: cached units × (plain − cached price); null where nothing was charged.'),
-  ),
-  hold: nullable(
-    object(
-      {
-        amount: rub(),
-        state: oneOf(['open', 'settled', 'voided', 'expired', 'settled_late']),
-        placed_at: time(),
-        ended_at: nullable(time()),
-        charged: rub(),
-        returned: rub(),
-        shortfall: rub(),
-      },
-      'Money set aside and what became of it; null for requests that held nothing.',
-    ),
-  ),
-  timings: object({ arrived_at: time(), first_token_at: nullable(time()), ended_at: time() }),
+  ...STORY_FIELDS,
 })
 export type RequestStory = Static<typeof RequestStory>
 

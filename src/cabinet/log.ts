@@ -2,6 +2,7 @@ import { wholeParameter } from '../query-parameters.ts'
 import type { AccountLogFilter } from '../store/log/log-store.ts'
 import type { GenerationRow } from '../ledger/generation-record.ts'
 import { readLogFilter } from '../ledger/log-filters.ts'
+import { tokensPerSecond } from '../ledger/request-story.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import type { LogAnswer, LogRow } from './log-contract.ts'
 import { cursorOf, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
@@ -32,10 +33,4 @@ export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): 
 
 export function logRow(row: GenerationRow): LogRow {
   return { ...viewOf(row, 'log'), tokens_per_second: tokensPerSecond(row) }
-}
-
-/** For a stream: null unless the time of the first token is known. */
-function tokensPerSecond({ streamed, latencyMs, durationMs, outputTokens }: GenerationRow): number | null {
-  if (!streamed || latencyMs === null || outputTokens < 2 || durationMs <= latencyMs) return null
-  return Math.round(((outputTokens - 1) / (durationMs - latencyMs)) * 10_000) / 10
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { KnownAdapters } from './adapters.ts'
 import { isDeepStrictEqual } from 'node:util'
+import type { GenerationRow } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Decimal } from '../money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
@@ -235,6 +236,14 @@ export class CatalogService implements Catalog {
     const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
     const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
+  }
+
+  /** The prices by which a row of the log was charged; null where they are gone. */
+  async pricesOf(
+    row: Pick<GenerationRow, 'priceVersion' | 'model' | 'endpointId' | 'variant'>,
+  ): Promise<Prices | null> {
+    if (row.endpointId === null) return null
+    return this.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
   }
 
   /** A stored price version; null where there is none. */

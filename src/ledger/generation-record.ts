@@ -46,11 +46,13 @@ export type AttemptReason = (typeof ATTEMPT_REASONS)[number]
 export const END_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'error'] as const
 export type EndReason = (typeof END_REASONS)[number]
 
-/** A failed attempt: provider, reason and status; never the provider's words. */
+/** A failed attempt. Only the operator sees the provider's words, which are redacted and never repeat the prompt. */
 export interface FailedAttemptNote {
   readonly provider: string
   readonly reason: AttemptReason
   readonly status: number | null
+  /** Absent where the provider said nothing. */
+  readonly said?: string
 }
 
 /**
@@ -61,7 +63,12 @@ const NAME_CHARS_MAX = 256
 
 /** A provider's name for something, cut to a bound and without characters that databases refuse in text. */
 export function keptName(name: string | null): string | null {
-  return name === null ? null : name.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
+  return name === null ? null : keptText(name)
+}
+
+/** The same of a text. */
+export function keptText(given: string): string {
+  return given.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
 }
 
 /** Where an account sees a field. */

@@ -1,6 +1,7 @@
+import { ERROR_TYPES } from '../errors.ts'
 import { REQUEST_TYPES } from '../model-types.ts'
 import { choiceParameter, onlyParameter, textParameter, timeParameter } from '../query-parameters.ts'
-import { only, optional, text, time, type OptionalField, type Schema } from '../schema.ts'
+import { oneOf, only, optional, text, time, type OptionalField, type Schema } from '../schema.ts'
 import { RequestStatus, type GenerationRow } from './generation-record.ts'
 
 /** Who filters the log: the API of a customer, the operator, and the log in the console of a customer. */
@@ -28,6 +29,8 @@ function exact<const P extends ParameterNames>(
   return filter(parameters, { schema: text(description), read: textParameter, fits })
 }
 
+const ErrorName = oneOf(ERROR_TYPES, 'Only requests that failed for this reason.')
+
 /**
  * A row for each filter of the usage log: what a reader asks for, and which rows it finds. The query's schema and
  * reading derive from it, and the store has a condition for each row.
@@ -51,6 +54,14 @@ export const LOG_FILTERS = {
       schema: RequestStatus,
       read: (query, name) => choiceParameter(query, name, RequestStatus),
       fits: (row, status) => row.status === status,
+    },
+  ),
+  errorType: filter(
+    { api: null, operator: 'error_type', console: null },
+    {
+      schema: ErrorName,
+      read: (query, name) => choiceParameter(query, name, ErrorName),
+      fits: (row, type) => row.errorType === type,
     },
   ),
   flagged: filter(

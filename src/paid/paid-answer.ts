@@ -12,7 +12,6 @@ import { newResponse } from '../kinds/responses/kept-response.ts'
 import { isResponsesOperation } from '../operations/responses.ts'
 import { rubles } from '../money.ts'
 import { failuresText } from '../relay/attempt-error.ts'
-import { providerWords } from '../relay/provider-words.ts'
 import { identityOf } from './kept-responses.ts'
 import { RememberingKeeper, type TurnPorts } from './response-turns.ts'
 
@@ -62,6 +61,7 @@ export async function answerPaid(
     appTitle,
     claim,
     session: conversationOf(call.request.headers, call.json),
+    sent: call.json,
   })
   if (keeper?.background === true && operation.delivery === 'whole') return inBackground(ports, call, generation)
   let stream: ClientStream | null = null
@@ -165,7 +165,7 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
     model: record.model,
     provider: record.providerSlug,
     attempts: record.attempts,
-    ...(result.failed.length === 0 ? {} : failureFields(result.failed, call.json)),
+    ...(result.failed.length === 0 ? {} : failureFields(result)),
     input_tokens: record.inputTokens,
     output_tokens: record.outputTokens,
     cost: rubles(result.chargedMicro),
@@ -195,12 +195,14 @@ function logResult(call: Call<Principal>, result: GenerationResult): void {
   )
 }
 
-function failureFields(
-  failed: GenerationResult['failed'],
-  sent: unknown,
-): { readonly failed_attempts: string; readonly provider_said?: string } {
-  const said = providerWords(failed, sent)
-  return { failed_attempts: failuresText(failed), ...(said === '' ? {} : { provider_said: said }) }
+function failureFields({ failed, record }: GenerationResult): {
+  readonly failed_attempts: string
+  readonly provider_said?: string
+} {
+  const said = (record.failedAttempts ?? []).flatMap(({ provider, status, said: words }) =>
+    words === undefined ? [] : [`${provider}${status === null ? '' : ` ${status}`}: ${words}`],
+  )
+  return { failed_attempts: failuresText(failed), ...(said.length === 0 ? {} : { provider_said: said.join('; ') }) }
 }
 
 /**

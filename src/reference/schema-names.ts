@@ -8,6 +8,7 @@ import * as adminTopUps from '../admin/top-up-contract.ts'
 import * as adminWarnings from '../admin/warning-contract.ts'
 import * as identities from '../cabinet/identity-contract.ts'
 import * as keys from '../cabinet/key-contract.ts'
+import * as story from '../ledger/request-story-contract.ts'
 import * as log from '../cabinet/log-contract.ts'
 import * as models from '../cabinet/model-contract.ts'
 import * as money from '../cabinet/money-contract.ts'
@@ -57,7 +58,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       video,
     ],
   ],
-  ['Cabinet', [sessions, identities, keys, log, models, money, summary]],
+  ['Cabinet', [sessions, identities, keys, log, story, models, money, summary]],
   [
     'Admin',
     [

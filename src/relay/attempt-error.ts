@@ -1,5 +1,4 @@
 import { ApiError } from '../errors.ts'
-import type { FailedAttemptNote } from '../ledger/generation-record.ts'
 import type { AttemptFailure, RedactedFailure } from '../providers/ports/attempt-failure.ts'
 
 /**
@@ -94,15 +93,6 @@ function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiEr
       retryAfterSeconds: Math.max(1, Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(hint))),
     },
   )
-}
-
-/** The attempts that failed, for the usage log. */
-export function failureNotes(attempts: readonly FailedAttempt[]): readonly FailedAttemptNote[] {
-  return attempts.map(({ failure, providerName }) => ({
-    provider: providerName,
-    reason: failure === 'empty' ? failure : failure.reason,
-    status: failure === 'empty' ? null : failure.status,
-  }))
 }
 
 /** The attempts that failed, for the log: who, how and with which status. */

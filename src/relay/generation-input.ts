@@ -46,6 +46,8 @@ export interface PaidCall {
   readonly keeper: AnswerKeeper | null
   /** The client's name for the conversation, other than `session_id`; null = none. */
   readonly session: string | null
+  /** The parsed JSON of the request: providers' words that repeat it are not stored. undefined = a form. */
+  readonly sent: unknown
 }
 
 /** An admitted paid request: its price is held. */

@@ -7,9 +7,10 @@ import { chargeMicro, providerCostMicro, type Usage } from '../meters.ts'
 import type { Micro } from '../money.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
-import { errorOfAttempts, failureNotes, isGivenUp, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import { errorOfAttempts, isGivenUp, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
 import { ClientEnd, type ClientStream, type OpenStream } from './client-end.ts'
+import { failureNotes } from './provider-words.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
 import { askedOf, mayBecome, type Asked, type GenerationState } from './generation-state.ts'
 import type { AnswerBody, Attempt, ReportedUsage } from './operation.ts'
@@ -491,7 +492,7 @@ export class Generation {
       candidate: this.#candidate,
       upstreamId: this.#asked?.attempt.upstreamId ?? null,
       attempts: this.#tries.attempts,
-      failedAttempts: failureNotes(this.#tries.failed),
+      failedAttempts: failureNotes(this.#tries.failed, this.input.sent),
       firstTokenMs: this.#asked?.attempt.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

@@ -1,3 +1,4 @@
+import { keptText, type FailedAttemptNote } from '../ledger/generation-record.ts'
 import type { FailedAttempt } from './attempt-error.ts'
 
 const WORDS_CHARS_MAX = 200
@@ -8,30 +9,36 @@ const COMPARED_CHARS_MAX = 262_144
 /** Words that providers may quote: the model's name is no secret. */
 const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
 
+const WITHHELD = '[withheld: it may repeat the prompt]'
+
 /**
- * The texts of refusals for the operator's log: redacted, and without those that repeat the customer's request, since
- * prompts are never logged. `sent` is the parsed JSON of the request; a form is not compared. Empty if nothing is left.
+ * What each provider said, for the operator: redacted, and without texts that repeat the customer's request, since
+ * prompts are never stored. null where it said nothing. `sent` is the parsed JSON of the request; a form is not
+ * compared.
  */
-export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): string {
-  const told = attempts.flatMap(({ failure, providerName }) =>
+export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): readonly (string | null)[] {
+  const said = attempts.map(({ failure }) =>
     failure === 'empty' || failure.said === null
-      ? []
-      : [
-          {
-            providerName,
-            status: failure.status,
-            said: failure.said.slice(0, WORDS_CHARS_MAX).replaceAll(/\s+/g, ' '),
-          },
-        ],
+      ? null
+      : failure.said.slice(0, WORDS_CHARS_MAX).replaceAll(/\s+/g, ' '),
   )
-  if (told.length === 0) return ''
+  if (said.every((words) => words === null)) return said
   const texts = typeof sent === 'object' && sent !== null ? textsOf(sent) : null
-  return told
-    .map(
-      ({ providerName, status, said }) =>
-        `${providerName}${status === null ? '' : ` ${status}`}: ${texts === null || repeats(said, texts) ? '[withheld: it may repeat the prompt]' : said}`,
-    )
-    .join('; ')
+  return said.map((words) => (words !== null && (texts === null || repeats(words, texts)) ? WITHHELD : words))
+}
+
+/** The attempts that failed, for the usage log; `sent` is the parsed JSON of the request. */
+export function failureNotes(attempts: readonly FailedAttempt[], sent: unknown): readonly FailedAttemptNote[] {
+  const words = providerWords(attempts, sent)
+  return attempts.map(({ failure, providerName }, index) => {
+    const said = words[index] ?? null
+    return {
+      provider: providerName,
+      reason: failure === 'empty' ? failure : failure.reason,
+      status: failure === 'empty' ? null : failure.status,
+      ...(said === null ? {} : { said: keptText(said) }),
+    }
+  })
 }
 
 /** Every text of a request; null if there is too much of it. */

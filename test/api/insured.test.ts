@@ -81,7 +81,7 @@ test('a refusal without a 200 costs nothing', async () => {
   assert.equal(await insuredBy((response) => response.writeHead(500).end()), 0)
 })
 
-test('the log names who failed, how, and with which words, where those cannot be the prompt', async () => {
+test('the log names who failed, how, and with which words, where those cannot be the prompt; the operator reads them with the request', async () => {
   await insuredBy((response) =>
     response
       .writeHead(500, { 'content-type': 'application/json' })
@@ -91,4 +91,43 @@ test('the log names who failed, how, and with which words, where those cannot be
   assert.ok(line !== undefined)
   const { failed_attempts: failed, provider_said: said } = JSON.parse(line)
   assert.deepEqual([failed, said], ['First: status 500', 'First 500: canary words of the provider'])
+  const found = await tollgate.admin('GET', '/admin/v1/generations?limit=1')
+  const [row] = found.body.data
+  assert.equal(row.account_name, 'test')
+  const story = (await tollgate.admin('GET', `/admin/v1/generations/${row.generation_id}`)).body
+  assert.deepEqual(
+    story.tries.map(({ provider, outcome, status, said }: Record<string, unknown>) => [
+      provider,
+      outcome,
+      status,
+      said,
+    ]),
+    [
+      ['First', 'failed', 500, 'canary words of the provider'],
+      ['Second', 'answered', null, null],
+    ],
+  )
+  const sum = (lines: readonly { readonly cost: string }[]): number =>
+    Math.round(lines.reduce((total, { cost }) => total + Number(cost), 0) * 1e6)
+  assert.deepEqual([sum(story.bill), sum(story.provider_bill)], [6_000, 3_000], 'µRUB at the markup of 2')
+  assert.deepEqual([story.hold.state, story.hold.charged, story.provider_cost], ['settled', 0.006, 0.003])
+  assert.equal((await tollgate.admin('GET', '/admin/v1/generations/gen-unknown')).status, 404)
+})
+
+test('the operator finds requests by the cause of their failure, and only by a known one', async () => {
+  const fails = (response: Parameters<Parameters<ScriptedUpstream['answer']>[0]>[0]): void =>
+    void response.writeHead(500).end()
+  first.answer(fails)
+  const failed = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'test/two', messages: [{ role: 'user', content: 'x' }], provider: { only: ['first'] } },
+  })
+  assert.equal(failed.body.error.metadata.error_type, 'provider_error')
+  const causes = async (type: string): Promise<readonly string[]> =>
+    (await tollgate.admin('GET', `/admin/v1/generations?error_type=${type}`)).body.data.map(
+      (row: { readonly error_type: string }) => row.error_type,
+    )
+  assert.deepEqual(await causes('provider_error'), ['provider_error'])
+  assert.deepEqual(await causes('provider_timeout'), [])
+  assert.equal((await tollgate.admin('GET', '/admin/v1/generations?error_type=constructor')).status, 400)
 })

@@ -77,6 +77,7 @@ export class Client {
         claim: null,
         keeper: null,
         session: null,
+        sent: undefined,
       })
       await this.#serve(generation)
     } catch (thrown) {

@@ -72,6 +72,7 @@ function expected(all: readonly GenerationRow[], filter: GenerationFilter): read
     status: (row) => row.status === filter.status,
     requestId: (row) => row.requestId === filter.requestId,
     generationId: (row) => row.generationId === filter.generationId,
+    errorType: (row) => row.errorType === filter.errorType,
     flagged: (row) => row.flagged,
     app: (row) => (row.appUrl ?? row.appTitle ?? '') === filter.app,
     fromMs: (row) => row.endedAtMs >= (filter.fromMs ?? 0),
@@ -97,7 +98,14 @@ function* filters(customers: readonly Customer[], all: readonly GenerationRow[])
     [{}, { status: 'error' }, { status: 'completed' }],
     [{}, { fromMs: NOON_MS + 20_000 }, { fromMs: NOON_MS + 10_000, toMs: NOON_MS + 40_000 }, { toMs: NOON_MS }],
     [{}, { provider: 'azure' }, { requestId: 'req-3' }, { generationId: all[17]?.generationId ?? '' }],
-    [{}, { flagged: true }, { app: '' }, { app: 'https://app.example' }, { app: 'Ti_le' }],
+    [
+      {},
+      { flagged: true },
+      { errorType: 'provider_error' },
+      { app: '' },
+      { app: 'https://app.example' },
+      { app: 'Ti_le' },
+    ],
   ]
   for (const one of choices[0] ?? [])
     for (const two of choices[1] ?? [])

@@ -63,9 +63,14 @@ export function jsonText(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
-/** A LIKE pattern for texts that begin with `query`, whose own wildcards are taken literally. */
+/** A text for a LIKE pattern with the escape character `\`: its own wildcards are taken literally. */
+export function likeLiteral(given: string): string {
+  return given.replaceAll(/[\\%_]/g, String.raw`\$&`)
+}
+
+/** A LIKE pattern for texts that begin with `query`. */
 export function likePrefix(query: string): string {
-  return `${query.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return `${likeLiteral(query)}%`
 }
 
 export class AccountStore {
@@ -115,6 +120,14 @@ export class AccountStore {
     const select = this.#select
     const [row] = await this.#database.all(`${select} WHERE id = ?`, [id])
     return row === undefined ? null : readAccount(row)
+  }
+
+  /** The names of accounts by their ids; an id without an account is left out. */
+  async names(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+    if (ids.size === 0) return new Map()
+    const marks = [...ids].map(() => '?').join(', ')
+    const rows = await this.#database.all(`SELECT id, name FROM account WHERE id IN (${marks})`, [...ids])
+    return new Map(rows.map((row) => [text(row, 'id'), text(row, 'name')]))
   }
 
   async list(filter: {

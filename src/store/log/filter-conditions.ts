@@ -1,5 +1,6 @@
 import type { LogFilter, LogFilterName, LogFilterValues } from '../../ledger/log-filters.ts'
 import type { Database, SqlValue } from '../database.ts'
+import { likeLiteral } from '../accounts/account-store.ts'
 import { uncommon } from '../partial-index.ts'
 
 type Dialect = Database['dialect']
@@ -49,6 +50,9 @@ const CONDITIONS: { readonly [K in LogFilterName]: FilterSql<LogFilterValues[K]>
   model: { ...column('model'), index: ofAccount('generation_model') },
   type: rare<string>('type', 'chat', 'generation_kind'),
   provider: column('provider'),
+  errorType: {
+    where: (type) => [String.raw`generation.record LIKE ? ESCAPE '\'`, `%"errorType":"${likeLiteral(type)}"%`],
+  },
   flagged: { where: () => ['generation.record LIKE ?', '%"flagged":true%'] },
   app: { where: appCondition },
 }
@@ -59,7 +63,7 @@ const NAMES = Object.keys(CONDITIONS) as LogFilterName[]
 function appCondition(app: string): readonly [string, ...string[]] {
   if (app === '')
     return [String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`]
-  const value = JSON.stringify(app).replaceAll(/[\\%_]/g, String.raw`\$&`)
+  const value = likeLiteral(JSON.stringify(app))
   return [
     String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`,
     `%"appUrl":${value}%`,

@@ -1,0 +1,53 @@
+import type { Principal } from '../access/principal.ts'
+import { logRecord, searchNotes } from '../endpoints/generation.ts'
+import type { Route } from '../http/edge.ts'
+import type { GenerationRow } from '../ledger/generation-record.ts'
+import { readLogFilter } from '../ledger/log-filters.ts'
+import { attemptsOf, billOf, storyOf, tokensPerSecond, totalOf } from '../ledger/request-story.ts'
+import { viewOf } from '../ledger/row-view.ts'
+import { adminRoute, notFound, page, param, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
+import type { Generation } from './report-contract.ts'
+
+/** The log of all accounts. */
+export function logAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [
+    adminRoute('GET /admin/v1/generations', (call) => generations(ports, call)),
+    adminRoute('GET /admin/v1/generations/:id', (call) => generation(ports, call)),
+  ]
+}
+
+async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations'>> {
+  const filter = { ...readLogFilter(call.query, 'operator'), ...page(call) }
+  const found = await ports.store.generations.list(filter)
+  const names = await ports.store.accounts.names(new Set(found.data.map(({ accountId }) => accountId)))
+  const data = found.data.map((row) => operatorRecord(row, names))
+  return { status: 200, body: { data, total: found.total, ...searchNotes(found) } }
+}
+
+async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations/:id'>> {
+  const id = param(call, 'id')
+  const row = await ports.store.generations.get(id)
+  if (row === null) throw notFound('Generation', id)
+  const { accounts, log } = ports.store
+  const [names, hold, prices] = [
+    await accounts.names(new Set([row.accountId])),
+    await log.hold(row.generationId),
+    await ports.catalog.pricesOf(row),
+  ]
+  const billed = row.reportedUsage ?? row.usage
+  const body = {
+    ...operatorRecord(row, names),
+    native_finish_reason: row.nativeFinishReason,
+    session_id: row.sessionId,
+    tries: attemptsOf(row),
+    ...storyOf(row, prices, hold),
+    provider_bill: prices === null ? [] : billOf(billed, prices.buy),
+    provider_bill_total: prices === null ? null : totalOf(billed, prices.buy),
+    tokens_per_second: tokensPerSecond(row),
+  }
+  return { status: 200, body }
+}
+
+function operatorRecord(row: GenerationRow, names: ReadonlyMap<string, string>): Generation {
+  return { ...logRecord(row), ...viewOf(row, 'operator'), account_name: names.get(row.accountId) ?? '' }
+}
