@@ -42,6 +42,8 @@ test('an empty environment gives the documented defaults', () => {
       traces: null,
       oidc: null,
       yookassa: null,
+      mail: null,
+      telegram: null,
     },
   )
 })
@@ -70,6 +72,15 @@ test('every setting is read', () => {
     OIDC_CLIENT_ID: 'c',
     OIDC_CLIENT_SECRET: 's',
     OIDC_NAME: 'Acme',
+    SMTP_HOST: 'mail.test',
+    SMTP_PORT: '2525',
+    SMTP_TLS: 'starttls',
+    SMTP_USER: 'ai',
+    SMTP_PASSWORD: 'mail-secret',
+    SMTP_FROM: 'ai@gate.test',
+    SMTP_FROM_NAME: 'Gate',
+    TELEGRAM_BOT_TOKEN: '1:aaaaaaaaaaaaaaaaaaaaaaaa',
+    TELEGRAM_API_URL: 'https://bots.test',
     YOOKASSA_SHOP_ID: '1',
     YOOKASSA_SECRET_KEY: 'k',
     YOOKASSA_API_URL: 'http://127.0.0.1:8/v3/',
@@ -109,6 +120,15 @@ test('every setting is read', () => {
         metricsIntervalMs: 5_000,
       },
       oidc: { issuer: 'https://id.test', clientId: 'c', clientSecret: 's', name: 'Acme' },
+      mail: {
+        host: 'mail.test',
+        port: 2525,
+        tls: 'starttls',
+        login: { user: 'ai', password: 'mail-secret' },
+        from: 'ai@gate.test',
+        fromName: 'Gate',
+      },
+      telegram: { botToken: '1:aaaaaaaaaaaaaaaaaaaaaaaa', apiUrl: 'https://bots.test' },
       yookassa: { shopId: '1', secretKey: 'k', apiUrl: 'http://127.0.0.1:8/v3', networks: ['10.1.0.0/16'] },
     },
   )
@@ -214,4 +234,24 @@ test('a secret and the file of it together are refused, and an empty file like a
   assert.deepEqual(problems(both), ['TOLLGATE_KEK_FILE: is set beside TOLLGATE_KEK: unset one of them'])
   const empty = withSecretFiles({ TOLLGATE_ADMIN_TOKEN_FILE: '/run/token' }, () => '\n')
   assert.deepEqual(problems(empty), ['TOLLGATE_ADMIN_TOKEN: is empty: give it a value or unset it'])
+})
+
+test('mail and Telegram: half a set-up is refused, a login in the clear too, and no secret is repeated', () => {
+  const { config } = readConfig({ SMTP_HOST: 'mail.example.com', SMTP_FROM: 'ai@example.com', SMTP_TLS: 'implicit' })
+  assert.deepEqual([config.mail?.port, config.mail?.login, config.telegram], [465, null, null])
+  assert.deepEqual(problems({ SMTP_HOST: 'mail.example.com' }), ['SMTP_FROM: is required with SMTP_HOST'])
+  const mail = { SMTP_HOST: 'mail.example.com', SMTP_FROM: 'ai@example.com' }
+  assert.deepEqual(problems({ ...mail, SMTP_PASSWORD: 'hunter2' }), ['SMTP_USER: is required with SMTP_PASSWORD'])
+  assert.deepEqual(problems({ ...mail, SMTP_FROM: 'AI <ai@example.com>' }), [
+    "SMTP_FROM: must be a plain address such as ai@example.com, got 'AI <ai@example.com>'",
+  ])
+  assert.match(
+    problems({ ...mail, SMTP_TLS: 'none', SMTP_USER: 'ai', SMTP_PASSWORD: 'hunter2' }).join(),
+    /^SMTP_TLS: is 'none', so the password would travel in the clear/,
+  )
+  assert.doesNotMatch(problems({ TELEGRAM_BOT_TOKEN: 'hunter2/..' }).join(), /hunter2/)
+  assert.equal(
+    problems({ TELEGRAM_BOT_TOKEN: `1:${'a'.repeat(35)}`, TELEGRAM_API_URL: 'http://bots.example.com' }).length,
+    1,
+  )
 })

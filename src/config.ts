@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { proxyList } from './http/client-ip.ts'
 import { parseWrappingKeys } from './ledger/key-wrap.ts'
+import { isMailAddress } from './lib/mail-address.ts'
 import { valkeyAddress } from './lib/valkey-address.ts'
 import { SettingReader, type Environment } from './lib/setting-reader.ts'
 import { ownValue } from './lib/own-value.ts'
@@ -50,6 +51,30 @@ export interface Config {
   readonly traces: TracesConfig | null
   readonly oidc: OidcConfig | null
   readonly yookassa: YookassaConfig | null
+  /** null = no mail is sent. */
+  readonly mail: MailConfig | null
+  /** null = nothing is sent through Telegram. */
+  readonly telegram: TelegramConfig | null
+}
+
+/** The server that takes our mail. */
+export interface MailConfig {
+  readonly host: string
+  readonly port: number
+  /** `starttls`: refused without it; `implicit`: from the first byte; `none`: in the clear. */
+  readonly tls: 'starttls' | 'implicit' | 'none'
+  /** null = without signing in. */
+  readonly login: { readonly user: string; readonly password: string } | null
+  /** The address that mail comes from. */
+  readonly from: string
+  /** The name beside it. */
+  readonly fromName: string
+}
+
+/** The operator's bot. */
+export interface TelegramConfig {
+  readonly botToken: string
+  readonly apiUrl: string
 }
 
 /** Single sign-on of the console. */
@@ -90,6 +115,8 @@ const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
 const PROXIES_MAX = 1_000
 const VALKEY_TIMEOUT_MS_MAX = 60_000
 const WORKERS_MAX = 1_024
+const TELEGRAM_API = 'https://api.telegram.org'
+const SMTP_PORTS = { starttls: 587, implicit: 465, none: 25 } as const
 const YOOKASSA_API = 'https://api.yookassa.ru/v3'
 /** Published by YooKassa; its notifications carry no signature. */
 const YOOKASSA_NETWORKS =
@@ -105,6 +132,8 @@ const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'TOLLGATE_KEK',
   'OIDC_CLIENT_SECRET',
   'YOOKASSA_SECRET_KEY',
+  'SMTP_PASSWORD',
+  'TELEGRAM_BOT_TOKEN',
   'OTEL_EXPORTER_OTLP_HEADERS',
 ])
 /** Keys of providers, of which the catalogue file may name any. */
@@ -172,6 +201,8 @@ export function readConfig(environment: Environment): {
     traces: readTraces(reader),
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),
+    mail: readMail(reader),
+    telegram: readTelegram(reader),
   })
   const twice = Object.keys(environment).filter((name) => settingOfFile(name) !== null && reader.given(name))
   for (const name of twice) reader.problem(name, `is set beside ${settingOfFile(name)}: unset one of them`)
@@ -322,6 +353,42 @@ function readYookassa(reader: SettingReader): YookassaConfig | null {
     apiUrl,
     networks: readNetworks(reader, 'YOOKASSA_NETWORKS', YOOKASSA_NETWORKS),
   })
+}
+
+function readMail(reader: SettingReader): MailConfig | null {
+  const names = ['SMTP_PORT', 'SMTP_TLS', 'SMTP_USER', 'SMTP_PASSWORD', 'SMTP_FROM_NAME'].filter((name) =>
+    reader.given(name),
+  )
+  if (![...names, 'SMTP_HOST', 'SMTP_FROM'].some((name) => reader.given(name))) return null
+  if (!together(reader, ['SMTP_HOST', 'SMTP_FROM', ...names])) return null
+  const tls = reader.oneOf('SMTP_TLS', ['starttls', 'implicit', 'none'], 'starttls')
+  const host = reader.host('SMTP_HOST', '')
+  const from = reader.text('SMTP_FROM') ?? ''
+  if (!isMailAddress(from)) reader.problem('SMTP_FROM', `must be a plain address such as ai@example.com, got '${from}'`)
+  const withLogin = ['SMTP_USER', 'SMTP_PASSWORD'].some((name) => reader.given(name))
+  const login = withLogin && together(reader, ['SMTP_USER', 'SMTP_PASSWORD'])
+  if (login && tls === 'none' && !isLoopback(host))
+    reader.problem('SMTP_TLS', "is 'none', so the password would travel in the clear: use 'starttls' or 'implicit'")
+  return Object.freeze({
+    host,
+    port: reader.whole('SMTP_PORT', SMTP_PORTS[tls], 1, 65_535),
+    tls,
+    login: login ? { user: reader.text('SMTP_USER') ?? '', password: reader.text('SMTP_PASSWORD') ?? '' } : null,
+    from,
+    fromName: reader.text('SMTP_FROM_NAME') ?? 'Tollgate',
+  })
+}
+
+function readTelegram(reader: SettingReader): TelegramConfig | null {
+  const botToken = reader.text('TELEGRAM_BOT_TOKEN')
+  const apiUrl = reader.address('TELEGRAM_API_URL', TELEGRAM_API) ?? TELEGRAM_API
+  if (botToken === null) return null
+  // It becomes a part of a path. The message never repeats it.
+  if (!/^\d{1,20}:[\w-]{20,100}$/.test(botToken))
+    reader.problem('TELEGRAM_BOT_TOKEN', 'must be a token as BotFather gives it, such as 123456:ABC-DEF…')
+  if (URL.canParse(apiUrl) && new URL(apiUrl).protocol === 'http:' && !isLoopback(new URL(apiUrl).hostname))
+    reader.problem('TELEGRAM_API_URL', 'must be https: the token travels there')
+  return Object.freeze({ botToken, apiUrl })
 }
 
 function isLoopback(hostname: string): boolean {

@@ -15,6 +15,7 @@ export interface FieldChecks {
   readonly bad_email: { readonly given: string }
   readonly bad_timezone: { readonly given: string }
   readonly chat_context: None
+  readonly chat_id: None
   readonly code_required: None
   readonly csv_cell: { readonly line: number; readonly column: number }
   readonly csv_empty: None
@@ -81,6 +82,7 @@ export interface FieldChecks {
   readonly unknown_model: { readonly given: string }
   readonly unknown_provider: { readonly given: string }
   readonly used_code: None
+  readonly webhook_address: { readonly given: string }
   readonly whole: Range
   readonly wholes: None
   readonly wrong: None

@@ -186,7 +186,7 @@ test('docs/settings.md has a row for every setting that is read, and for no othe
     named(rows, /`([A-Z_]+)`/g),
     named(
       read('src/config.ts'),
-      /'((?:TOLLGATE|OTEL|OIDC|YOOKASSA)_[A-Z_]+|HOST|PORT|DATABASE_URL|VALKEY_URL|TRUSTED_PROXIES|ALLOW_PRIVATE_UPSTREAMS)'/g,
+      /'((?:TOLLGATE|OTEL|OIDC|YOOKASSA|SMTP|TELEGRAM)_[A-Z_]+|HOST|PORT|DATABASE_URL|VALKEY_URL|TRUSTED_PROXIES|ALLOW_PRIVATE_UPSTREAMS)'/g,
     ),
   )
 })

@@ -56,7 +56,7 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'GET /admin/v1/ip-blocks': 'ip-block list',
   'DELETE /admin/v1/ip-blocks/*ip': 'ip-block delete',
   'GET /admin/v1/notices/channels': 'notice channels',
-  'POST /admin/v1/notices/channels': 'notice channel-create [url]',
+  'POST /admin/v1/notices/channels': 'notice channel-create [target]',
   'PATCH /admin/v1/notices/channels/:id': 'notice channel-update',
   'DELETE /admin/v1/notices/channels/:id': 'notice channel-delete',
   'POST /admin/v1/notices/channels/:id/test': 'notice test',

@@ -1,9 +1,8 @@
-import { CHOSEN_KINDS, NOTICE_KINDS } from '../notice-table.ts'
+import { NOTICE_KINDS } from '../notice-table.ts'
+import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../notices/channel-contract.ts'
 import {
   anything,
   body,
-  filled,
-  flag,
   list,
   map,
   nullable,
@@ -18,33 +17,10 @@ import {
 } from '../schema.ts'
 import { listed, PageQuery } from './account-contract.ts'
 
-const Kinds = list(oneOf(CHOSEN_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
-
-export const NoticeChannel = object(
-  {
-    id: text(),
-    type: oneOf(['webhook']),
-    url: text(),
-    kinds: Kinds,
-    enabled: flag(),
-    created_at: time(),
-  },
-  "A receiver of the operator's notices.",
-)
-export type NoticeChannel = Static<typeof NoticeChannel>
-
 export const NewNoticeChannel = object({
   ...NoticeChannel.fields,
-  secret: text('Signs every message. It is in this answer only.'),
+  secret: nullable(text('Signs every message. It is in this answer only; null = not a webhook.')),
 })
-
-export const NoticeChannelBody = body({
-  url: filled('https; http only where private addresses are allowed.', 2_000),
-  kinds: Kinds,
-})
-export type NoticeChannelBody = Static<typeof NoticeChannelBody>
-
-export const NoticeChannelPatch = body({ kinds: optional(Kinds), enabled: optional(flag()) })
 
 export const NoticeDelivery = object({
   id: text(),
@@ -82,12 +58,12 @@ export const NOTICE_ROUTES = {
   },
   'POST /admin/v1/notices/channels': {
     scope: 'settings:write',
-    summary: 'Makes a webhook. `secret` is in this answer only. At most 20.',
+    summary: 'Makes a receiver. The `secret` of a webhook is in this answer only. At most 20.',
     body: NoticeChannelBody,
     answer: NewNoticeChannel,
     status: 201,
     errors: ['invalid_input', 'conflict'],
-    example: { body: { url: 'https://hooks.example.com/tollgate', kinds: ['shortfall', 'balance.low'] } },
+    example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['shortfall', 'balance.low'] } },
   },
   'PATCH /admin/v1/notices/channels/:id': {
     scope: 'settings:write',

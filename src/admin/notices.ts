@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
-import { forbiddenUpstream } from '../catalog/upstream-address.ts'
 import type { Route } from '../http/edge.ts'
 import { choiceParameter } from '../query-parameters.ts'
-import type { Judged } from '../kinds/fields/strict-body.ts'
-import { isPrivateAddress } from '../lib/private-address.ts'
 import type { NoticeKind } from '../notice-table.ts'
-import { fieldError, reasonError } from '../refusals.ts'
-import { secretPurpose, type Channel, type Delivery } from '../store/notices/notice-store.ts'
-import { NoticeDelivery, type NoticeChannel, type NoticeChannelBody } from './notice-contract.ts'
+import type { NoticeChannelBody } from '../notices/channel-contract.ts'
+import { newChannel, wireChannel } from '../notices/channels.ts'
+import { reasonError } from '../refusals.ts'
+import type { Channel, Delivery } from '../store/notices/notice-store.ts'
+import { NoticeDelivery } from './notice-contract.ts'
 import {
   adminRoute,
   notFound,
@@ -21,7 +19,6 @@ import {
 } from './ports.ts'
 
 const CHANNELS_MAX = 20
-const SECRET_BYTES = 32
 
 /** The operator's receivers of notices, and what was sent to them and to those of accounts. */
 export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
@@ -31,7 +28,7 @@ export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
       status: 200,
       body: { data: (await notices.channels(null)).map(wireChannel) },
     })),
-    adminRoute('POST /admin/v1/notices/channels', (call, read) => addChannel(ports, call, read('url'))),
+    adminRoute('POST /admin/v1/notices/channels', (call, read) => addChannel(ports, call, read())),
     adminRoute('PATCH /admin/v1/notices/channels/:id', async (call, read) => {
       const before = await channelOf(ports, call)
       const patch = read()
@@ -80,47 +77,16 @@ async function channelOf({ store }: AdminPorts, call: AdminCall): Promise<Channe
 async function addChannel(
   ports: AdminPorts,
   call: AdminCall,
-  { url, kinds }: Judged<NoticeChannelBody, 'url'>,
+  given: NoticeChannelBody,
 ): Promise<AdminReply<'POST /admin/v1/notices/channels'>> {
-  const target = webhookAddress(url ?? '', ports.allowPrivateUpstreams)
-  const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}`
-  const id = `chn_${ports.ids.letters(16)}`
-  const channel: Channel = {
-    id,
+  const { channel, secret } = newChannel({ ...ports, cipher: ports.keyWrap }, given, {
     accountId: null,
-    type: 'webhook',
-    target,
-    secret: ports.keyWrap.encrypt(Buffer.from(secret), secretPurpose(id)),
-    kinds: [...new Set(kinds)],
-    language: 'en',
-    enabled: true,
-    createdAtMs: ports.clock.now(),
-  }
+    allowPrivate: ports.allowPrivateUpstreams,
+  })
   if ((await ports.store.notices.addChannel(channel, CHANNELS_MAX)) === 'full')
     throw reasonError('conflict', 'channels_most', { most: CHANNELS_MAX }, `At most ${CHANNELS_MAX} receivers are kept`)
-  await recordEvent(ports, call, 'notice_channel.create', id, null, wireChannel(channel))
+  await recordEvent(ports, call, 'notice_channel.create', channel.id, null, wireChannel(channel))
   return { status: 201, body: { ...wireChannel(channel), secret } }
-}
-
-/** What a name resolves to is checked again with each connection. */
-function webhookAddress(given: string, allowPrivate: boolean): string {
-  const url = URL.canParse(given) ? new URL(given) : null
-  const isHttp = url !== null && (url.protocol === 'https:' || (allowPrivate && url.protocol === 'http:'))
-  if (!isHttp || url.username !== '' || url.password !== '')
-    throw fieldError('url', 'http_address', { given }, `must be an https address without a user, got '${given}'`)
-  if (forbiddenUpstream(url.href))
-    throw fieldError('url', 'metadata_address', { given }, `'${given}' is an address of this machine's cloud`)
-  if (!allowPrivate && isPrivateAddress(url.hostname))
-    throw fieldError('url', 'private_address', { host: url.hostname }, `'${url.hostname}' is not a public address`)
-  return url.href
-}
-
-function wireChannel({ id, target, kinds, enabled, createdAtMs }: Channel): NoticeChannel {
-  return { id, type: 'webhook', url: target, kinds: kinds.filter(isChosen), enabled, created_at: iso(createdAtMs) }
-}
-
-function isChosen(kind: NoticeKind): kind is NoticeChannel['kinds'][number] {
-  return kind !== 'test'
 }
 
 function wireDelivery({

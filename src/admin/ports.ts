@@ -13,6 +13,7 @@ import type { IdSource } from '../lib/ids.ts'
 import { wholeParameter } from '../query-parameters.ts'
 import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { AuditCheck } from '../store/audit/audit-store.ts'
+import type { ChannelType } from '../store/notices/notice-store.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminWireRoute, BodyOf } from '../wire-route.ts'
 import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
@@ -45,6 +46,8 @@ export interface AdminPorts {
   readonly periods: () => PeriodStarts
   readonly keyWrap: KeyWrap
   readonly allowPrivateUpstreams: boolean
+  /** Ways to tell people that are set up. */
+  readonly channelTypes: ReadonlySet<ChannelType>
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
   /** Waits for money of the account that nodes have set aside, where an entry of this amount needs it. */

@@ -9,6 +9,7 @@ import { startPageRoutes } from '../endpoints/start-page.ts'
 import type { Route } from '../http/edge.ts'
 import { freedMoney } from '../ledger/freed-money.ts'
 import { parametersOf } from '../providers/ports/adapter.ts'
+import type { ChannelType } from '../store/notices/notice-store.ts'
 import type { Services } from './services.ts'
 import { KNOWN_ADAPTERS } from '../providers/index.ts'
 
@@ -41,6 +42,7 @@ export function createConsole(
     ids,
     health,
     periods: () => ledger.periods(clock.now()),
+    channelTypes: channelTypesOf(config),
     freed: (accountId: string, amountMicro: bigint) =>
       freedMoney(
         { clock, look: (id) => store.accounts.freeMoney(id), giveBack: (id) => ledger.giveBack(id) },
@@ -79,4 +81,13 @@ export function createConsole(
     ),
   ]
   return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }
+}
+
+/** The ways to tell people that are set up. */
+function channelTypesOf({ mail, telegram }: Config): ReadonlySet<ChannelType> {
+  return new Set<ChannelType>([
+    'webhook',
+    ...(mail === null ? [] : (['email'] as const)),
+    ...(telegram === null ? [] : (['telegram'] as const)),
+  ])
 }

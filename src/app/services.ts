@@ -23,7 +23,8 @@ import { randomIds, type IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
 import { Notifier } from '../notices/notifier.ts'
-import { sendWebhook } from '../notices/webhook.ts'
+import { Mailer } from '../notices/mailer.ts'
+import { sendDelivery, type SenderPorts } from '../notices/senders.ts'
 import { openValkey } from '../nodes/valkey.ts'
 import { createTokenCounter, type TokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
@@ -309,21 +310,27 @@ function upkeepOf(
 const WEBHOOK_CONNECT_MS = 3_000
 
 /** Addresses that an operator chose may be private where providers' may; those of clouds' credentials never. */
-function noticesOf({ core: { store, keyWrap }, config, clock, nodes, notice }: Base): Notifier {
+function noticesOf({ core: { store, catalog, keyWrap }, config, clock, nodes, notice }: Base): Notifier {
   const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
-  const own = config.allowPrivateUpstreams
-    ? patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
-    : null
-  const ports = { cipher: keyWrap, guarded, own }
+  const own = patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
+  const { allowPrivateUpstreams, mail, telegram, publicUrl } = config
+  const ports: SenderPorts = {
+    store: store.notices,
+    webhooks: { cipher: keyWrap, guarded, own: allowPrivateUpstreams ? own : null },
+    mailer: mail === null ? null : new Mailer(mail),
+    telegram: telegram === null ? null : { ...telegram, dispatcher: own },
+    timezone: () => catalog.current().settings.timezone,
+    publicUrl,
+  }
   return new Notifier({
     store: store.notices,
     clock,
     leads: () => nodes.leads,
-    send: (delivery, stop) => sendWebhook(ports, delivery.channel, delivery.notice, clock.now(), stop),
+    send: (delivery, stop) => sendDelivery(ports, delivery, clock.now(), stop),
     random: uniform,
     log: notice,
     close: async () => {
-      await Promise.all([guarded.destroy(), own?.destroy()])
+      await Promise.all([guarded.destroy(), own.destroy()])
     },
   })
 }

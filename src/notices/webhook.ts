@@ -1,17 +1,9 @@
 import { createHmac } from 'node:crypto'
 import type { Dispatcher } from 'undici'
-import { request } from '../lib/http-request.ts'
 import type { Cipher } from '../lib/cipher.ts'
 import { secretPurpose, type Channel, type Notice } from '../store/notices/notice-store.ts'
-
-const TIMEOUT_MS = 10_000
-/** Read of an answer before its connection is closed. */
-const ANSWER_BYTES_MAX = 16_384
-
-/** A message was not taken. `message` is for its owner; it holds nothing of the answer but its status. */
-export class DeliveryError extends Error {
-  override readonly name = 'DeliveryError'
-}
+import { DeliveryError } from './delivery-error.ts'
+import { post } from './post.ts'
 
 export interface WebhookPorts {
   readonly cipher: Cipher
@@ -31,7 +23,7 @@ export function signature(secret: string, timestamp: string, body: string): stri
   return `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`
 }
 
-/** Sends one signed message; throws a DeliveryError when it is not taken. No redirect is followed. */
+/** Sends one signed message; throws a DeliveryError when it is not taken. */
 export async function sendWebhook(
   { cipher, guarded, own }: WebhookPorts,
   channel: Channel,
@@ -43,33 +35,14 @@ export async function sendWebhook(
   const secret = cipher.decrypt(channel.secret, secretPurpose(channel.id)).toString()
   const body = webhookBody(notice)
   const timestamp = String(Math.floor(nowMs / 1_000))
-  try {
-    const answer = await request(channel.target, {
-      method: 'POST',
-      dispatcher: channel.accountId === null && own !== null ? own : guarded,
-      signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'tollgate',
-        'x-tollgate-event-id': notice.id,
-        'x-tollgate-timestamp': timestamp,
-        'x-tollgate-signature': signature(secret, timestamp, body),
-      },
-      body,
-    })
-    // A discarded body without an error listener could end the process.
-    answer.body.on('error', () => undefined)
-    await answer.body.dump({ limit: ANSWER_BYTES_MAX })
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw new DeliveryError(`it answered ${answer.statusCode}`)
-  } catch (thrown) {
-    if (thrown instanceof DeliveryError) throw thrown
-    throw new DeliveryError(reasonOf(thrown), { cause: thrown })
-  }
-}
-
-function reasonOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return 'it could not be reached'
-  if (thrown.name === 'AddressRefusedError') return 'its address is not public'
-  if (thrown.name === 'TimeoutError') return `it did not answer within ${TIMEOUT_MS / 1_000} seconds`
-  return 'it could not be reached'
+  await post(channel.target, {
+    dispatcher: channel.accountId === null && own !== null ? own : guarded,
+    headers: {
+      'x-tollgate-event-id': notice.id,
+      'x-tollgate-timestamp': timestamp,
+      'x-tollgate-signature': signature(secret, timestamp, body),
+    },
+    body,
+    stop,
+  })
 }

@@ -48,7 +48,7 @@ async function channel(
   path: string,
   kinds: readonly string[],
 ): Promise<{ readonly id: string; readonly secret: string }> {
-  const made = await tollgate.admin('POST', '/admin/v1/notices/channels', { url: `${own}${path}`, kinds })
+  const made = await tollgate.admin('POST', '/admin/v1/notices/channels', { target: `${own}${path}`, kinds })
   assert.equal(made.status, 201, made.text)
   // The contract's type; the answer was checked against it.
   return made.body as unknown as { readonly id: string; readonly secret: string }
@@ -176,14 +176,19 @@ test('doubtful usage, held rates, a refused key and broken books are told once u
 })
 
 test("an address of a cloud's credentials is refused even where private ones are allowed", async () => {
-  const add = async (url: string): Promise<unknown> => {
-    const { status, body } = await tollgate.admin('POST', '/admin/v1/notices/channels', { url, kinds: [] })
+  const add = async (target: string): Promise<unknown> => {
+    const { status, body } = await tollgate.admin('POST', '/admin/v1/notices/channels', { target, kinds: [] })
     return [status, (body.error as { readonly metadata?: { readonly check?: string } } | undefined)?.metadata?.check]
   }
-  for (const url of ['http://169.254.169.254/latest', 'https://[fd00:ec2::254]/', 'http://metadata.google.internal/'])
-    assert.deepEqual(await add(url), [400, 'metadata_address'], url)
-  for (const url of ['ftp://example.com/', 'https://a:b@example.com/', 'no address'])
-    assert.deepEqual(await add(url), [400, 'http_address'], url)
+  for (const target of [
+    'http://169.254.169.254/latest',
+    'https://[fd00:ec2::254]/',
+    'http://metadata.google.internal/',
+    'ftp://example.com/',
+    'https://a:b@example.com/',
+    'no address',
+  ])
+    assert.deepEqual(await add(target), [400, 'webhook_address'], target)
 })
 
 test('a message is sent to no address that is not public, however its name resolves, and the message says no more', async () => {

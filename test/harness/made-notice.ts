@@ -6,7 +6,7 @@ export async function madeNotice(
   server: ApiClient & { readonly app: Pick<App, 'store'> },
 ): Promise<{ readonly channel: string; readonly delivery: string }> {
   const { notices } = server.app.store
-  const body = { url: 'https://hooks.example.com/', kinds: [] }
+  const body = { target: 'https://hooks.example.com/', kinds: [] }
   const channel = (await server.admin('POST', '/admin/v1/notices/channels', body)).body.id
   await server.admin('POST', `/admin/v1/notices/channels/${channel}/test`, {})
   await notices.address(Date.now())

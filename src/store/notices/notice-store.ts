@@ -153,6 +153,21 @@ export class NoticeStore {
     })
   }
 
+  /** Names for people of what a notice names by id. */
+  async names({
+    accountId,
+    detail,
+  }: Notice): Promise<{ readonly account: string | null; readonly key: string | null }> {
+    const key = detail['key']
+    const [row] = await this.#read(
+      'SELECT (SELECT name FROM account WHERE id = ?) AS account, (SELECT name FROM api_key WHERE id = ?) AS key_name',
+      [accountId, typeof key === 'string' ? key : null],
+    )
+    return row === undefined
+      ? { account: null, key: null }
+      : { account: textOrNull(row, 'account'), key: textOrNull(row, 'key_name') }
+  }
+
   async addChannel(channel: Channel, most: number): Promise<'added' | 'full'> {
     const condition = ownedBy(channel.accountId)
     return this.#note(async (sql) => {

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { forbiddenUpstream } from '../catalog/upstream-address.ts'
+import type { Cipher } from '../lib/cipher.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { IdSource } from '../lib/ids.ts'
+import { isMailAddress } from '../lib/mail-address.ts'
+import { isPrivateAddress } from '../lib/private-address.ts'
+import type { NoticeKind } from '../notice-table.ts'
+import { fieldError } from '../refusals.ts'
+import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-store.ts'
+import type { NoticeChannel, NoticeChannelBody } from './channel-contract.ts'
+
+const SECRET_BYTES = 32
+
+export interface ChannelPorts {
+  readonly ids: IdSource
+  readonly clock: Clock
+  readonly cipher: Cipher
+  /** Types that this service is set up for; webhooks need nothing. */
+  readonly channelTypes: ReadonlySet<ChannelType>
+}
+
+/**
+ * A new channel of the operator's (`accountId` null) or of an account. `secret` signs webhooks, and is null for other
+ * types.
+ */
+export function newChannel(
+  { ids, clock, cipher, channelTypes }: ChannelPorts,
+  { type = 'webhook', target, kinds, language = 'en' }: NoticeChannelBody,
+  { accountId, allowPrivate }: { readonly accountId: string | null; readonly allowPrivate: boolean },
+): { readonly channel: Channel; readonly secret: string | null } {
+  if (!channelTypes.has(type))
+    throw fieldError('type', 'not_set_up', { given: type }, `'${type}' is not set up on this service`)
+  const id = `chn_${ids.letters(16)}`
+  const secret = type === 'webhook' ? `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}` : null
+  return {
+    secret,
+    channel: {
+      id,
+      accountId,
+      type,
+      target: checkedTarget(type, target, allowPrivate),
+      secret: secret === null ? null : cipher.encrypt(Buffer.from(secret), secretPurpose(id)),
+      kinds: [...new Set(kinds)],
+      language,
+      enabled: true,
+      createdAtMs: clock.now(),
+    },
+  }
+}
+
+function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {
+  switch (type) {
+    case 'webhook':
+      return webhookAddress(given, allowPrivate)
+    case 'email':
+      if (!isMailAddress(given)) {
+        const shown = given.slice(0, 80)
+        throw fieldError('target', 'bad_email', { given: shown }, `'${shown}' is not an e-mail address`)
+      }
+      return given
+    case 'telegram':
+      if (!/^-?[1-9]\d{0,19}$/.test(given))
+        throw fieldError('target', 'chat_id', {}, 'must be the numeric id of a chat, such as 123456789')
+      return given
+  }
+}
+
+/** What a name resolves to is checked again with each connection. */
+function webhookAddress(given: string, allowPrivate: boolean): string {
+  const url = URL.canParse(given) ? new URL(given) : null
+  const isHttp = url !== null && (url.protocol === 'https:' || (allowPrivate && url.protocol === 'http:'))
+  const isReachable = isHttp && !forbiddenUpstream(url.href) && (allowPrivate || !isPrivateAddress(url.hostname))
+  if (!isReachable || url.username !== '' || url.password !== '')
+    throw fieldError(
+      'target',
+      'webhook_address',
+      { given },
+      `must be the https address of a public server, without a user, got '${given}'`,
+    )
+  return url.href
+}
+
+export function wireChannel({ id, type, target, kinds, language, enabled, createdAtMs }: Channel): NoticeChannel {
+  const created_at = new Date(createdAtMs).toISOString()
+  return { id, type, target, kinds: kinds.filter(isChosen), language, enabled, created_at }
+}
+
+function isChosen(kind: NoticeKind): kind is NoticeChannel['kinds'][number] {
+  return kind !== 'test'
+}

@@ -1,0 +1,72 @@
+import type { MailConfig } from '../config.ts'
+import { isMailAddress } from '../lib/mail-address.ts'
+import { oneLine } from '../lib/one-line.ts'
+import { DeliveryError } from './delivery-error.ts'
+
+/** Of one message; shorter than the lease of a delivery, however slowly the server answers. */
+const TIMEOUT_MS = 30_000
+const STEP_MS = 10_000
+const SUBJECT_CHARACTERS_MAX = 150
+
+export interface Mail {
+  readonly to: string
+  readonly subject: string
+  /** Plain text: nothing in it is markup. */
+  readonly text: string
+  /** The same in each attempt, so that a mailbox may know a repeated message. */
+  readonly id: string
+}
+
+/** Hands mail to the operator's server, a connection a message. The library is loaded with the first one. */
+export class Mailer {
+  readonly #config: MailConfig
+
+  constructor(config: MailConfig) {
+    this.#config = config
+  }
+
+  /** Throws a DeliveryError when the server does not take it. */
+  async send({ to, subject, text, id }: Mail, stop: AbortSignal): Promise<void> {
+    if (!isMailAddress(to)) throw new DeliveryError('its address is not one that mail can be sent to')
+    const { host, port, tls, login, from, fromName } = this.#config
+    const { createTransport } = await import('nodemailer')
+    const transport = createTransport({
+      host,
+      port,
+      secure: tls === 'implicit',
+      requireTLS: tls === 'starttls',
+      ignoreTLS: tls === 'none',
+      ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
+      connectionTimeout: STEP_MS,
+      greetingTimeout: STEP_MS,
+      socketTimeout: STEP_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+    try {
+      await transport.sendMail({
+        from: { name: fromName, address: from },
+        // An object is one address; a text would be read as a list.
+        to: { name: '', address: to },
+        subject: oneLine(subject, SUBJECT_CHARACTERS_MAX),
+        text,
+        messageId: `<${id}@${from.split('@')[1] ?? 'tollgate'}>`,
+        // No automatic reply comes back (RFC 3834).
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
+      })
+    } catch (thrown) {
+      throw new DeliveryError(reasonOf(thrown), { cause: thrown })
+    } finally {
+      transport.close()
+    }
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  const { responseCode, code } = thrown as { readonly responseCode?: unknown; readonly code?: unknown }
+  if (code === 'EAUTH') return 'the mail server refuses the login'
+  if (code === 'ETLS') return 'the mail server has no TLS that is trusted'
+  if (typeof responseCode === 'number') return `the mail server answered ${responseCode}`
+  return 'the mail server could not be reached'
+}

@@ -1,0 +1,165 @@
+import type { Label } from '../lib/label.ts'
+import { oneLine } from '../lib/one-line.ts'
+import { NOTICES, type NoticeKind } from '../notice-table.ts'
+import type { Notice } from '../store/notices/notice-store.ts'
+import { textFormat, type Language, type TextFormat } from './text-format.ts'
+
+const WORD_CHARACTERS_MAX = 120
+
+/** Of what a notice names by id; null = there is none, or it is gone. */
+export interface NoticeNames {
+  readonly account: string | null
+  readonly key: string | null
+}
+
+/** A message for people. Both texts are plain: no part of them is markup. */
+export interface NoticeText {
+  readonly subject: string
+  readonly text: string
+}
+
+/** The values of a notice as people read them, in one language. */
+interface NoticeWords {
+  /** A value that is a name or another text; somebody else chose it. */
+  readonly word: (name: string) => string
+  readonly money: (name: string) => string
+  readonly number: (name: string) => string
+  readonly keyName: string
+  readonly detail: Notice['detail']
+}
+
+const PERIODS: ReadonlyMap<unknown, Label> = new Map([
+  ['daily', { en: 'daily limit', ru: 'дневного лимита' }],
+  ['weekly', { en: 'weekly limit', ru: 'недельного лимита' }],
+  ['monthly', { en: 'monthly limit', ru: 'месячного лимита' }],
+])
+const LIMIT: Label = { en: 'limit', ru: 'лимита' }
+const JOB_ENDS: ReadonlyMap<unknown, Label> = new Map([
+  ['completed', { en: 'is completed', ru: 'выполнено' }],
+  ['failed', { en: 'has failed', ru: 'завершилось ошибкой' }],
+  ['expired', { en: 'has expired', ru: 'истекло' }],
+  ['cancelled', { en: 'was cancelled', ru: 'отменено' }],
+])
+
+function periodOf({ detail }: NoticeWords): Label {
+  return PERIODS.get(detail['limit_reset']) ?? LIMIT
+}
+
+/** What happened, and what follows from it. */
+const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
+  'balance.low': ({ money }) => ({
+    en: `The balance is ${money('balance')}, below ${money('threshold')}. Requests that it does not cover are refused.`,
+    ru: `Баланс ${money('balance')}, это меньше ${money('threshold')}. Запросы, на которые денег не хватит, будут отклонены.`,
+  }),
+  'limit.near': (words) => ({
+    en: `The key ${words.keyName} has spent ${words.money('spent')} of its ${periodOf(words).en} of ${words.money('limit')}.`,
+    ru: `Ключ ${words.keyName} израсходовал ${words.money('spent')} из ${periodOf(words).ru} ${words.money('limit')}.`,
+  }),
+  'limit.reached': (words) => ({
+    en: `The key ${words.keyName} has used up its ${periodOf(words).en} of ${words.money('limit')}. Its requests are refused.`,
+    ru: `Ключ ${words.keyName} исчерпал ${words.money('limit')} ${periodOf(words).ru}. Его запросы отклоняются.`,
+  }),
+  'job.ended': ({ word, detail }) => ({
+    en: `The video job ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.en ?? word('status')}.`,
+    ru: `Задание ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.ru ?? word('status')}.`,
+  }),
+  'provider.key_refused': ({ word, number, detail }) => ({
+    en: `The provider ${word('provider')} refuses key ${number('key')} of ${number('keys')}${typeof detail['status'] === 'number' ? ` with status ${word('status')}` : ''}. Check that it is valid and paid for.`,
+    ru: `Провайдер ${word('provider')} отвергает ключ ${number('key')} из ${number('keys')}${typeof detail['status'] === 'number' ? `, статус ${word('status')}` : ''}. Проверьте, что ключ действует и оплачен.`,
+  }),
+  'rates.held': ({ word, detail }) =>
+    detail['action'] === 'rates.refused'
+      ? {
+          en: `The new exchange rates differ too much from those in force and wait for you: ${ratesOf(detail)}. Prices stay at the old rates.`,
+          ru: `Новые курсы валют слишком отличаются от действующих и ждут вашего решения: ${ratesOf(detail)}. Цены считаются по прежним курсам.`,
+        }
+      : {
+          en: `The exchange rates could not be fetched: ${word('reason')}. Prices stay at the last known rates.`,
+          ru: `Курсы валют не удалось получить: ${word('reason')}. Цены считаются по последним известным курсам.`,
+        },
+  'usage.flagged': ({ word, number }) => ({
+    en: `${number('flagged')} of ${number('requests')} answers of the provider ${word('provider')} in this hour have doubtful usage, the last one is ${word('generation')}.`,
+    ru: `За этот час у провайдера ${word('provider')} расход сомнителен в ${number('flagged')} из ${number('requests')} ответов, последний: ${word('generation')}.`,
+  }),
+  shortfall: ({ word, money }) => ({
+    en: `The request ${word('generation')} (${word('model')}) cost ${money('shortfall')} more than its hold and the balance covered. You bear the difference.`,
+    ru: `Запрос ${word('generation')} (${word('model')}) обошёлся на ${money('shortfall')} дороже, чем покрыли резерв и баланс. Разница за ваш счёт.`,
+  }),
+  'audit.violation': ({ word }) => ({
+    en: `The audit has found the books wrong: ${word('checks')}. Run 'tollgate audit'.`,
+    ru: `Аудит нашёл ошибки в учёте: ${word('checks')}. Запустите «tollgate audit».`,
+  }),
+  test: () => ({
+    en: 'This is a test message. Notices will arrive here.',
+    ru: 'Это проверочное сообщение. Уведомления будут приходить сюда.',
+  }),
+}
+
+function ratesOf(detail: Notice['detail']): string {
+  const { rates } = detail
+  if (!Array.isArray(rates)) return ''
+  // As the feed of the exchange rates writes them.
+  return (rates as readonly Readonly<Record<string, unknown>>[])
+    .map(({ currency, rate, held }) => shown(`${String(currency)} ${String(rate)} (${String(held)})`))
+    .join(', ')
+}
+
+function shown(value: unknown): string {
+  return oneLine(typeof value === 'string' ? value : JSON.stringify(value ?? null), WORD_CHARACTERS_MAX)
+}
+
+/** An unknown kind, of a newer program, is told by its name. */
+function isKnown(kind: string): kind is NoticeKind {
+  return Object.hasOwn(NOTICES, kind)
+}
+
+/** The message about a notice. `publicUrl`: of the console; null = unknown, and not shown. */
+export function noticeText(
+  notice: Notice,
+  names: NoticeNames,
+  {
+    language,
+    timezone,
+    publicUrl,
+  }: { readonly language: Language; readonly timezone: string; readonly publicUrl: string | null },
+): NoticeText {
+  const format = textFormat(language, timezone)
+  const title = isKnown(notice.kind) ? NOTICES[notice.kind].label[language] : shown(notice.kind)
+  const sentence = isKnown(notice.kind)
+    ? SENTENCES[notice.kind](wordsOf(notice, names, format))[language]
+    : shown(notice.detail)
+  const account = notice.accountId === null ? null : accountOf(notice.accountId, names.account)
+  const lines: readonly (string | null)[] = [
+    sentence,
+    '',
+    account === null ? null : `${LINES.account[language]}: ${account}`,
+    `${LINES.time[language]}: ${format.time(notice.atMs)}`,
+    `${LINES.event[language]}: ${notice.id}`,
+    publicUrl === null ? null : publicUrl,
+  ]
+  return {
+    subject: account === null ? title : `${title}: ${account}`,
+    text: `${title}\n\n${lines.filter((line) => line !== null).join('\n')}\n`,
+  }
+}
+
+const LINES = {
+  account: { en: 'Account', ru: 'Аккаунт' },
+  time: { en: 'Time', ru: 'Время' },
+  event: { en: 'Event', ru: 'Событие' },
+} as const satisfies Readonly<Record<string, Label>>
+
+function accountOf(id: string, name: string | null): string {
+  return name === null ? id : `${oneLine(name, WORD_CHARACTERS_MAX / 2)} (${id})`
+}
+
+function wordsOf({ detail }: Notice, { key }: NoticeNames, format: TextFormat): NoticeWords {
+  const word = (name: string): string => shown(detail[name])
+  return {
+    word,
+    money: (name) => format.money(Number(detail[name])),
+    number: (name) => format.number(Number(detail[name])),
+    keyName: key === null ? word('key') : `${format.quoted(oneLine(key, WORD_CHARACTERS_MAX))} (${word('key')})`,
+    detail,
+  }
+}
