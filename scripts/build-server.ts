@@ -8,7 +8,12 @@ import { thirdPartyText } from './third-party.ts'
 const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'dist')
 /** Each is a program: threads are named by their file. */
-const ENTRIES = ['src/main.ts', 'src/nodes/loop-watch-thread.ts', 'src/store/sqlite/snapshot-thread.ts']
+const ENTRIES = [
+  'src/main.ts',
+  'src/nodes/loop-watch-thread.ts',
+  'src/store/sqlite/snapshot-thread.ts',
+  'src/store/sqlite/wal-thread.ts',
+]
 /** Read at run time from the folder of the code. */
 const DATA = [
   'src/catalog/bundled-models.json',

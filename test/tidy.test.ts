@@ -204,7 +204,12 @@ test('no file names itself through others, types included', () => {
 })
 
 /** A thread begins with a separate file, which the starting file names. */
-const ENTRIES = ['src/main.ts', 'src/nodes/loop-watch-thread.ts', 'src/store/sqlite/snapshot-thread.ts']
+const ENTRIES = [
+  'src/main.ts',
+  'src/nodes/loop-watch-thread.ts',
+  'src/store/sqlite/snapshot-thread.ts',
+  'src/store/sqlite/wal-thread.ts',
+]
 
 test('no dead file: all of src is reached from main.ts, except what only tests use', () => {
   const live = reachableFrom(ENTRIES, files)

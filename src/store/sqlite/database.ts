@@ -8,6 +8,7 @@ import type { Database, ReadOptions, Row, Sql, SqlValue, TransactionOptions } fr
 import { asUnavailable, diskFault } from './disk-fault.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
 import { SqliteSnapshot } from './snapshot.ts'
+import { PAGES_MAX, WAL_LENGTH, WalCheckpoints } from './wal-checkpoints.ts'
 
 const STATEMENTS_MAX = 256
 const PROBE_BYTES = 1_048_576
@@ -23,6 +24,7 @@ export class SqliteDatabase implements Database {
   readonly #lock: DirectoryLock
   readonly #path: string
   readonly #walPath: string
+  readonly #walCheckpoints: WalCheckpoints
   readonly #statements = new Map<string, StatementSync>()
   #coldWrites = 0
   #beforeColdAccess = (): void => undefined
@@ -40,10 +42,11 @@ export class SqliteDatabase implements Database {
     this.#lock = takeDirectory(directory)
     this.#database = new DatabaseSync(path, { readBigInts: true, enableForeignKeyConstraints: true })
     this.#database.exec(
-      'PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=4000',
+      `PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=2000; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-32000; PRAGMA wal_autocheckpoint=${PAGES_MAX}`,
     )
     this.#path = path
     this.#walPath = `${path}-wal`
+    this.#walCheckpoints = new WalCheckpoints(path)
     this.#probePath = join(directory, 'probe')
   }
 
@@ -106,7 +109,11 @@ export class SqliteDatabase implements Database {
     if (descriptor === null) return Promise.resolve()
     return new Promise((resolve, reject) => {
       fdatasync(descriptor, (error) => {
-        if (error === null) return resolve()
+        if (error === null) {
+          if (this.#database.isOpen && !this.#database.isTransaction)
+            this.#walCheckpoints.synced(this.prepare(WAL_LENGTH))
+          return resolve()
+        }
         this.#failedSyncs += 1
         reject(asUnavailable(error))
       })
@@ -186,6 +193,7 @@ export class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.exclusively(() => this.#beforeColdAccess())
     this.#beforeClose()
+    await this.#walCheckpoints.close()
     if (this.#wal !== null) closeSync(this.#wal)
     this.#statements.clear()
     this.#database.close()
