@@ -9,9 +9,6 @@ import type { PricedEndpoint, PricedModel } from './catalog-contract.ts'
 import type { MarginReport, UsageSums } from './report-contract.ts'
 import { adminRoute, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 
-const ACCOUNTS_MAX = 100
-type Group = 'model' | 'provider' | 'account' | 'day'
-
 /** Margin reports: by model at today's prices, and by what was sold. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
@@ -58,41 +55,17 @@ function percent(part: number, whole: number): number | null {
 
 async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport> {
   const { from, to } = dayRange(call.query, ports.periods().day)
-  const sums = (groupBy: Group): Promise<readonly UsageRow[]> =>
-    ports.store.generations.usage({ groupBy, fromDay: from, toDay: dayAfter(to, 1) })
-  const days = await sums('day')
+  const { days, models, providers, accounts, caches } = await ports.store.generations.margin(from, dayAfter(to, 1))
   const byDay = new Map(days.map((row) => [row.group, row]))
-  const accounts = (await sums('account'))
-    .toSorted((left, right) => (left.revenueMicro < right.revenueMicro ? 1 : -1))
-    .slice(0, ACCOUNTS_MAX)
-  const names = new Map(
-    await Promise.all(
-      accounts.map(async ({ group }) => [group, (await ports.store.accounts.get(group))?.name ?? group] as const),
-    ),
-  )
   const whole = days.reduce(added, NOTHING)
-  const caches = await ports.store.generations.cacheSavings(from, dayAfter(to, 1))
   return {
     from,
     to,
     totals: { ...usageSums(whole), margin_percent: marginPercent(whole) },
     days: daysBetween(from, to).map((day) => ({ day, ...usageSums(byDay.get(day) ?? NOTHING) })),
-    models: (await sums('model')).map((row) => ({
-      id: row.group,
-      ...usageSums(row),
-      margin_percent: marginPercent(row),
-    })),
-    providers: (await sums('provider')).map((row) => ({
-      id: row.group,
-      ...usageSums(row),
-      margin_percent: marginPercent(row),
-    })),
-    accounts: accounts.map((row) => ({
-      id: row.group,
-      name: names.get(row.group) ?? row.group,
-      ...usageSums(row),
-      margin_percent: marginPercent(row),
-    })),
+    models: models.map(marginRow),
+    providers: providers.map(marginRow),
+    accounts: accounts.map((row) => ({ ...marginRow(row), name: row.name })),
     caches: {
       saved: rubles(caches.models.reduce((sum, { savedMicro }) => sum + savedMicro, 0n)),
       models: caches.models.map(({ id, savedMicro }) => ({ id, saved: rubles(savedMicro) })),
@@ -104,6 +77,10 @@ async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport>
       })),
     },
   }
+}
+
+function marginRow(row: UsageRow): UsageSums & { readonly id: string; readonly margin_percent: number | null } {
+  return { id: row.group, ...usageSums(row), margin_percent: marginPercent(row) }
 }
 
 const NOTHING: UsageRow = {

@@ -51,7 +51,7 @@ export class StopMarks {
     if (!this.#looks) return
     const ids = [...this.#running].flatMap(([id, { cancelled }]) => (cancelled ? [] : [id]))
     // Where the store does not answer, it is asked again at the next look.
-    await this.#heed(ids).catch(() => undefined)
+    if (ids.length > 0) await this.#heed(ids).catch(() => undefined)
     this.#lookLater()
   }
 

@@ -195,7 +195,7 @@ export function logContract(open: () => Promise<Store>): void {
 
   log('of all accounts, what caches saved by model and by key, the largest first', async (bench) => {
     const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
-    const { models, keys } = await bench.store.generations.cacheSavings('2000-01-01', '2100-01-01')
+    const { models, keys } = (await bench.store.generations.margin('2000-01-01', '2100-01-01')).caches
     for (const [found, of] of [
       [models, ({ model }: GenerationRow) => model],
       [keys, ({ keyId }: GenerationRow) => keyId],
@@ -213,7 +213,10 @@ export function logContract(open: () => Promise<Store>): void {
     }
     const [key] = keys
     assert.equal(all.find(({ keyId }) => keyId === key?.id)?.accountId, key?.accountId)
-    assert.deepEqual(await bench.store.generations.cacheSavings('2000-01-01', '2000-01-02'), { models: [], keys: [] })
+    assert.deepEqual((await bench.store.generations.margin('2000-01-01', '2000-01-02')).caches, {
+      models: [],
+      keys: [],
+    })
   })
 
   log(

@@ -1,5 +1,5 @@
 import type { Micro } from '../../money.ts'
-import { big, integer, readBeside, text, textOrNull, type Database, type Row } from '../database.ts'
+import { big, integer, readBeside, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './query.ts'
 import type { GenerationFilter, LogPage } from './query.ts'
@@ -37,9 +37,37 @@ export interface KeySaving extends CacheSaving {
   readonly accountId: string
 }
 
+/** An account's sums of a report. */
+export interface AccountUsage extends UsageRow {
+  readonly name: string
+}
+
+/** What was sold in some days, grouped in each way. */
+export interface MarginSums {
+  readonly days: readonly UsageRow[]
+  readonly models: readonly UsageRow[]
+  readonly providers: readonly UsageRow[]
+  /** The first hundred by revenue. */
+  readonly accounts: readonly AccountUsage[]
+  readonly caches: CacheSavings
+}
+
+/** The largest first; the keys are the first hundred. */
+export interface CacheSavings {
+  readonly models: readonly CacheSaving[]
+  readonly keys: readonly KeySaving[]
+}
+
 const KEYS_MAX = 100n
+const ACCOUNTS_MAX = 100n
+
+const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
+  .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
+  .join(', ')
 
 const GROUPS = { model: 'model', provider: 'provider', account: 'account_id', key: 'key_id', day: 'day' } as const
+
+type UsageColumn = keyof typeof GROUPS
 
 export class GenerationStore {
   readonly #database: Database
@@ -62,29 +90,33 @@ export class GenerationStore {
 
   /** Answered from the day roll-ups, so that a report never scans the log. */
   async usage(query: {
-    readonly groupBy: 'model' | 'provider' | 'account' | 'key' | 'day'
+    readonly groupBy: UsageColumn
     readonly fromDay: string
     readonly toDay: string
   }): Promise<readonly UsageRow[]> {
-    const column = GROUPS[query.groupBy]
-    const sums = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall'].map(
-      (name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`,
+    const rows = await readBeside(this.#database, usageBy(query.groupBy), [query.fromDay, query.toDay])
+    return rows.map(usageRow)
+  }
+
+  /** From `fromDay` on and before `toDay`, all of one moment. */
+  margin(fromDay: string, toDay: string): Promise<MarginSums> {
+    return this.#database.transaction(
+      async (sql) => {
+        const sums = async (groupBy: UsageColumn): Promise<readonly UsageRow[]> =>
+          (await sql.all(usageBy(groupBy), [fromDay, toDay])).map(usageRow)
+        return {
+          days: await sums('day'),
+          models: await sums('model'),
+          providers: await sums('provider'),
+          accounts: (await sql.all(ACCOUNTS_BY_REVENUE, [fromDay, toDay, ACCOUNTS_MAX])).map((row) => ({
+            ...usageRow(row),
+            name: text(row, 'name'),
+          })),
+          caches: await readCacheSavings(sql, fromDay, toDay),
+        }
+      },
+      { purpose: 'snapshot' },
     )
-    const rows = await readBeside(
-      this.#database,
-      `SELECT ${column} AS grouped, ${sums.join(', ')} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`,
-      [query.fromDay, query.toDay],
-    )
-    return rows.map((row) => ({
-      group: text(row, 'grouped'),
-      requests: integer(row, 'requests'),
-      inputTokens: integer(row, 'input_tokens'),
-      outputTokens: integer(row, 'output_tokens'),
-      revenueMicro: big(row, 'revenue'),
-      providerCostMicro: big(row, 'provider_cost'),
-      insuredMicro: big(row, 'insured'),
-      shortfallMicro: big(row, 'shortfall'),
-    }))
   }
 
   /** From `fromDay` on and before `toDay`, from sums that outlive the log's rows. */
@@ -97,36 +129,49 @@ export class GenerationStore {
     )
     return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
   }
+}
 
-  /** From `fromDay` on and before `toDay`, the largest first; the keys are the first hundred. */
-  async cacheSavings(
-    fromDay: string,
-    toDay: string,
-  ): Promise<{ readonly models: readonly CacheSaving[]; readonly keys: readonly KeySaving[] }> {
-    const [models, keys] = await this.#database.transaction(
-      async (sql) => [
-        await sql.all(
-          `SELECT model AS id, CAST(SUM(saved) AS BIGINT) AS saved FROM app_day WHERE day >= ? AND day < ?
-            GROUP BY model HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, model`,
-          [fromDay, toDay],
-        ),
-        await sql.all(
-          `SELECT app_day.key_id AS id, MAX(api_key.name) AS name, MAX(app_day.account_id) AS account_id, CAST(SUM(saved) AS BIGINT) AS saved
-            FROM app_day LEFT JOIN api_key ON api_key.id = app_day.key_id WHERE day >= ? AND day < ?
-            GROUP BY app_day.key_id HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, app_day.key_id LIMIT ?`,
-          [fromDay, toDay, KEYS_MAX],
-        ),
-      ],
-      { purpose: 'snapshot' },
-    )
-    const saving = (row: Row): CacheSaving => ({ id: text(row, 'id'), savedMicro: big(row, 'saved') })
-    return {
-      models: models.map(saving),
-      keys: keys.map((row) => ({
-        ...saving(row),
-        name: textOrNull(row, 'name') ?? '',
-        accountId: text(row, 'account_id'),
-      })),
-    }
+const ACCOUNTS_BY_REVENUE = `SELECT sums.*, COALESCE(account.name, sums.grouped) AS name FROM (
+    SELECT account_id AS grouped, ${SUMS} FROM usage_day WHERE day >= ? AND day < ? GROUP BY account_id ORDER BY revenue DESC, account_id LIMIT ?
+  ) AS sums LEFT JOIN account ON account.id = sums.grouped ORDER BY sums.revenue DESC, sums.grouped`
+
+function usageBy(groupBy: UsageColumn): string {
+  const column = GROUPS[groupBy]
+  return `SELECT ${column} AS grouped, ${SUMS} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`
+}
+
+function usageRow(row: Row): UsageRow {
+  return {
+    group: text(row, 'grouped'),
+    requests: integer(row, 'requests'),
+    inputTokens: integer(row, 'input_tokens'),
+    outputTokens: integer(row, 'output_tokens'),
+    revenueMicro: big(row, 'revenue'),
+    providerCostMicro: big(row, 'provider_cost'),
+    insuredMicro: big(row, 'insured'),
+    shortfallMicro: big(row, 'shortfall'),
+  }
+}
+
+async function readCacheSavings(sql: Sql, fromDay: string, toDay: string): Promise<CacheSavings> {
+  const models = await sql.all(
+    `SELECT model AS id, CAST(SUM(saved) AS BIGINT) AS saved FROM app_day WHERE day >= ? AND day < ?
+      GROUP BY model HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, model`,
+    [fromDay, toDay],
+  )
+  const keys = await sql.all(
+    `SELECT app_day.key_id AS id, MAX(api_key.name) AS name, MAX(app_day.account_id) AS account_id, CAST(SUM(saved) AS BIGINT) AS saved
+      FROM app_day LEFT JOIN api_key ON api_key.id = app_day.key_id WHERE day >= ? AND day < ?
+      GROUP BY app_day.key_id HAVING SUM(saved) <> 0 ORDER BY SUM(saved) DESC, app_day.key_id LIMIT ?`,
+    [fromDay, toDay, KEYS_MAX],
+  )
+  const saving = (row: Row): CacheSaving => ({ id: text(row, 'id'), savedMicro: big(row, 'saved') })
+  return {
+    models: models.map(saving),
+    keys: keys.map((row) => ({
+      ...saving(row),
+      name: textOrNull(row, 'name') ?? '',
+      accountId: text(row, 'account_id'),
+    })),
   }
 }
