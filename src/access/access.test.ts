@@ -20,6 +20,7 @@ const ACCOUNT: AccountRecord = {
   status: 'active',
   defaultModel: null,
   rateLimit: null,
+  exactHolds: false,
   allowedModels: ['a', 'b'],
   availableMicro: 0n,
   heldMicro: 0n,

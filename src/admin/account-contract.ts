@@ -54,6 +54,7 @@ export const Account = object({
   default_model: nullable(text()),
   rate_limit: nullable(RateLimit, "null = the service's."),
   allowed_models: nullable(list(text())),
+  exact_holds: flag('The database decides each hold of the account: nodes set none of its money aside.'),
   balance: rub(),
   available: rub(),
   reserved: rub(),
@@ -84,6 +85,7 @@ export const AccountPatch = body({
   default_model: optional(MODEL),
   rate_limit: optional(nullable(RateLimit)),
   allowed_models: optional(nullable(ALLOWED_MODELS)),
+  exact_holds: optional(nullable(flag())),
 })
 export type AccountPatch = Static<typeof AccountPatch>
 

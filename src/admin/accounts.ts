@@ -70,6 +70,7 @@ function accountBody(record: AccountRecord): Account {
     default_model: record.defaultModel,
     rate_limit: record.rateLimit,
     allowed_models: record.allowedModels,
+    exact_holds: record.exactHolds,
     balance: rubles(record.availableMicro + record.heldMicro),
     available: rubles(record.availableMicro),
     reserved: rubles(record.heldMicro),
@@ -112,13 +113,15 @@ async function patchAccount(
   read: AdminBody<'PATCH /admin/v1/accounts/:id'>,
 ): Promise<AdminReply<'PATCH /admin/v1/accounts/:id'>> {
   const before = await account(ports, param(call, 'id'))
-  const { name, status, default_model: defaultModel, rate_limit: limit, allowed_models: models } = read()
+  const given = read()
+  const { name, status, default_model: defaultModel, rate_limit: limit, allowed_models: models } = given
   const patch: AccountPatch = {
     ...(typeof name === 'string' ? { name } : {}),
     ...(typeof status === 'string' ? { status } : {}),
     ...(defaultModel === undefined ? {} : { defaultModel }),
     ...(limit === undefined ? {} : { rateLimit: limit }),
     ...(models === undefined ? {} : { allowedModels: models }),
+    ...(typeof given.exact_holds === 'boolean' ? { exactHolds: given.exact_holds } : {}),
   }
   const after = await ports.store.accounts.update(before.id, patch)
   if (after === null) throw notFound('Account', before.id)

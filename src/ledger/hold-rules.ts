@@ -27,14 +27,17 @@ export function limitPeriod(
 }
 
 /**
- * The size of an allowance that its node would like to be larger. It draws meanwhile, so it never gets smaller here;
- * a new one has at most one part in `2 × nodes` of what is free.
+ * The size of an allowance that its node gives back, but for what is drawn, or would like to be larger. It draws
+ * meanwhile, so it never gets smaller then; a new one has at most one part in `2 × nodes` of what is free. null =
+ * nothing is set aside for it any more.
  */
-export function grown(
-  { wantedMicro, leastMicro, nodes }: AllowanceRequest,
+export function resized(
+  { wantedMicro, leastMicro, keepMicro, nodes }: AllowanceRequest,
   beforeMicro: Micro,
-  freeMicro: Micro,
+  freeMicro: Micro | null,
 ): Micro {
+  if (wantedMicro === 0n) return least(keepMicro, beforeMicro)
+  if (freeMicro === null) return beforeMicro
   const grantedMicro = least(wantedMicro, (freeMicro + beforeMicro) / BigInt(2 * nodes))
   return grantedMicro >= leastMicro && grantedMicro > beforeMicro ? grantedMicro : beforeMicro
 }

@@ -7,11 +7,11 @@ import { countInFreeHour, isCharged, isFreeHourUsedUp } from './free-hour.ts'
 import {
   bookedDay,
   closedAfterExpiry,
-  grown,
   least,
   limitPeriod,
   newHold,
   refusal,
+  resized,
   voidOfCharged,
 } from './hold-rules.ts'
 import type { GenerationRecord } from './generation-record.ts'
@@ -310,13 +310,10 @@ export class LedgerBatch {
     const isOver = known !== undefined && known.state !== 'open'
     if (isOver || account === undefined || key === undefined) return { status: 'closed', allowance: null }
     const beforeMicro = known?.amountMicro ?? 0n
-    const isClosed = request.wantedMicro === 0n || refusal(account, key, request.atMs) !== null
-    const amountMicro =
-      request.wantedMicro === 0n
-        ? least(request.keepMicro, beforeMicro)
-        : isClosed
-          ? beforeMicro
-          : grown(request, beforeMicro, this.#free(account, key, request.periods))
+    const isRefused = refusal(account, key, request.atMs) !== null
+    const freeMicro = isRefused || account.exactHolds ? null : this.#free(account, key, request.periods)
+    const amountMicro = resized(request, beforeMicro, freeMicro)
+    const isClosed = request.wantedMicro === 0n || isRefused || (known !== undefined && account.exactHolds)
     this.#move(account, key, beforeMicro - amountMicro, amountMicro - beforeMicro)
     const made = known === undefined && amountMicro > 0n ? newHold({ ...request, op: 'hold', amountMicro }) : null
     if (known !== undefined) this.#allowances.resize(known, amountMicro, request.atMs)
@@ -375,7 +372,7 @@ export class LedgerBatch {
     const { account, key } = this.#owners(allowance)
     const freeMicro = this.#free(account, key, allowance.periods)
     // Less than nothing is free where the key's limit was lowered.
-    const isClosed = freeMicro < 0n || refusal(account, key, atMs) !== null
+    const isClosed = freeMicro < 0n || account.exactHolds || refusal(account, key, atMs) !== null
     if (hold !== undefined && source !== undefined && draw.nodes !== null && !isClosed) {
       const wholeMicro = allowance.amountMicro + hold.amountMicro
       // No node is without another: so what is put back is free.

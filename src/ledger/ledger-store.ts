@@ -235,6 +235,8 @@ export interface AccountRow {
   readonly openDay: string
   /** Its owner is told when the balance falls below this; null = below the service's own. */
   readonly lowBalanceMicro: Micro | null
+  /** No node has an allowance of its money: the database decides each of its holds. */
+  readonly exactHolds: boolean
   /** Whether its seal was right when it was read. */
   readonly intact: boolean
 }

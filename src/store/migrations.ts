@@ -313,6 +313,12 @@ const MIGRATIONS: readonly Migration[] = [
     least: { sqlite: 19, postgres: 8 },
     statements: (dialect) => noticeStatements(words(dialect)),
   },
+  {
+    version: 23,
+    name: 'accounts whose holds the database decides',
+    least: { sqlite: 19, postgres: 8 },
+    statements: () => ['ALTER TABLE account ADD COLUMN exact_holds BIGINT NOT NULL DEFAULT 0'],
+  },
 ]
 
 /** Programs from this version on seal what they write. */

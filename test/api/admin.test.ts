@@ -55,6 +55,7 @@ test('an account is created, read, found by prefix and changed; each change take
     default_model: null,
     rate_limit: { requests: 50, window: 10 },
     allowed_models: null,
+    exact_holds: false,
     balance: 0,
     available: 0,
     reserved: 0,
@@ -79,10 +80,11 @@ test('an account is created, read, found by prefix and changed; each change take
   refused(await chat(key), 403, 'api_locked')
   await patch({ status: 'active', rate_limit: null, allowed_models: ['acme/other'], default_model: 'sandbox/chat' })
   refused(await chat(key), 403, 'access_denied')
+  assert.equal((await patch({ exact_holds: true })).body.exact_holds, true)
   const free = await patch({ allowed_models: null })
   assert.deepEqual(
-    [free.body.rate_limit, free.body.allowed_models, free.body.default_model],
-    [null, null, 'sandbox/chat'],
+    [free.body.rate_limit, free.body.allowed_models, free.body.exact_holds, free.body.default_model],
+    [null, null, true, 'sandbox/chat'],
   )
   assert.equal(
     (await chat(key, { model: undefined })).status,

@@ -23,8 +23,20 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the allowance of a closed key stays open',
     file: CORE,
-    find: 'const isClosed = freeMicro < 0n || refusal(account, key, atMs) !== null',
-    replace: 'const isClosed = freeMicro < 0n',
+    find: 'account.exactHolds || refusal(account, key, atMs) !== null',
+    replace: 'account.exactHolds',
+  },
+  {
+    name: 'an account whose holds the database decides gets an allowance',
+    file: CORE,
+    find: 'isRefused || account.exactHolds ? null',
+    replace: 'isRefused ? null',
+  },
+  {
+    name: 'the allowance of an account whose holds the database decides is filled up',
+    file: CORE,
+    find: 'const isClosed = freeMicro < 0n || account.exactHolds || ',
+    replace: 'const isClosed = freeMicro < 0n || ',
   },
   {
     name: 'a hold is drawn from an allowance and paid out of it twice',

@@ -7,7 +7,7 @@ import type {
   LedgerRows,
   LedgerStore,
 } from '../../src/ledger/ledger-store.ts'
-import { drawOf, ownerOf, spendKeyText } from '../../src/ledger/ledger-store.ts'
+import { ALLOWANCE_PREFIX, drawOf, ownerOf, spendKeyText } from '../../src/ledger/ledger-store.ts'
 import { limitPeriod } from '../../src/ledger/hold-rules.ts'
 import { FRESH_MS } from '../../src/ledger/allowances.ts'
 import type { Micro } from '../../src/money.ts'
@@ -130,8 +130,12 @@ export class SharedLedger implements LedgerStore {
 
   #decide(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): void {
     const rows = this.#load(operations)
-    this.#checkDraws(operations, rows)
+    const left = this.#checkDraws(operations, rows)
     const changes = decide(rows)
+    for (const { id, accountId, state, amountMicro } of rows.holds.values())
+      if (id.startsWith(ALLOWANCE_PREFIX) && state === 'open' && rows.accounts.get(accountId)?.exactHolds === true)
+        if (amountMicro > (left.get(id) ?? 0n))
+          this.#world.violation(`${id} was filled up to ${amountMicro}, and the database decides for ${accountId}`)
     this.#write(changes)
     for (const hold of changes.endedHolds) {
       if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs())
@@ -142,9 +146,9 @@ export class SharedLedger implements LedgerStore {
 
   /**
    * An allowance covers all that its node has drawn from it; and one that is over was drawn from no longer than what
-   * the store had said of it counts.
+   * the store had said of it counts. Answers what is left of each, once all that ends is taken out.
    */
-  #checkDraws(operations: readonly LedgerOperation[], { holds }: LedgerRows): void {
+  #checkDraws(operations: readonly LedgerOperation[], { holds }: LedgerRows): ReadonlyMap<string, bigint> {
     const sums = new Map<string, bigint>()
     for (const operation of operations) {
       const draw = drawOf(operation)
@@ -158,6 +162,7 @@ export class SharedLedger implements LedgerStore {
       else if (allowance.state !== 'open' && draw.hold.atMs - (allowance.endedAtMs ?? 0) > FRESH_MS)
         this.#world.violation(`${draw.hold.generationId} was drawn from ${allowance.id} long after its end`)
     }
+    return new Map([...holds.values()].map(({ id, amountMicro }) => [id, amountMicro - (sums.get(id) ?? 0n)]))
   }
 
   /** The part of a charge beyond its hold never exceeds the key's limit. */

@@ -137,6 +137,7 @@ function planTrains(world: World, activeMs: number): void {
             whose,
           ),
       )
+    if (random.chance(0.2)) scheduler.after(atMs + random.between(0, 4_000), owner, () => world.decideExactly(whose))
     for (let left = 6 + random.below(20); left > 0; left -= 1) {
       atMs += random.chance(0.3) ? random.between(0, 3) : random.between(20, 900)
       scheduler.after(atMs, owner, () => world.ask(whose))

@@ -335,6 +335,12 @@ export class World {
     }
   }
 
+  /** The operator lets the database decide each hold of the account. */
+  decideExactly({ accountId }: Customer): void {
+    this.disk.run('UPDATE account SET exact_holds = 1 WHERE id = ?', [accountId])
+    this.trace(`the database decides for ${accountId}`)
+  }
+
   ask(whose: Customer | null = null): void {
     const open = this.nodes.filter((node) => !node.owner.dead && !node.closed && !this.isStanding(node))
     if (open.length === 0) return

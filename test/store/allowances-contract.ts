@@ -3,14 +3,65 @@ import { test } from 'node:test'
 import { FRESH_MS } from '../../src/ledger/allowances.ts'
 import { ALLOWANCE_PREFIX, type HoldRow } from '../../src/ledger/ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { form } from '../harness/form.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
 
 const RICH_MICRO = 1_000_000n
 const LEASE_MS = 60_000
 const IDLE_MS = 5_001
 
-/** Who decides holds of a key at work: the database each of them, or a node within what it has set aside. */
-const POLICIES = ['exact', 'slice'] as const
+/**
+ * Who decides the holds of a key at work: the database, since nodes have no allowances or the account asks for it, or a
+ * node within what it has set aside.
+ */
+const POLICIES = ['exact', 'asked', 'slice'] as const
+/** guarantees.md R4: 10,000 races in the long form. */
+const ROUNDS = form({ short: 40, long: 1_250 })
+const RACERS = 8
+
+type Policy = (typeof POLICIES)[number]
+
+/**
+ * Requests race for what is left of an account, and of a key's limit: half of them on each node, or all on the one that
+ * there is.
+ */
+export async function lastMoneyRace(first: Bench, second: Bench, policy: Policy | 'all'): Promise<void> {
+  const poor = await first.customer(400n)
+  const limited = await first.customer(RICH_MICRO, { limitMicro: 400n })
+  for (const { accountId } of policy === 'asked' ? [poor, limited] : [])
+    await first.store.accounts.update(accountId, { exactHolds: true })
+  let charged = 0n
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const ids = Array.from({ length: RACERS }, () => newId('gen-'))
+    await Promise.all(
+      ids.map(async (id, index) => {
+        const node = index % 2 === 0 ? first : second
+        const customer = index % 4 < 2 ? poor : limited
+        if ((await node.hold(customer, 6n, id)).status !== 'held') return
+        // More than was held for it, sometimes.
+        const outcome = await node.settle(customer, id, index === 0 ? 9n : 5n)
+        if ('chargedMicro' in outcome && customer === poor) charged += outcome.chargedMicro
+      }),
+    )
+    const { available, held } = await first.money(poor.accountId)
+    assert.ok(available >= 0n && held >= 0n, `round ${round}: ${available} available, ${held} held`)
+    if (round % Math.ceil(ROUNDS / 5) === 7) await first.auditClean()
+    // For two more races, or one and a rest.
+    if (available < 6n && round < ROUNDS - 20) {
+      await first.topUp(poor.accountId, 11n)
+      charged -= 11n
+    }
+  }
+  for (const { ledger } of [first, second]) await ledger.tidy()
+  first.clock.advance(IDLE_MS)
+  for (const { ledger } of [first, second]) await ledger.tidy()
+  const { available, held } = await first.money(poor.accountId)
+  assert.deepEqual({ available: available + charged, held }, { available: 400n, held: 0n })
+  // Neither leaves more than one hold unused: idle money comes back, and is spent.
+  assert.ok(available < 6n, `${available} are left`)
+  const { total } = await first.spend(limited)
+  assert.ok(total <= 400n && total > 394n, `${total} of a limit of 400 are spent`)
+}
 
 /** What holds where nodes decide holds within money that the database has set aside for them. */
 export function allowancesContract(newDatabase: () => Promise<string>, open: (url: string) => Promise<Store>): void {
@@ -18,13 +69,13 @@ export function allowancesContract(newDatabase: () => Promise<string>, open: (ur
   async function nodes(
     count: number,
     body: (benches: readonly Bench[]) => Promise<void>,
-    policy: (typeof POLICIES)[number] = 'slice',
+    policy: Policy = 'slice',
   ): Promise<void> {
     const url = await newDatabase()
     const clock = new TestClock(NOON_MS)
     const benches: Bench[] = []
     for (let index = 1; index <= count; index += 1)
-      benches.push(new Bench(await open(url), clock, `node-${index}`, policy === 'slice' ? { nodes: () => count } : {}))
+      benches.push(new Bench(await open(url), clock, `node-${index}`, policy === 'exact' ? {} : { nodes: () => count }))
     try {
       await body(benches)
       await benches[0]?.auditClean()
@@ -143,68 +194,76 @@ export function allowancesContract(newDatabase: () => Promise<string>, open: (ur
 
   for (const policy of POLICIES)
     test(`R4, ${policy}: two nodes race for the last money of an account and of a key: never more than there is`, async () => {
-      await nodes(
-        2,
-        async ([first = assert.fail(), second = assert.fail()]) => {
-          const poor = await first.customer(400n)
-          const limited = await first.customer(RICH_MICRO, { limitMicro: 400n })
-          let charged = 0n
-          for (let round = 0; round < 40; round += 1) {
-            const ids = Array.from({ length: 8 }, () => newId('gen-'))
-            await Promise.all(
-              ids.map(async (id, index) => {
-                const node = index % 2 === 0 ? first : second
-                const customer = index % 4 < 2 ? poor : limited
-                if ((await node.hold(customer, 6n, id)).status !== 'held') return
-                // More than was held for it, sometimes.
-                const outcome = await node.settle(customer, id, index === 0 ? 9n : 5n)
-                if ('chargedMicro' in outcome && customer === poor) charged += outcome.chargedMicro
-              }),
-            )
-            if (round % 8 === 7) await first.auditClean()
-          }
-          for (const { ledger } of [first, second]) await ledger.tidy()
-          first.clock.advance(IDLE_MS)
-          for (const { ledger } of [first, second]) await ledger.tidy()
-          const { available, held } = await first.money(poor.accountId)
-          assert.deepEqual({ available: available + charged, held }, { available: 400n, held: 0n })
-          // Neither leaves more than one hold unused: idle money comes back, and is spent.
-          assert.ok(available < 6n, `${available} are left`)
-          const { total } = await first.spend(limited)
-          assert.ok(total <= 400n && total > 394n, `${total} of a limit of 400 are spent`)
-        },
-        policy,
-      )
+      await nodes(2, ([first = assert.fail(), second = assert.fail()]) => lastMoneyRace(first, second, policy), policy)
     })
 
-  test('SIGSTOP beyond the lease: another node gives the money back, and who comes back charges only what is left', async () => {
+  async function lateNode(
+    [first = assert.fail(), second = assert.fail()]: readonly Bench[],
+    policy: Policy,
+  ): Promise<void> {
+    const customer = await first.customer(400n)
+    if (policy === 'asked') await first.store.accounts.update(customer.accountId, { exactHolds: true })
+    await atWork(first, customer)
+    const ids = [newId('gen-'), newId('gen-'), newId('gen-')]
+    for (const id of ids) assert.equal((await first.hold(customer, 10n, id)).status, 'held')
+    // The first stands still.
+    first.clock.advance(LEASE_MS + 1)
+    await second.ledger.sweep()
+    assert.deepEqual(await openHolds(second), [])
+    const spent = newId('gen-')
+    assert.equal((await second.hold(customer, 390n, spent)).status, 'held')
+    await second.settle(customer, spent, 390n)
+    // It asks the database before it sells anything more.
+    assert.deepEqual(await first.hold(customer, 10n), { status: 'insufficient_balance', availableMicro: 8n })
+    assert.deepEqual(
+      [
+        await first.settle(customer, ids[0] ?? '', 5n),
+        await first.settle(customer, ids[1] ?? '', 5n),
+        await first.void(customer, ids[2] ?? ''),
+      ],
+      [
+        { status: 'settled_late', chargedMicro: 5n, shortfallMicro: 0n },
+        { status: 'settled_late', chargedMicro: 3n, shortfallMicro: 2n },
+        { status: 'voided' },
+      ],
+    )
+    assert.deepEqual(await first.money(customer.accountId), { available: 0n, held: 0n })
+  }
+
+  for (const policy of POLICIES)
+    test(`SIGSTOP beyond the lease, ${policy}: another node gives the money back, and who comes back charges only what is left`, async () => {
+      await nodes(2, (benches) => lateNode(benches, policy), policy)
+    })
+
+  test('an account that asks for it: the database decides each hold, and what a node had set aside goes back', async () => {
     await nodes(2, async ([first = assert.fail(), second = assert.fail()]) => {
-      const customer = await first.customer(400n)
+      const customer = await first.customer(RICH_MICRO)
+      const exactly = async (exactHolds: boolean): Promise<void> =>
+        void (await second.store.accounts.update(customer.accountId, { exactHolds }))
       await atWork(first, customer)
-      const ids = [newId('gen-'), newId('gen-'), newId('gen-')]
-      for (const id of ids) assert.equal((await first.hold(customer, 10n, id)).status, 'held')
-      // The first stands still.
-      first.clock.advance(LEASE_MS + 1)
-      await second.ledger.sweep()
-      assert.deepEqual(await openHolds(second), [])
-      const spent = newId('gen-')
-      assert.equal((await second.hold(customer, 390n, spent)).status, 'held')
-      await second.settle(customer, spent, 390n)
-      // It asks the database before it sells anything more.
-      assert.deepEqual(await first.hold(customer, 10n), { status: 'insufficient_balance', availableMicro: 8n })
+      const drawn = newId('gen-')
+      assert.equal((await first.hold(customer, 10n, drawn)).status, 'held')
+      await exactly(true)
+      assert.equal((await first.settle(customer, drawn, 3n)).status, 'settled')
+      await first.ledger.tidy()
+      assert.deepEqual(await openHolds(first), [])
+      await atWork(first, customer)
+      assert.deepEqual(await openHolds(first), [])
+      // Where nothing is drawn, the next wish learns it.
+      await exactly(false)
+      first.clock.advance(IDLE_MS)
+      await atWork(first, customer)
+      assert.equal((await openHolds(first)).length, 1)
+      await exactly(true)
+      const [{ amountMicro } = assert.fail()] = await openHolds(first)
+      const large = newId('gen-')
+      assert.equal((await first.hold(customer, amountMicro + 1n, large)).status, 'held')
+      await first.ledger.tidy()
       assert.deepEqual(
-        [
-          await first.settle(customer, ids[0] ?? '', 5n),
-          await first.settle(customer, ids[1] ?? '', 5n),
-          await first.void(customer, ids[2] ?? ''),
-        ],
-        [
-          { status: 'settled_late', chargedMicro: 5n, shortfallMicro: 0n },
-          { status: 'settled_late', chargedMicro: 3n, shortfallMicro: 2n },
-          { status: 'voided' },
-        ],
+        (await openHolds(first)).map(({ id }) => id),
+        [large],
       )
-      assert.deepEqual(await first.money(customer.accountId), { available: 0n, held: 0n })
+      await first.void(customer, large)
     })
   })
 

@@ -34,6 +34,7 @@ function accountTests(records: BenchTest): void {
       ...made,
       status: 'active',
       allowedModels: null,
+      exactHolds: false,
       availableMicro: 0n,
       heldMicro: 0n,
     })

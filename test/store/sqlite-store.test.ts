@@ -9,9 +9,11 @@ import { openStore } from '../../src/store/open.ts'
 import { StoreBusyError } from '../../src/store/sqlite/database.ts'
 import { form } from '../harness/form.ts'
 import { noStall } from '../harness/patience.ts'
+import { lastMoneyRace } from './allowances-contract.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
+import { benchTests } from './ledger-fixture.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { statementsContract } from './statements-contract.ts'
 import { storeContract } from './store-contract.ts'
@@ -44,6 +46,10 @@ function migrated(parent = tmpdir()): string {
 describe('embedded store', () => {
   const open = () => openStore({ dataDir: migrated(), databaseUrl: null, keyWrap: KEY_WRAP })
   storeContract(open)
+  benchTests(open)(
+    'R4, all: requests race for the last money of an account and of a key: never more than there is',
+    (bench) => lastMoneyRace(bench, bench, 'all'),
+  )
   storeProperties(() => openStore({ dataDir: migrated(MEMORY), databaseUrl: null, keyWrap: KEY_WRAP }), {
     runs: form({ short: 12, long: 500 }),
     nodesMax: 4,

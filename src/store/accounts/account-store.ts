@@ -18,6 +18,8 @@ export interface AccountRecord {
   readonly defaultModel: string | null
   readonly rateLimit: RateLimit | null
   readonly allowedModels: readonly string[] | null
+  /** The database decides each of its holds, and nodes set none of its money aside. */
+  readonly exactHolds: boolean
   /** With what nodes have set aside for requests to come. */
   readonly availableMicro: Micro
   /** For running requests, as far as the store knows of them. */
@@ -26,12 +28,12 @@ export interface AccountRecord {
 }
 
 export type AccountPatch = Partial<
-  Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
+  Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'exactHolds'>
 >
 
 function selectOf(dialect: Database['dialect']): string {
   const column = setAside(dialect, 'account')
-  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, available, held, created_at, ${column} FROM account`
+  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, exact_holds, available, held, created_at, ${column} FROM account`
 }
 
 /** The rules of an account that its requests are checked against. */
@@ -53,6 +55,7 @@ export function readAccount(row: Row): AccountRecord {
     ...readAccountRules(row),
     name: text(row, 'name'),
     email: textOrNull(row, 'email'),
+    exactHolds: big(row, 'exact_holds') !== 0n,
     availableMicro: big(row, 'available') + big(row, 'set_aside'),
     heldMicro: big(row, 'held') - big(row, 'set_aside'),
     createdAtMs: integer(row, 'created_at'),
@@ -169,6 +172,7 @@ export class AccountStore {
     if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
     if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
     if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+    if (patch.exactHolds !== undefined) set('exact_holds', patch.exactHolds ? 1n : 0n)
     if (sets.length > 0)
       await this.#database.transaction((sql) =>
         changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account', id, { sets, values }),

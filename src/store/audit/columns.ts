@@ -44,6 +44,7 @@ export const COVERED = {
       default_model: 'which model, not at what price',
       created_at: 'shown only',
       low_balance: 'when its owner is told, not what is charged',
+      exact_holds: 'where its holds are decided, not what they are',
       seal: SEAL,
     },
   },

@@ -18,6 +18,7 @@ interface Values {
   readonly requests: string
   readonly window: string
   readonly models: string[]
+  readonly exactHolds: boolean
 }
 
 /** The name and the limits of an account. */
@@ -38,6 +39,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
       requests: String(account.rate_limit?.requests ?? DEFAULT_RATE.requests),
       window: String(account.rate_limit?.window ?? DEFAULT_RATE.window),
       models: [...(account.allowed_models ?? [])],
+      exactHolds: account.exact_holds,
     },
   })
   return (
@@ -63,6 +65,11 @@ export function AccountLimits({ account }: { readonly account: Account }): React
           limit={60}
           data={ids}
           {...form.getInputProps('models')}
+        />
+        <Switch
+          label={t('accounts.exact_holds')}
+          description={t('accounts.exact_holds_hint')}
+          {...form.getInputProps('exactHolds', { type: 'checkbox' })}
         />
         <div>
           <Button type="submit" loading={save.isPending}>
@@ -91,11 +98,12 @@ function RateFields({ form }: { readonly form: UseFormReturnType<Values> }): Rea
   )
 }
 
-function patchOf({ name, model, ownRate, requests, window, models }: Values): AccountPatch {
+function patchOf({ name, model, ownRate, requests, window, models, exactHolds }: Values): AccountPatch {
   return {
     name: name.trim(),
     default_model: model,
     rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null,
     allowed_models: models.length === 0 ? null : models,
+    exact_holds: exactHolds,
   }
 }
