@@ -18,6 +18,8 @@ export interface LoadOrder {
   readonly seconds: number
   /** So many requests a second, whether answers have come or not; absent = each client waits for its answer. */
   readonly perSecond?: number
+  /** An answer of 503 is counted as refused; absent = it is wrong. */
+  readonly mayRefuse?: boolean
   /** Requests use them in turn. */
   readonly keys: readonly string[]
 }
@@ -26,12 +28,14 @@ export interface LoadResult {
   readonly requests: number
   readonly wrong: number
   readonly firstWrong: string | null
-  /** Answers of 503, where a rate is given. */
+  /** Answers of 503. */
   readonly refused: number
   /** Not sent, since as many clients as there are were waiting. */
   readonly unsent: number
   readonly bytes: number
   readonly elapsedMs: number
+  /** Of this process. */
+  readonly cpuMicros: number
   /** Of the answers that were served, from the first byte that was sent. */
   readonly p50Ms: number
   readonly p99Ms: number
@@ -124,7 +128,7 @@ class Client implements Dispatcher.DispatchHandler {
   }
 
   #next(wrong: string | null): void {
-    const isRefused = this.#order.perSecond !== undefined && this.#status === 503
+    const isRefused = this.#order.mayRefuse === true && this.#status === 503
     const latencyMs = performance.now() - this.#startedMs
     if (this.#report({ latencyMs, bytes: this.#bytes, isRefused, wrong: isRefused ? null : wrong })) this.ask()
     else this.#finished()
@@ -224,9 +228,11 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   if (order.perSecond === undefined) await Promise.all(Array.from({ length: order.clients }, client))
   const elapsedMs = performance.now() - startedMs
   await pool.close()
+  const { user, system } = process.cpuUsage()
+  const cpuMicros = user + system
   const p50Ms = percentile(latencies, 0.5)
   const p99Ms = percentile(latencies, 0.99)
-  return { requests: latencies.length, wrong, firstWrong, refused, unsent, bytes, elapsedMs, p50Ms, p99Ms }
+  return { requests: latencies.length, wrong, firstWrong, refused, unsent, bytes, elapsedMs, cpuMicros, p50Ms, p99Ms }
 }
 
 /** Asks at the given rate until the time is over and all answers have come; answers how many were not sent. */

@@ -55,6 +55,12 @@ export const SCENARIOS: readonly Scenario[] = [
   chat('embeddings of 2,048 inputs', { model: 'vectors', prompt: cut(LATIN, 60), clients: 4 }),
 ]
 
+export function scenarioOf(name: string): Scenario {
+  const found = SCENARIOS.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`No load is named ${name}.`)
+  return found
+}
+
 /** Streams by protocol of the provider and of the client: where both are one, nothing is translated. */
 function pairs(): readonly Scenario[] {
   const providers = { OpenAI: 'burst', Anthropic: 'translated', Gemini: 'gemini', Cohere: 'cohere' } as const

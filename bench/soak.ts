@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { load, orderOf } from './load-process.ts'
 import { memoryOf, type Memory } from './memory.ts'
-import { SCENARIOS, type Scenario } from './scenarios.ts'
+import { scenarioOf } from './scenarios.ts'
 import { startUpstream } from './servers.ts'
 import { startTollgate } from './tollgate.ts'
 
@@ -59,7 +59,12 @@ try {
     let isOver = false
     const loads = Promise.all(
       Object.entries(MIX).map(([name, share]) => {
-        const order = { ...orderOf(server, scenario(name), keys, minutes * 60), clients: 64, perSecond: rate * share }
+        const order = {
+          ...orderOf(server, scenarioOf(name), keys, minutes * 60),
+          clients: 64,
+          perSecond: rate * share,
+          mayRefuse: true,
+        }
         return load(order).then((result) => ({ name, result }))
       }),
     ).finally(() => (isOver = true))
@@ -91,12 +96,6 @@ try {
 } finally {
   await upstream.stop()
   rmSync(directory, { recursive: true, force: true })
-}
-
-function scenario(name: string): Scenario {
-  const found = SCENARIOS.find((each) => each.name === name)
-  if (found === undefined) throw new Error(`No load is named ${name}.`)
-  return found
 }
 
 function line(when: string, memory: Memory): string {

@@ -17,13 +17,14 @@ export interface TollgateOptions {
   /** The folder of the program: this one's, or that of another commit. */
   readonly root: string
   readonly nodeOptions?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
   /** Absent = the embedded store. */
   readonly postgres?: { readonly url: string; readonly pid: number; readonly workers: number }
 }
 
 /** Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on. */
 export async function startTollgate(upstream: Server, options: TollgateOptions): Promise<Server> {
-  const { name, root, nodeOptions = [], postgres } = options
+  const { name, root, nodeOptions = [], env: more = {}, postgres } = options
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const adminToken = randomBytes(24).toString('hex')
   const config = join(directory, 'tollgate.yaml')
@@ -33,6 +34,7 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
   const env = {
     PATH: process.env['PATH'] ?? '',
     ...started.env,
+    ...more,
     HOST: '127.0.0.1',
     PORT: '0',
     TOLLGATE_DATA: join(directory, 'data'),
