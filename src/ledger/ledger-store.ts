@@ -395,8 +395,11 @@ export interface LedgerStore {
   ): Promise<void>
   /** Writes the unwritten changes of earlier batches of holds. */
   flush(): Promise<void>
-  /** Brings what is durable where readers look for it; absent = it is there with its commit. */
-  checkpoint?(): Promise<void>
+  /**
+   * Brings a part of what is durable where readers look for it, and answers whether more is on its way; absent = it is
+   * there with its commit.
+   */
+  checkpoint?(): Promise<boolean>
   /** A checkpoint failed, and nothing has been written there since: a commit that was durable says nothing against it. */
   readonly isFailing?: boolean
   /** The damage that its start found, as a sentence; null or absent = none. */

@@ -33,6 +33,8 @@ const UNWRITABLE_RETRY_SECONDS = 5
 const FLUSH_MS = 25
 /** How long rows may wait beside their tables; under load they are written sooner. */
 const CHECKPOINT_MS = 1_000
+/** Time for others between two parts of them. */
+const SLICE_MS = 2
 /** With this many running requests commits keep their full distance; with fewer, a part of it; with one, none. */
 const FULL_SPACING_REQUESTS = 16
 
@@ -348,14 +350,21 @@ export class Ledger {
     this.#checkpointSoon()
   }
 
-  #checkpointSoon(): void {
+  #checkpointSoon(delayMs = CHECKPOINT_MS): void {
     const { store, clock } = this.#ports
     if (this.#checkpointing || store.checkpoint === undefined) return
     this.#checkpointing = true
-    clock.after(CHECKPOINT_MS, () => {
+    clock.after(delayMs, () => void this.#written(this.#checkpoint()))
+  }
+
+  async #checkpoint(): Promise<void> {
+    let isMore: boolean | undefined = false
+    try {
+      isMore = await this.#ports.store.checkpoint?.()
+    } finally {
       this.#checkpointing = false
-      void this.#written(store.checkpoint?.())
-    })
+    }
+    if (isMore === true) this.#checkpointSoon(SLICE_MS)
   }
 
   /** The next settle tries again what cannot be written now; until then nothing is sold. */

@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../errors.ts'
 import { makeFolder } from '../lib/folder.ts'
-import { readRowJournal, ROW_HALF_BYTES } from './sqlite/journal-bytes.ts'
+import { readRowJournal } from './sqlite/journal-bytes.ts'
 import { leftRows, newMark, SELECT_POSITION, SET_POSITION } from './sqlite/left-rows.ts'
+import { runAll } from './sqlite/pending-rows.ts'
 
 /** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -85,8 +86,8 @@ function addJournaled(path: string, journal: Buffer): void {
     const known = copy.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'row_journal'").get()
     if (known === undefined) return
     copy.exec('BEGIN')
-    const { rows, position } = leftRows(journal, ROW_HALF_BYTES, copy.prepare(SELECT_POSITION).get() ?? {})
-    rows.write((text, values) => copy.prepare(text).run(...values))
+    const { rows, position } = leftRows(journal, copy.prepare(SELECT_POSITION).get() ?? {})
+    runAll(rows.write((text, values) => void copy.prepare(text).run(...values)))
     // Another mark: the journal of the original is none of this copy.
     copy.prepare(SET_POSITION).run(position, BigInt(newMark()))
     copy.exec('COMMIT')

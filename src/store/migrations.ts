@@ -319,6 +319,13 @@ const MIGRATIONS: readonly Migration[] = [
     least: { sqlite: 19, postgres: 8 },
     statements: () => ['ALTER TABLE account ADD COLUMN exact_holds BIGINT NOT NULL DEFAULT 0'],
   },
+  {
+    version: 24,
+    name: 'larger halves of the journal of rows',
+    // An older program would not look into all of it.
+    least: { sqlite: 24, postgres: 8 },
+    statements: () => [],
+  },
 ]
 
 /** Programs from this version on seal what they write. */

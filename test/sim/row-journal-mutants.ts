@@ -1,4 +1,4 @@
-import { EMBEDDED, PENDING, ROWS, type Mutant } from './mutant.ts'
+import { EMBEDDED, PENDING, ROWS, TABLES, type Mutant } from './mutant.ts'
 
 /** Bugs of the embedded store's journal of rows. */
 export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
@@ -22,7 +22,7 @@ export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rows go to their tables and the position stays',
-    file: EMBEDDED,
+    file: TABLES,
     find: '    this.#run(SET_POSITION, [position, BigInt(mark)])\n',
     replace: '    this.#run(SET_POSITION, [0n * position, BigInt(mark)])\n',
   },
@@ -72,7 +72,21 @@ export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
   {
     name: 'after a failed write the journal goes on where it was',
     file: EMBEDDED,
-    find: '    } catch (thrown) {\n      this.#barred = true\n      this.isFailing = true\n      this.#rollup.reset()\n',
-    replace: '    } catch (thrown) {\n      this.#pending = new PendingRows()\n      this.#rollup.reset()\n',
+    find: '      this.#barred = true\n      this.isFailing = true\n      throw thrown\n',
+    replace:
+      '      this.#tables = new TableWrites(this.#database, this.#rollup, this.#checkpointCharges)\n      throw thrown\n',
+  },
+  {
+    name: 'the position after rows that went in slices names records that came meanwhile',
+    file: EMBEDDED,
+    find: 'this.#tables.begin(this.#journal.position)',
+    replace:
+      'this.#tables.begin({ mark: this.#journal.position.mark, position: this.#journal.position.position + 1n })',
+  },
+  {
+    name: 'rows of slices that the disk refused are forgotten',
+    file: TABLES,
+    find: '    this.#waiting = rows.with(this.#waiting.rows)\n',
+    replace: '',
   },
 ]

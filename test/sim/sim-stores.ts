@@ -273,6 +273,8 @@ export class EmbeddedDatabase implements Database {
   readonly failedSyncs = 0
   #coldWrites = 0
   #beforeColdAccess = (): void => undefined
+  #finishOpened = (): void => undefined
+  #isOpened = false
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(disk: Disk, link: Link, rows: SimRowJournal) {
@@ -295,8 +297,26 @@ export class EmbeddedDatabase implements Database {
     return this.#coldWrites
   }
 
-  beforeColdAccess(flush: () => void): void {
+  beforeColdAccess(flush: () => void, finish: () => void): void {
     this.#beforeColdAccess = flush
+    this.#finishOpened = finish
+  }
+
+  openForLater(): void {
+    this.#disk.enter()
+    this.#isOpened = true
+  }
+
+  closeOpened(keep: boolean): void {
+    // The disk was full before the last page was written.
+    if (keep && this.#link.fault() === 'before') throw new DiskFullError('database or disk is full')
+    this.#disk.leave(keep)
+    this.#isOpened = false
+  }
+
+  /** Its process dies: an open transaction is none. */
+  die(): void {
+    if (this.#isOpened) this.closeOpened(false)
   }
 
   prepare(text: string): ReturnType<Disk['prepare']> {
@@ -330,7 +350,7 @@ export class EmbeddedDatabase implements Database {
     values: readonly SqlValue[] = [],
     { withoutAmounts = false }: ReadOptions = {},
   ): Promise<readonly Row[]> {
-    if (!withoutAmounts && !this.#disk.isTransaction) this.#beforeColdAccess()
+    if (!withoutAmounts && (this.#isOpened || !this.#disk.isTransaction)) this.#beforeColdAccess()
     return this.#disk.all(text, values)
   }
 
@@ -348,7 +368,8 @@ export class EmbeddedDatabase implements Database {
       run: async (text, values = []) => this.#disk.run(text, values),
     }
     return this.exclusively(async () => {
-      if (options.purpose !== 'note') this.#beforeColdAccess()
+      if (options.purpose === 'note') this.#finishOpened()
+      else this.#beforeColdAccess()
       if (options.purpose === 'snapshot') return work(sql)
       if (options.purpose !== 'note') this.#coldWrites += 1
       this.#disk.enter()

@@ -258,6 +258,7 @@ export class World {
     if (node.owner.dead) return
     this.trace(`${node.name} is killed${restartMs === null ? ' for good' : ''}`)
     node.owner.dead = true
+    if (node.database instanceof EmbeddedDatabase) node.database.die()
     this.deaths.set(node.name, this.nowMs)
     if (this.embedded && this.random.chance(0.5)) this.#rowDisk.losePower(this.random)
     for (const { client, facts } of this.#clients) if (facts.node === node.name) client.cutOff()

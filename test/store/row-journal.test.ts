@@ -24,6 +24,7 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 const BALANCE = 1_000_000n
 const COST = 7n
 const HALF = 1_024
+const OLD_HALF = 1_048_576
 const FILES = ['tollgate.db', 'tollgate.db-wal', 'tollgate.rows']
 const CUTS = form({ short: 12, long: 300 })
 const STEPS = 14
@@ -126,7 +127,7 @@ test('a record that the disk refused and has nevertheless is never read in the p
   journal.restart()
   journal.append(Buffer.from('next'))
   assert.deepEqual(
-    leftRecords(bytes.bytes, HALF, { position, mark: 9 }).payloads.map((payload) => payload.toString()),
+    leftRecords(bytes.bytes, { position, mark: 9 }).payloads.map((payload) => payload.toString()),
     ['next'],
   )
 })
@@ -137,21 +138,23 @@ test('records come back in order, from the position on, over both halves; a half
   const journal = new RowJournal(bytes, start)
   const payload = (number: number) => Buffer.from(`row ${number} ${'x'.repeat(100)}`)
   const texts = (position: bigint) =>
-    leftRecords(bytes.bytes, HALF, { position, mark: 9 }).payloads.map((one) => one.toString().split(' ')[1])
+    leftRecords(bytes.bytes, { position, mark: 9 }).payloads.map((one) => one.toString().split(' ')[1])
   for (const number of [41, 42, 43]) journal.append(payload(number))
   const durable = Promise.withResolvers<void>()
-  const written = journal.written(() => durable.promise)
+  journal.leave()
+  const freed = journal.freed(() => durable.promise)
   for (const number of [44, 45, 46]) journal.append(payload(number))
   assert.deepEqual(texts(40n), ['41', '42', '43', '44', '45', '46'])
-  await journal.written(() => assert.fail('the other half is not free'))
+  // The other half is not free.
+  journal.leave()
   journal.append(payload(47))
   assert.deepEqual(texts(43n), ['44', '45', '46', '47'])
   durable.resolve()
-  await written
-  await journal.written(async () => undefined)
+  await freed
+  journal.leave()
   journal.append(payload(48))
   assert.deepEqual(texts(43n), ['44', '45', '46', '47', '48'], 'now the first half is written over')
-  assert.deepEqual(leftRecords(bytes.bytes, HALF, { position: 43n, mark: 8 }).payloads, [], 'of another store')
+  assert.deepEqual(leftRecords(bytes.bytes, { position: 43n, mark: 8 }).payloads, [], 'of another store')
   assert.equal(journal.fits(HALF), false)
 })
 
@@ -165,7 +168,7 @@ test('a record counts only with all before it: those behind one that is torn are
     bytes.bytes.writeUInt8(bytes.bytes.readUInt8(at) ^ 1, at)
   }
   const left = () => {
-    const { payloads, cut } = leftRecords(bytes.bytes, HALF, { position: 0n, mark: 1 })
+    const { payloads, cut } = leftRecords(bytes.bytes, { position: 0n, mark: 1 })
     return [payloads.length, cut]
   }
   flip(3 * each + 30)
@@ -228,6 +231,36 @@ test('kill -9: charges that only the journal has are there after the start, once
     await again.store.close()
   }
   await bench.store.close()
+})
+
+test('kill -9 while rows go to their tables in slices, with both halves of an earlier, smaller file in use: every charge is there, once', async () => {
+  const first = await opened()
+  const customer = await first.customer(BALANCE)
+  await first.store.close()
+  rmSync(rowJournalPath(first.dataDir), { force: true })
+  const database = new SqliteDatabase(first.dataDir)
+  const { seal } = await openBooks(database, KEY_WRAP, SEALING_SCHEMA)
+  const store = new SqliteLedger(database, seal, new JournalFileBytes(first.dataDir, OLD_HALF), 256)
+  store.open()
+  const bench = Object.assign(new Bench({ ...first.store, ledger: store }, first.clock), {})
+  const ids = await charged(bench, customer, 261)
+  const dataDir = killed(first.dataDir)
+  const { bytes, mark } = recordsOf(dataDir)
+  assert.equal(bytes.length, 2 * OLD_HALF)
+  assert.ok(recordAt(bytes, OLD_HALF, null, mark) !== null, 'records are in the second half')
+  assert.equal(rowsIn(dataDir), 1, 'nobody else sees a part')
+  await database.transaction((sql) => sql.run('UPDATE account SET name = name'), { purpose: 'note' })
+  const [seen] = await database.all('SELECT COUNT(*) AS rows FROM generation')
+  assert.equal(seen?.['rows'], 261n, 'a reader sees them all')
+  await database.close()
+  const again = await opened(dataDir)
+  await again.auditClean()
+  assert.deepEqual(await again.money(customer.accountId), { available: BALANCE - 261n * COST, held: 0n })
+  for (const id of ids.slice(-6)) assert.equal((await again.settle(customer, id, COST)).status, 'replayed')
+  await charged(again, customer, 2)
+  assert.equal(readFileSync(rowJournalPath(dataDir)).length, 2 * ROW_HALF_BYTES)
+  await again.auditClean()
+  await again.store.close()
 })
 
 test('an end that is asked for again while its rows are in the journal charges nothing more, a late one too', async () => {

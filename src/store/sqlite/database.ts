@@ -28,6 +28,9 @@ export class SqliteDatabase implements Database {
   readonly #statements = new Map<string, StatementSync>()
   #coldWrites = 0
   #beforeColdAccess = (): void => undefined
+  #finishOpened = (): void => undefined
+  /** The ledger's transaction is open from one turn of the event loop to another. */
+  #isOpened = false
   #beforeClose = (): void => undefined
   #failedSyncs = 0
   #wal: number | null = null
@@ -54,9 +57,13 @@ export class SqliteDatabase implements Database {
     return this.#coldWrites
   }
 
-  /** Registers the write that must come before any access other than the ledger's. */
-  beforeColdAccess(flush: () => void): void {
+  /**
+   * Registers the write that must come before any access other than the ledger's, and the end of what it has opened for
+   * later, which must come before any other write.
+   */
+  beforeColdAccess(flush: () => void, finish: () => void): void {
     this.#beforeColdAccess = flush
+    this.#finishOpened = finish
   }
 
   /** Registers what ends with the database. */
@@ -92,6 +99,20 @@ export class SqliteDatabase implements Database {
       if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
       throw thrown
     }
+  }
+
+  /** Begins a transaction that stays open until `closeOpened`; anybody else who comes has it finished before. */
+  openForLater(): void {
+    this.prepare('BEGIN IMMEDIATE').run()
+    this.#isOpened = true
+  }
+
+  /** Where it throws, nothing is kept yet: it is to be closed without. */
+  closeOpened(keep: boolean): void {
+    if (keep) this.prepare('COMMIT').run()
+    // SQLite rolls back by itself when the disk is full.
+    else if (this.#database.isTransaction) this.prepare('ROLLBACK').run()
+    this.#isOpened = false
   }
 
   /** Takes turns with cold transactions. */
@@ -132,6 +153,7 @@ export class SqliteDatabase implements Database {
       await rm(this.#probePath, { force: true })
     }
     await this.exclusively(async () => {
+      this.#finishOpened()
       this.#probes += 1
       // The number has no meaning; a changed one is a page to write.
       this.#database.exec(`PRAGMA user_version=${this.#probes % PROBES_MAX}`)
@@ -146,7 +168,7 @@ export class SqliteDatabase implements Database {
   ): Promise<readonly Row[]> {
     // Inside a cold transaction nothing is left to write: the ledger waits for its turn.
     try {
-      if (!withoutAmounts && !this.#database.isTransaction) this.#flushForReading()
+      if (!withoutAmounts && (this.#isOpened || !this.#database.isTransaction)) this.#flushForReading()
       return this.prepare(text).all(...values)
     } catch (thrown) {
       throw asUnavailable(thrown)
@@ -173,7 +195,7 @@ export class SqliteDatabase implements Database {
       if (options.purpose !== 'note') {
         this.#beforeColdAccess()
         this.#coldWrites += 1
-      }
+      } else this.#finishOpened()
       this.prepare('BEGIN IMMEDIATE').run()
       try {
         const result = await work(sql)

@@ -13,9 +13,8 @@ import { join } from 'node:path'
 import { asUnavailable } from './disk-fault.ts'
 import type { JournalBytes } from './row-journal.ts'
 
-/** Some 800 charges. */
-export const ROW_HALF_BYTES = 1_048_576
-const FILE_BYTES = 2 * ROW_HALF_BYTES
+/** Some 2,000 charges. */
+export const ROW_HALF_BYTES = 4 * 1_048_576
 
 /** Beside the database: rows that are not in their tables yet. */
 export function rowJournalPath(directory: string): string {
@@ -30,12 +29,13 @@ export function readRowJournal(directory: string): Buffer {
 
 /** The journal's file, made and filled with zeros before its first record: an `fdatasync` then writes no more than that. */
 export class JournalFileBytes implements JournalBytes {
-  readonly halfBytes = ROW_HALF_BYTES
+  readonly halfBytes: number
   readonly #directory: string
   #file: number | null = null
 
-  constructor(directory: string) {
+  constructor(directory: string, halfBytes = ROW_HALF_BYTES) {
     this.#directory = directory
+    this.halfBytes = halfBytes
   }
 
   read(): Buffer {
@@ -49,8 +49,9 @@ export class JournalFileBytes implements JournalBytes {
       0o600,
     )
     const { size } = fstatSync(this.#file)
-    if (size >= FILE_BYTES) return
-    writeAll(this.#file, Buffer.alloc(FILE_BYTES - size), size)
+    const bytes = 2 * this.halfBytes
+    if (size >= bytes) return
+    writeAll(this.#file, Buffer.alloc(bytes - size), size)
     fdatasyncSync(this.#file)
     // Its name too.
     const directory = openSync(this.#directory, 'r')

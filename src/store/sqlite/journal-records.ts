@@ -5,7 +5,7 @@ export const RECORD_HEAD_BYTES = 24
 const RECORD_MARK = 0x5447_4a31
 const HEADER_MARK = Buffer.from('TGJOURN1')
 /** Records begin at multiples of this, so that those after a broken one are found. */
-const ALIGN_BYTES = 8
+export const ALIGN_BYTES = 8
 
 /** The bytes of a payload on the disk. */
 export function recordBytes(payloadBytes: number): number {

@@ -10,11 +10,8 @@ import type {
 import { assert } from '../../lib/assert.ts'
 import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../../ledger/ledger-store.ts'
 import type { Micro } from '../../money.ts'
-import { big, integer, text, type SqlValue } from '../database.ts'
-import { END_CLAIM, RUNNING_CLAIM } from '../idempotency/idempotency-store.ts'
-import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
-import { KEEP_ANSWER } from '../responses/response-store.ts'
-import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
+import { big, integer, text } from '../database.ts'
+import { RUNNING_CLAIM } from '../idempotency/idempotency-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
   ACCOUNT_SELECT,
@@ -28,35 +25,31 @@ import {
 } from '../ledger/ledger-rows.ts'
 import { accountValues, entryValues, holdValues, logValues, SELECT_SPEND } from '../ledger/ledger-values.ts'
 import type { SqliteDatabase } from './database.ts'
+import { hasDirect, writeDirect, type DirectChanges, type JournaledChanges } from './direct-changes.ts'
 import { diskFault } from './disk-fault.ts'
-import { leftRows, newMark, SELECT_POSITION, SET_POSITION } from './left-rows.ts'
+import { leftRows, newMark, SELECT_POSITION } from './left-rows.ts'
 import { encodeRows, PendingRows, type CommitRows } from './pending-rows.ts'
 import { RowJournal, type JournalBytes } from './row-journal.ts'
 import { SqliteRollup } from './rollup.ts'
+import { TableWrites } from './table-writes.ts'
 
 const ACCOUNT_BY_ID = `${ACCOUNT_SELECT} WHERE id = ?`
 const KEY_BY_ID = `${KEY_SELECT} WHERE id = ?`
 const HOLD_BY_ID = `${HOLD_SELECT} WHERE id = ?`
+const RENEW = "UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'"
 const JOB_VERSION = 'SELECT version FROM job WHERE id = ?'
 /** Rows of each kind that are kept; beyond it they are read again. */
 const KEPT_MAX = 20_000
 /** Remembered ids of written holds, so that a repeat is recognised without a look-up. */
 const WRITTEN_MAX = 10_000
-/** Charges in the journal after which they are written into their tables, with the sums: some milliseconds of work. */
-const CHECKPOINT_CHARGES = 256
-/** Holds in the journal, for each of these charges, after which they are written too. */
-const HOLDS_A_CHARGE = 4
+/** Charges in the journal after which they are written into their tables, with the sums. */
+const CHECKPOINT_CHARGES = 1_024
 
 /** A hold that is decided and that nothing has on the disk: the kept row, and a copy as it was placed. */
 interface Unwritten {
   readonly row: HoldRow
   readonly placed: HoldRow
 }
-
-/** The part of a batch that goes through the journal. */
-type WrittenChanges = Pick<LedgerChanges, 'accounts' | 'keys' | 'newHolds' | 'endedHolds' | 'entries' | 'log'>
-/** The part of a batch that goes straight into the tables; the sums of spending follow from the log. */
-type DirectChanges = Omit<LedgerChanges, keyof WrittenChanges | 'spends'>
 
 /**
  * The hot path of the embedded store. One process has the file, so the rows it works with are kept in memory, and what
@@ -79,8 +72,8 @@ export class SqliteLedger implements LedgerStore {
   readonly #checkpointCharges: number
   readonly #journalBytes: JournalBytes
   #journal: RowJournal
-  /** Rows that are in the journal and not yet in their tables. */
-  #pending = new PendingRows()
+  /** Of rows that are in the journal. */
+  #tables: TableWrites
   /** A fresh one after each write: one that is cleared would keep garbage alive (lib/bag.ts). */
   #unwritten = new Map<string, Unwritten>()
   /** Holds that are over and in their table: kept until the next batch, since one that is being loaded may name them. */
@@ -113,9 +106,13 @@ export class SqliteLedger implements LedgerStore {
     this.#database = database
     this.#seal = seal
     this.#rollup = new SqliteRollup(database)
+    this.#tables = new TableWrites(database, this.#rollup, checkpointCharges)
     this.#journalBytes = journalBytes
     this.#journal = new RowJournal(journalBytes, { position: 0n, mark: 0 })
-    database.beforeColdAccess(() => this.#flush())
+    database.beforeColdAccess(
+      () => this.#flush(),
+      () => this.#finish(),
+    )
     database.beforeClose(() => journalBytes.close())
   }
 
@@ -138,18 +135,15 @@ export class SqliteLedger implements LedgerStore {
   /** The schema is there. Rows that an earlier process has left in the journal go to their tables. */
   open(): void {
     const bytes = this.#journalBytes
-    const { rows, position, cut } = leftRows(
-      bytes.read(),
-      bytes.halfBytes,
-      this.#database.prepare(SELECT_POSITION).get() ?? {},
-    )
-    this.#pending = rows
+    const { rows, position, cut } = leftRows(bytes.read(), this.#database.prepare(SELECT_POSITION).get() ?? {})
+    this.#tables = new TableWrites(this.#database, this.#rollup, this.#checkpointCharges, rows)
     if (cut > 0)
       this.openingNotice = `The journal of the embedded store has ${cut} records behind one that is missing. They are left out: the disk lost it before it was written, or tollgate.rows is damaged. Check the books with: tollgate audit`
     // Another mark: what the file holds so far is in its tables with this commit.
     this.#journal = new RowJournal(bytes, { position, mark: newMark() })
     try {
-      this.#writeTables(this.#pending)
+      // The mark is written where no rows are left, too.
+      this.#writeTables(new PendingRows().rows)
     } catch (thrown) {
       // A full disk is met again by the next commit, which begins with these rows; until then nothing is sold.
       if (diskFault(thrown) === null) throw thrown
@@ -162,8 +156,12 @@ export class SqliteLedger implements LedgerStore {
     await this.#database.exclusively(() => this.#writeHolds())
   }
 
-  async checkpoint(): Promise<void> {
-    await this.#database.exclusively(() => this.#checkpoint())
+  checkpoint(): Promise<boolean> {
+    return this.#database.exclusively(() => {
+      if (!this.#tables.isMoving) this.#begin()
+      this.#step(this.#tables.sliceRows)
+      return this.#tables.isMoving
+    })
   }
 
   probe(): Promise<void> {
@@ -176,7 +174,7 @@ export class SqliteLedger implements LedgerStore {
       this.#database.atomically(() => {
         for (const id of generationIds) {
           this.#letGo(id)
-          this.#run("UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'", [BigInt(leaseUntilMs), id])
+          this.#database.prepare(RENEW).run(BigInt(leaseUntilMs), id)
         }
       })
     })
@@ -223,13 +221,15 @@ export class SqliteLedger implements LedgerStore {
 
   /** Answers whether the rows are in the journal, to be synced; they are on the disk in their tables otherwise. */
   async #write(changesOf: () => LedgerChanges): Promise<boolean> {
-    const isMuch =
-      this.#pending.logged >= this.#checkpointCharges || this.#pending.holds >= HOLDS_A_CHARGE * this.#checkpointCharges
-    if (isMuch) this.#checkpoint()
+    if (this.#tables.isMuch || this.#journal.isFilling) {
+      this.#finish()
+      this.#begin()
+    }
+    this.#step(this.#tables.sliceRows)
     const isJournaled = this.#orStale(() => {
       const changes = changesOf()
       const rows = this.#rowsOf(changes)
-      const isAppended = this.#mayJournal() && !hasOthers(changes) && this.#appended(rows)
+      const isAppended = this.#mayJournal() && !hasDirect(changes) && this.#appended(rows)
       if (!isAppended) this.#writeUnjournaled(rows, changes)
       this.#wrote(changes)
       return isAppended
@@ -272,64 +272,69 @@ export class SqliteLedger implements LedgerStore {
       this.#barred = true
       throw thrown
     }
-    this.#pending.add(rows)
+    this.#tables.waiting.add(rows)
     return true
   }
 
   #checkpoint(): void {
-    if (this.#pending.isEmpty) return
-    this.#writeTables(this.#pending)
+    this.#finish()
+    this.#begin()
+    this.#finish()
+  }
+
+  #begin(): void {
+    if (this.#tables.waiting.isEmpty) return
+    this.#orFailing(() => this.#tables.begin(this.#journal.position))
+    if (!this.#barred) this.#journal.leave()
+  }
+
+  #finish(): void {
+    this.#step(Number.POSITIVE_INFINITY)
+  }
+
+  #step(rowsMax: number): void {
+    const rows = this.#orFailing(() => this.#tables.step(rowsMax))
+    if (rows === null) return
+    this.#isInTables(rows)
     if (this.#barred) return
     const failed = (): void => {
       this.#barred = true
     }
-    void this.#journal.written(() => this.#database.sync()).catch(failed)
+    void this.#journal.freed(() => this.#database.sync()).catch(failed)
   }
 
   /** Not to be built on by the journal before it is on the disk. */
-  #writeUnjournaled(rows: CommitRows, direct?: DirectChanges): void {
+  #writeUnjournaled(rows: CommitRows, direct: DirectChanges | null = null): void {
+    this.#finish()
     this.#barred = true
     this.#unjournaled += 1
-    this.#writeTables(this.#pending.with(rows), direct)
+    this.#writeTables(rows, direct)
   }
 
-  #writeTables(rows: PendingRows, direct?: DirectChanges): void {
+  #writeTables(rows: CommitRows, direct: DirectChanges | null = null): void {
+    const further = (): void => {
+      if (direct !== null) writeDirect(this.#database, this.#seal, direct)
+    }
+    this.#isInTables(this.#orFailing(() => this.#tables.write(rows, this.#journal.position, further)))
+  }
+
+  #orFailing<T>(work: () => T): T {
     try {
-      this.#database.atomically(() => {
-        this.#writePending(rows)
-        if (direct !== undefined) this.#writeDirect(direct)
-      })
+      return work()
     } catch (thrown) {
       this.#barred = true
       this.isFailing = true
-      this.#rollup.reset()
       throw thrown
     }
+  }
+
+  #isInTables(rows: PendingRows): void {
     this.isFailing = false
-    this.#pending = new PendingRows()
     for (const id of rows.holdIds()) if (this.#holds.get(String(id))?.state !== 'open') this.#over.push(String(id))
   }
 
-  #writePending(rows: PendingRows): void {
-    rows.write((text, values) => this.#run(text, values))
-    const { position, mark } = this.#journal.position
-    this.#run(SET_POSITION, [position, BigInt(mark)])
-    this.#rollup.added(rows.logged)
-    if (this.#rollup.behind >= this.#checkpointCharges) this.#rollup.catchUp()
-  }
-
-  #writeDirect({ newJobs, movedJobs, endedClaims, keptAnswers, allowances, notices }: DirectChanges): void {
-    assert(allowances.length === 0, 'The one process of the embedded store leases nothing.')
-    for (const job of newJobs) this.#run(INSERT_JOB, newJobValues(job, this.#seal))
-    for (const move of movedJobs)
-      this.#run(MOVE_JOB, jobMoveValues(move, this.#database.prepare(SEALED_JOB).get(move.id), this.#seal))
-    for (const { id, answer } of endedClaims) this.#run(END_CLAIM, [answer, id])
-    for (const { id, answer } of keptAnswers) this.#run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
-    for (const notice of notices) this.#run(INSERT_NOTICE, noticeValues(notice))
-  }
-
   /** The rows that a batch writes into the tables. Holds that are only in memory are in no sum of these rows. */
-  #rowsOf({ accounts, keys, newHolds, endedHolds, entries, log }: WrittenChanges): CommitRows {
+  #rowsOf({ accounts, keys, newHolds, endedHolds, entries, log }: JournaledChanges): CommitRows {
     const heldMicro = this.#unwrittenMicro(newHolds, endedHolds)
     const keyRows: (readonly [Micro, string])[] = []
     for (const key of keys) {
@@ -364,7 +369,7 @@ export class SqliteLedger implements LedgerStore {
   }
 
   /** The rows of a batch are written. */
-  #wrote({ keys, newHolds, endedHolds }: WrittenChanges): void {
+  #wrote({ keys, newHolds, endedHolds }: JournaledChanges): void {
     const left = new Map<string, Unwritten>()
     for (const [id, unwritten] of this.#unwritten)
       if (!newHolds.has(unwritten.row) && !endedHolds.has(unwritten.row)) left.set(id, unwritten)
@@ -396,7 +401,7 @@ export class SqliteLedger implements LedgerStore {
   /** Drops kept rows that may differ from what is written, and places the holds again that nothing has yet. */
   #refresh(): void {
     // One that a late settle has changed since is kept on.
-    for (const id of this.#over) if (!this.#pending.hasHold(id)) this.#letGo(id)
+    for (const id of this.#over) if (!this.#tables.waiting.hasHold(id)) this.#letGo(id)
     this.#over = []
     const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
     const { coldWrites } = this.#database
@@ -466,7 +471,8 @@ export class SqliteLedger implements LedgerStore {
     const name = spendKeyText(period)
     if (this.#spends.has(name)) return
     // The sums follow from the log, and so from the rows that are pending.
-    if (this.#pending.hasLogOf(period.keyId)) this.#checkpoint()
+    this.#finish()
+    if (this.#tables.waiting.hasLogOf(period.keyId)) this.#checkpoint()
     this.#rollup.catchUp()
     const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
     this.#spends.set(name, row === undefined ? 0n : big(row, 'spent'))
@@ -485,14 +491,4 @@ export class SqliteLedger implements LedgerStore {
       this.#writtenHeld.set(key, key.heldMicro)
     }
   }
-
-  #run(text: string, values: readonly SqlValue[]): void {
-    this.#database.prepare(text).run(...values)
-  }
-}
-
-/** Changes that the journal has no rows for. */
-function hasOthers(changes: LedgerChanges): boolean {
-  const { accounts: _a, keys: _k, newHolds: _n, endedHolds: _e, entries: _t, log: _l, spends: _s, ...others } = changes
-  return Object.values(others).some(({ length }) => length > 0)
 }

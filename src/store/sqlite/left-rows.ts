@@ -10,11 +10,10 @@ const MARKS = 2 ** 32
 /** The rows of a journal behind the position of `SELECT_POSITION`, and the position after they are written. */
 export function leftRows(
   bytes: Buffer,
-  halfBytes: number,
   row: Row,
 ): { readonly rows: PendingRows; readonly position: bigint; readonly cut: number } {
   const position = big(row, 'position')
-  const { payloads, cut } = leftRecords(bytes, halfBytes, { position, mark: integer(row, 'mark') })
+  const { payloads, cut } = leftRecords(bytes, { position, mark: integer(row, 'mark') })
   const rows = new PendingRows()
   for (const payload of payloads) rows.add(decodeRows(payload))
   return { rows, position: position + BigInt(payloads.length), cut }

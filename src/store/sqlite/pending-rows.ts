@@ -86,29 +86,40 @@ export class PendingRows {
   /** These and further ones. */
   with(rows: CommitRows): PendingRows {
     const all = new PendingRows()
-    all.add({
+    all.add(this.rows)
+    all.add(rows)
+    return all
+  }
+
+  get rows(): CommitRows {
+    return {
       accounts: [...this.#accounts.values()],
       keys: [...this.#keys.values()],
       holds: [...this.#holds.values()],
       entries: this.#entries,
       log: this.#log,
-    })
-    all.add(rows)
-    return all
+    }
   }
 
-  write(run: Run): void {
-    for (const values of this.#accounts.values()) run(UPDATE_ACCOUNT, values)
-    for (const values of this.#keys.values()) run(UPDATE_KEY, values)
+  /** A step for each row. */
+  *write(run: Run): Generator<void> {
+    for (const values of this.#accounts.values()) yield run(UPDATE_ACCOUNT, values)
+    for (const values of this.#keys.values()) yield run(UPDATE_KEY, values)
     for (const values of this.#holds.values())
-      run(
+      yield run(
         values.length > HOLD_COLUMNS.length ? UPSERT_HOLD : shorter('hold', HOLD_COLUMNS, values) + UPSERT_END,
         values,
       )
-    for (const values of this.#entries) run(INSERT_ENTRY, values)
+    for (const values of this.#entries) yield run(INSERT_ENTRY, values)
     for (const values of this.#log)
-      run(values.length > LOG_COLUMNS.length ? INSERT_LOG : shorter('generation', LOG_COLUMNS, values), values)
+      yield run(values.length > LOG_COLUMNS.length ? INSERT_LOG : shorter('generation', LOG_COLUMNS, values), values)
   }
+}
+
+/** Goes through all steps. */
+export function runAll(steps: Iterator<unknown>): void {
+  let isDone = false
+  while (!isDone) isDone = steps.next().done === true
 }
 
 const LOG_KEY = LOG_COLUMNS.indexOf('key_id')

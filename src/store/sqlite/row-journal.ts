@@ -1,11 +1,14 @@
-import { record, recordAt, recordBytes } from './journal-records.ts'
+import { ALIGN_BYTES, record, recordAt, recordBytes } from './journal-records.ts'
 
-/** Used in turn: one is written to while the rows of the other reach the disk in their tables. */
-const HALVES = [0, 1] as const
 /** From this part on a half is left as soon as the other one is free, so that there is room for a large batch. */
 const LEAVE_PART = 1 / 4
+/** From this part on the rows of a half should go to their tables. */
+const FULL_PART = 5 / 8
 
-/** The file of a journal. */
+/**
+ * The file of a journal, in two halves used in turn: one is written to while the rows of the other reach the disk in
+ * their tables. No record is in both.
+ */
 export interface JournalBytes {
   readonly halfBytes: number
   /** All that was written, and what was there before. */
@@ -33,16 +36,13 @@ export interface LeftRecords {
   readonly cut: number
 }
 
-/** The records of a journal that are not in the tables yet. */
-export function leftRecords(bytes: Buffer, halfBytes: number, { position, mark }: JournalPosition): LeftRecords {
+/** The records of a journal that are not in the tables yet, in halves of any size. */
+export function leftRecords(bytes: Buffer, { position, mark }: JournalPosition): LeftRecords {
   const found = new Map<bigint, Buffer>()
-  for (const half of HALVES) {
-    const part = bytes.subarray(half * halfBytes, (half + 1) * halfBytes)
-    for (let at = 0; at < part.length;) {
-      const one = recordAt(part, at, null, mark)
-      at += one === null ? 8 : recordBytes(one.payload.length)
-      if (one !== null && one.epoch > position) found.set(one.epoch, one.payload)
-    }
+  for (let at = 0; at < bytes.length;) {
+    const one = recordAt(bytes, at, null, mark)
+    at += one === null ? ALIGN_BYTES : recordBytes(one.payload.length)
+    if (one !== null && one.epoch > position) found.set(one.epoch, one.payload)
   }
   const payloads: Buffer[] = []
   for (let next = position + 1n; ; next += 1n) {
@@ -104,13 +104,23 @@ export class RowJournal {
     return this.#bytes.sync()
   }
 
-  /** The tables have the rows of all records; `durable` resolves when they are on the disk there. */
-  async written(durable: () => Promise<void>): Promise<void> {
+  /** So much is written to this half that its rows should go to their tables. */
+  get isFilling(): boolean {
+    return this.#offset > this.#bytes.halfBytes * FULL_PART
+  }
+
+  /** The rows of all records are going to their tables: the next ones are written to the other half if it is free. */
+  leave(): void {
     if (this.#offset < this.#bytes.halfBytes * LEAVE_PART || !this.#isOtherFree) return
     this.#half = this.#half === 0 ? 1 : 0
     this.#offset = 0
     this.#isOtherFree = false
     this.#turns += 1
+  }
+
+  /** The tables have the rows of the half that was left; `durable` resolves when they are on the disk there. */
+  async freed(durable: () => Promise<void>): Promise<void> {
+    if (this.#isOtherFree) return
     const turn = this.#turns
     await durable()
     if (turn === this.#turns) this.#isOtherFree = true

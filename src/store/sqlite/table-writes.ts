@@ -1,0 +1,124 @@
+import type { SqlValue } from '../database.ts'
+import type { SqliteDatabase } from './database.ts'
+import { SET_POSITION } from './left-rows.ts'
+import { PendingRows, runAll, type CommitRows } from './pending-rows.ts'
+import type { SqliteRollup } from './rollup.ts'
+import type { JournalPosition } from './row-journal.ts'
+
+/** Slices in which many rows are written, each some milliseconds of work. */
+const SLICES = 8
+/** Rows of a charge: the hold, the entry and the log's. */
+const ROWS_A_CHARGE = 3
+/** Holds in the journal, for each charge, after which they are written too. */
+const HOLDS_A_CHARGE = 4
+
+/** Rows that are being written, in a transaction that stays open from slice to slice. */
+interface Moving {
+  readonly rows: PendingRows
+  /** One for each row; after `true` a slice ends. */
+  readonly steps: Iterator<true | void>
+}
+
+/** The rows of the journal that wait for their tables, and their way there. What throws has changed no table. */
+export class TableWrites {
+  readonly #database: SqliteDatabase
+  readonly #rollup: SqliteRollup
+  readonly #charges: number
+  #waiting: PendingRows
+  #moving: Moving | null = null
+
+  /** `charges`: so many are written together. */
+  constructor(database: SqliteDatabase, rollup: SqliteRollup, charges: number, waiting = new PendingRows()) {
+    this.#database = database
+    this.#rollup = rollup
+    this.#charges = charges
+    this.#waiting = waiting
+  }
+
+  /** Without those that are being written. */
+  get waiting(): PendingRows {
+    return this.#waiting
+  }
+
+  get isMoving(): boolean {
+    return this.#moving !== null
+  }
+
+  /** So many wait that they should be written. */
+  get isMuch(): boolean {
+    return this.#waiting.logged >= this.#charges || this.#waiting.holds >= HOLDS_A_CHARGE * this.#charges
+  }
+
+  get sliceRows(): number {
+    return Math.ceil((this.#charges * ROWS_A_CHARGE) / SLICES)
+  }
+
+  /** All that waits, with further rows and changes, at once. Answers the rows. */
+  write(rows: CommitRows, position: JournalPosition, further: () => void): PendingRows {
+    const all = this.#waiting.with(rows)
+    this.#orReset(() =>
+      this.#database.atomically(() => {
+        runAll(this.#steps(all, position))
+        further()
+      }),
+    )
+    this.#waiting = new PendingRows()
+    return all
+  }
+
+  /** Opens the transaction for all that waits: the rows of the records up to `position`. */
+  begin(position: JournalPosition): void {
+    this.#orReset(() => this.#database.openForLater())
+    this.#moving = { rows: this.#waiting, steps: this.#steps(this.#waiting, position) }
+    this.#waiting = new PendingRows()
+  }
+
+  /** Writes some of the rows of `begin`. Answers them all when they are committed; null = not yet, or there are none. */
+  step(rowsMax: number): PendingRows | null {
+    const moving = this.#moving
+    if (moving === null) return null
+    return this.#orReset(() => {
+      for (let rows = 0; rows < rowsMax; rows += 1) {
+        const { done, value } = moving.steps.next()
+        if (done === true) {
+          this.#database.closeOpened(true)
+          this.#moving = null
+          return moving.rows
+        }
+        if (value === true && rowsMax !== Number.POSITIVE_INFINITY) return null
+      }
+      return null
+    })
+  }
+
+  #orReset<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (thrown) {
+      if (this.#moving !== null) this.#takeBack(this.#moving)
+      this.#rollup.reset()
+      throw thrown
+    }
+  }
+
+  /** They wait again, before those that came since. */
+  #takeBack({ rows }: Moving): void {
+    this.#moving = null
+    this.#waiting = rows.with(this.#waiting.rows)
+    this.#database.closeOpened(false)
+  }
+
+  *#steps(rows: PendingRows, { position, mark }: JournalPosition): Generator<true | void> {
+    yield* rows.write((text, values) => this.#run(text, values))
+    this.#run(SET_POSITION, [position, BigInt(mark)])
+    this.#rollup.added(rows.logged)
+    if (this.#rollup.behind < this.#charges) return
+    yield true
+    this.#rollup.catchUp()
+    yield true
+  }
+
+  #run(text: string, values: readonly SqlValue[]): void {
+    this.#database.prepare(text).run(...values)
+  }
+}
