@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Answer } from './api-client.ts'
+import { wavFile } from './audio-files.ts'
 import { PROTOCOL_BODIES } from './protocol-bodies.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const PICTURE = 'https://example.com/a.png'
+const SOUND = { data: wavFile(0.01).toString('base64'), format: 'wav' }
 const MESSAGES_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -26,6 +28,8 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/images/edits': { model: 'sandbox/image', prompt: 'x', image: PICTURE },
   'POST /v1/images/variations': { model: 'sandbox/image', image: PICTURE },
   'POST /v1/audio/speech': { model: 'sandbox/tts', input: 'x', voice: 'alloy' },
+  'POST /v1/audio/transcriptions': { model: 'sandbox/transcription', input_audio: SOUND },
+  'POST /v1/audio/translations': { model: 'sandbox/transcription', input_audio: SOUND },
   'POST /v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
   'POST /v1/keys': { name: 'x' },
   'POST /setup': { token: 'A'.repeat(43), email: 'x@example.com', password: 'correct horse battery' },

@@ -1,6 +1,7 @@
 import type { ApiError } from '../../errors.ts'
 import { rubles } from '../../money.ts'
 import type { AnswerEvent } from '../answer/event.ts'
+import { ObjectEnd } from '../answer/object-end.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../chat/answer.ts'
 
@@ -13,20 +14,16 @@ const FINISHES: Readonly<Record<FinishReason, string>> = {
 }
 const DONE = 'data: [DONE]\n\n'
 
-/** An open item of a stream: text, thinking, or a call. */
-interface OpenItem {
-  readonly kind: 'text' | 'thinking' | 'call'
-  readonly index: number
-  /** The index of the call. */
-  readonly call: number
-}
+type Speech = 'text' | 'thinking'
 
 /** Writes an answer in the form of Cohere's `/v2/chat`, which has one choice: the first. */
 export class CohereWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
   #isOpened = false
   #items = 0
-  #open: OpenItem | null = null
+  #open: Speech | null = null
+  /** Calls whose arguments may go on, by index: some providers send those of several by turns. */
+  readonly #calls = new Map<number, ObjectEnd>()
 
   constructor(identity: ChunkIdentity) {
     this.#identity = identity
@@ -40,13 +37,17 @@ export class CohereWriter implements AnswerWriter {
 
   end({ finishes }: StreamEnd, usage: ChargedUsage): Buffer {
     const delta = { finish_reason: finishOf(finishes[0]?.finish ?? null), usage: usageOf(usage) }
-    return Buffer.from(this.#start() + this.#close() + event('message-end', { id: this.#identity.id, delta }) + DONE)
+    return Buffer.from(
+      this.#start() + this.#closeItems(true) + event('message-end', { id: this.#identity.id, delta }) + DONE,
+    )
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
     const charged = usage === null ? {} : { usage: usageOf(usage) }
     const delta = { finish_reason: 'ERROR', error: error.message, ...charged }
-    return Buffer.from(this.#start() + this.#close() + event('message-end', { id: this.#identity.id, delta }) + DONE)
+    return Buffer.from(
+      this.#start() + this.#closeItems(true) + event('message-end', { id: this.#identity.id, delta }) + DONE,
+    )
   }
 
   whole({ choices }: ChatAnswer, usage: ChargedUsage): Record<string, unknown> {
@@ -76,17 +77,10 @@ export class CohereWriter implements AnswerWriter {
         return step.choice === 0 && step.text !== '' ? this.#said('text', step.text) : ''
       case 'reasoning':
         return step.choice === 0 && step.text !== '' ? this.#said('thinking', step.text) : ''
-      case 'tool_call': {
-        if (step.choice !== 0) return ''
-        const call = { id: step.id, type: 'function', function: { name: step.name, arguments: '' } }
-        return this.#begin('call', step.index) + this.#delta('tool-call-start', { tool_calls: call })
-      }
-      case 'tool_arguments': {
-        if (step.choice !== 0) return ''
-        const index = this.#open?.kind === 'call' && this.#open.call === step.index ? this.#open.index : step.index
-        const delta = { message: { tool_calls: { function: { arguments: step.text } } } }
-        return event('tool-call-delta', { index, delta })
-      }
+      case 'tool_call':
+        return step.choice === 0 ? this.#call(step.index, step.id, step.name) : ''
+      case 'tool_arguments':
+        return step.choice === 0 ? this.#arguments(step.index, step.text) : ''
       case 'extra':
       case 'finish':
       case 'item':
@@ -99,31 +93,41 @@ export class CohereWriter implements AnswerWriter {
     }
   }
 
-  #said(kind: 'text' | 'thinking', text: string): string {
-    const begins = this.#open?.kind === kind ? '' : this.#begin(kind, 0) + this.#contentStart(kind)
-    return begins + this.#delta('content-delta', { content: { [kind]: text } })
+  #said(kind: Speech, text: string): string {
+    const begins = this.#open === kind ? '' : this.#begin(kind)
+    return begins + contentEvent('delta', this.#items - 1, { [kind]: text })
   }
 
-  #contentStart(kind: 'text' | 'thinking'): string {
-    return this.#delta('content-start', { content: { type: kind, [kind]: '' } })
+  #begin(kind: Speech): string {
+    const before = this.#start() + this.#closeItems()
+    this.#open = kind
+    this.#items += 1
+    return before + contentEvent('start', this.#items - 1, { type: kind, [kind]: '' })
   }
 
-  #delta(type: string, message: Readonly<Record<string, unknown>>): string {
-    return event(type, { index: this.#open?.index ?? 0, delta: { message } })
+  #call(index: number, id: string, name: string): string {
+    const before = this.#start() + this.#closeItems()
+    this.#calls.set(index, new ObjectEnd())
+    return before + callEvent('start', index, { id, type: 'function', function: { name, arguments: '' } })
   }
 
-  #begin(kind: OpenItem['kind'], call: number): string {
-    const before = this.#start() + this.#close()
-    this.#open = { kind, index: kind === 'call' ? call : this.#items, call }
-    if (kind !== 'call') this.#items += 1
-    return before
+  #arguments(index: number, text: string): string {
+    const call = this.#calls.get(index)
+    if (call === undefined) return ''
+    call.add(text)
+    return callEvent('delta', index, { function: { arguments: text } })
   }
 
-  #close(): string {
-    const open = this.#open
+  /** Ends the items that say no more; `all`: whatever they were about to say. */
+  #closeItems(all = false): string {
+    let out = this.#open === null ? '' : event('content-end', { index: this.#items - 1 })
     this.#open = null
-    if (open === null) return ''
-    return event(open.kind === 'call' ? 'tool-call-end' : 'content-end', { index: open.index })
+    for (const [index, call] of this.#calls) {
+      if (!all && !call.reached) continue
+      this.#calls.delete(index)
+      out += event('tool-call-end', { index })
+    }
+    return out
   }
 
   #start(): string {
@@ -148,6 +152,14 @@ function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown
     cost: rubles(chargedMicro),
     currency: 'RUB',
   }
+}
+
+function contentEvent(step: 'start' | 'delta', index: number, content: Readonly<Record<string, unknown>>): string {
+  return event(`content-${step}`, { index, delta: { message: { content } } })
+}
+
+function callEvent(step: 'start' | 'delta', index: number, call: Readonly<Record<string, unknown>>): string {
+  return event(`tool-call-${step}`, { index, delta: { message: { tool_calls: call } } })
 }
 
 function event(type: string, fields: Readonly<Record<string, unknown>>): string {

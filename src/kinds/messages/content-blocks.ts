@@ -1,13 +1,9 @@
 import type { AnswerEvent } from '../answer/event.ts'
+import { ObjectEnd } from '../answer/object-end.ts'
 import { CLAUDE_REASONING } from '../answer/claude-reasoning.ts'
 import { isObject } from '../fields/json-fields.ts'
 import { encodeDetails } from '../responses/encoded-details.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const OPEN = 0x7b
-const CLOSE = 0x7d
 
 /** A step of a content block, as a stream sends it. */
 export type BlockStep =
@@ -168,34 +164,5 @@ export class ContentBlocks {
 
   #delta(index: number, delta: JsonObject): void {
     this.#emit({ type: 'content_block_delta', index, delta })
-  }
-}
-
-/** Finds the end of a JSON object that comes in pieces, without keeping them. */
-class ObjectEnd {
-  #depth = 0
-  #inString = false
-  #escaped = false
-  #reached = false
-
-  /** Whether the closing brace has come. */
-  get reached(): boolean {
-    return this.#reached
-  }
-
-  add(piece: string): void {
-    for (let at = 0; at < piece.length && !this.#reached; at += 1) this.#step(piece.charCodeAt(at))
-  }
-
-  #step(char: number): void {
-    if (this.#escaped) this.#escaped = false
-    else if (this.#inString && char === BACKSLASH) this.#escaped = true
-    else if (char === QUOTE) this.#inString = !this.#inString
-    else if (this.#inString) return
-    else if (char === OPEN) this.#depth += 1
-    else if (char === CLOSE) {
-      this.#depth -= 1
-      this.#reached = this.#depth <= 0
-    }
   }
 }

@@ -33,8 +33,12 @@ export class ClaudeEvents {
     return this.#answered && this.#calls === 0
   }
 
-  /** `call` is the index of the tool call; null for the answer tool. */
-  toolUse(name: string, id: string | null): { readonly call: number | null; readonly events: readonly AnswerEvent[] } {
+  /** `call` is the index of the tool call; null for the answer tool, undefined without a name: nothing is called. */
+  toolUse(
+    name: string,
+    id: string | null,
+  ): { readonly call: number | null | undefined; readonly events: readonly AnswerEvent[] } {
+    if (name === '') return { call: undefined, events: [SILENT] }
     if (name === this.#view.answerTool) {
       this.#answered = true
       return { call: null, events: [SILENT] }

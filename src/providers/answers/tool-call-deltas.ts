@@ -5,11 +5,15 @@ import { toolCallId } from './tool-call-id.ts'
 
 /** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
+/** Of arguments whose call has no name yet. */
+const WAITING_CHARS_MAX = 1_048_576
 
 interface OpenCall {
-  readonly index: number
   readonly upstreamId: string
-  named: boolean
+  /** null = it has no name yet, and the client does not know of it. */
+  index: number | null
+  /** Arguments that came before the name. */
+  waiting: string
 }
 
 interface RawCall {
@@ -20,14 +24,16 @@ interface RawCall {
 }
 
 /**
- * The tool calls of one choice. Each opens once, and its arguments follow. Indexes start at 0 whatever the upstream
- * uses; repeated ids and names are dropped.
+ * The tool calls of one choice. Each opens once, and its arguments follow; without a name there is nothing to call.
+ * Indexes start at 0 whatever the upstream uses; repeated ids and names are dropped.
  */
 export class ToolCallDeltas {
   readonly #generationId: string
   readonly #choice: number
   readonly #byUpstreamIndex = new Map<number, OpenCall>()
   #last: OpenCall | null = null
+  #begun = 0
+  #waitingChars = 0
   #count = 0
 
   constructor(generationId: string, choice: number) {
@@ -39,7 +45,7 @@ export class ToolCallDeltas {
     return this.#count
   }
 
-  /** The events of one upstream delta; null when there are more calls than in any honest answer. */
+  /** The events of one upstream delta; null when no honest answer has so many calls, or so much without a name. */
   read(delta: RawJson): readonly AnswerEvent[] | null {
     const calls = listOf(delta['tool_calls']).map((raw) => readCall(raw))
     const legacy = legacyCall(delta)
@@ -50,9 +56,9 @@ export class ToolCallDeltas {
       // Some dialects send empty values in every field.
       if (call.id === '' && call.name === '' && call.text === '') continue
       const open = this.#openCall(call, seen)
-      if (this.#count > CALLS_MAX) return null
       seen.add(open)
       this.#add(events, open, call)
+      if (this.#begun > CALLS_MAX || this.#waitingChars > WAITING_CHARS_MAX) return null
     }
     return events
   }
@@ -60,27 +66,29 @@ export class ToolCallDeltas {
   #openCall(call: RawCall, seen: ReadonlySet<OpenCall>): OpenCall {
     const known = call.upstreamIndex === null ? this.#last : (this.#byUpstreamIndex.get(call.upstreamIndex) ?? null)
     const open =
-      known === null || isAnother(call, known, seen) ? { index: this.#count, upstreamId: call.id, named: false } : known
-    if (open !== known) this.#count += 1
+      known === null || isAnother(call, known, seen) ? { upstreamId: call.id, index: null, waiting: '' } : known
+    if (open !== known) this.#begun += 1
     if (call.upstreamIndex !== null) this.#byUpstreamIndex.set(call.upstreamIndex, open)
     this.#last = open
     return open
   }
 
   #add(events: AnswerEvent[], open: OpenCall, { id, name, text }: RawCall): void {
-    const { index } = open
-    if (!open.named && name !== '') {
-      open.named = true
-      const given = open.upstreamId || id
-      events.push({
-        type: 'tool_call',
-        choice: this.#choice,
-        index,
-        id: given === '' ? toolCallId(this.#generationId, this.#choice, index) : given,
-        name,
-      })
+    const choice = this.#choice
+    if (open.index === null && name === '') {
+      open.waiting += text
+      this.#waitingChars += text.length
+      return
     }
-    if (text !== '') events.push({ type: 'tool_arguments', choice: this.#choice, index, text })
+    if (open.index === null) {
+      open.index = this.#count
+      this.#count += 1
+      const given = open.upstreamId || id || toolCallId(this.#generationId, choice, open.index)
+      events.push({ type: 'tool_call', choice, index: open.index, id: given, name })
+    }
+    const { index, waiting } = open
+    open.waiting = ''
+    if (waiting + text !== '') events.push({ type: 'tool_arguments', choice, index, text: waiting + text })
   }
 }
 
@@ -101,7 +109,7 @@ function readCall(raw: unknown): RawCall {
  * calls.
  */
 function isAnother(call: RawCall, known: OpenCall, seen: ReadonlySet<OpenCall>): boolean {
-  if (call.name === '' || !known.named) return false
+  if (call.name === '' || known.index === null) return false
   if (call.id !== '' && known.upstreamId !== '') return call.id !== known.upstreamId
   return call.upstreamIndex === null || seen.has(known)
 }

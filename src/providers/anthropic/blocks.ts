@@ -114,7 +114,7 @@ export class ContentBlocks {
     const input = objectOf(raw['input'])
     const given = input !== null && Object.keys(input).length > 0 ? input : null
     const { call, events } = this.#events.toolUse(textOf(raw['name']) ?? '', textOf(raw['id']))
-    this.#open.set(index, { type: 'tool_use', call, given, streamed: false })
+    this.#open.set(index, call === undefined ? { type: 'other' } : { type: 'tool_use', call, given, streamed: false })
     return events
   }
 

@@ -1,0 +1,1 @@
+import './damaged-events.test.ts'
