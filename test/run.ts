@@ -42,6 +42,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/kek.test.ts',
   'test/api/long-reads.test.ts',
   'test/api/overload.test.ts',
+  'test/api/responses-socket-attacks.test.ts',
   'test/api/sign-in-timing.test.ts',
   'test/console/operator.test.ts',
   'test/console/pages.test.ts',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { until } from '../harness/patience.ts'
+import { frame, RawSocket } from '../harness/raw-frames.ts'
 import { key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 import { RefusedHandshake, TurnClient } from '../harness/turn-client.ts'
 
@@ -207,46 +208,11 @@ async function rawHandshake(headers: Readonly<Record<string, string>>): Promise<
   return (await socket.toArray()).map(String).join('')
 }
 
-/** Frames that a client of the library would not send. */
-async function raw(frames: readonly Buffer[]): Promise<{ readonly text: string; readonly code: number | null }> {
-  const { hostname, port } = new URL(tollgate.url)
-  const socket = connect(Number(port), hostname)
-  const chunks: Buffer[] = []
-  socket.on('data', (chunk: Buffer) => {
-    chunks.push(chunk)
-    if (chunk.includes(0x88)) socket.end()
-  })
-  socket.on('error', () => undefined)
-  const closed = new Promise((resolve) => socket.on('close', resolve))
-  socket.write(
-    `GET /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
-  )
-  await until(5_000, 'it is open', () => Buffer.concat(chunks).includes('\r\n\r\n'))
-  const start = Buffer.concat(chunks).length
-  for (const frame of frames) socket.write(frame)
-  await closed
-  const answer = Buffer.concat(chunks).subarray(start)
-  const at = answer.lastIndexOf(0x88)
-  return { text: answer.toString('latin1'), code: at === -1 ? null : answer.readUInt16BE(at + 2) }
-}
-
-function frame(first: number, payload: Buffer, { masked = true, length = payload.length } = {}): Buffer {
-  const mask = Buffer.from([1, 2, 3, 4])
-  const sizes =
-    length < 126
-      ? Buffer.from([length])
-      : length < 65_536
-        ? Buffer.from([126, length >> 8, length & 255])
-        : Buffer.concat([Buffer.from([127]), bigEndian(length)])
-  sizes[0] = (sizes[0] ?? 0) | (masked ? 0x80 : 0)
-  const body = masked ? payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0)) : payload
-  return Buffer.concat([Buffer.from([first]), sizes, masked ? mask : Buffer.alloc(0), body])
-}
-
-function bigEndian(length: number): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64BE(BigInt(length))
-  return bytes
+/** The code that the server closes with, after these frames. */
+async function raw(frames: readonly Buffer[]): Promise<{ readonly code: number | null }> {
+  const socket = await RawSocket.open(tollgate.url, key)
+  socket.send(...frames)
+  return { code: await socket.closed }
 }
 
 test('hostile frames close the socket with their code: mask, length, text that is none, kinds that are none', async () => {

@@ -7,6 +7,7 @@ import { ApiError } from '../../src/errors.ts'
 import { readBody } from '../../src/kinds/fields/strict-body.ts'
 import { isTimezone } from '../../src/ledger/period.ts'
 import { microFromRubles } from '../../src/money.ts'
+import { PUBLIC_ROUTES } from '../../src/reference/public-routes.ts'
 import type { JsonSchema } from '../../src/schema.ts'
 import type { WireRoute } from '../../src/wire-route.ts'
 import { isRead, variants, type Body } from '../harness/body-variants.ts'
@@ -41,7 +42,12 @@ const OF_THE_CATALOGUE = [
   'PUT /admin/v1/models/*id',
   'PATCH /admin/v1/settings',
 ]
-const ROWS: readonly (readonly [string, WireRoute])[] = Object.entries({ ...ADMIN_ROUTES, ...CABINET_ROUTES })
+/** Keys are managed by programs too. */
+const KEYS = Object.entries(PUBLIC_ROUTES).filter(([name]) => name.includes('/v1/keys'))
+const ROWS: readonly (readonly [string, WireRoute])[] = [
+  ...Object.entries({ ...ADMIN_ROUTES, ...CABINET_ROUTES }),
+  ...KEYS,
+]
 const READ = ROWS.filter(([name, { body }]) => body?.additionalProperties === false && !OF_THE_CATALOGUE.includes(name))
 
 function compare(schema: JsonSchema, bases: readonly Body[], read: (body: unknown) => unknown): void {

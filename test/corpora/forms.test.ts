@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { patient } from '../harness/patience.ts'
 import { wavFile } from '../harness/audio-files.ts'
+import { checkShape } from '../harness/door-errors.ts'
 import type { Answer } from '../harness/in-process.ts'
 import { serveSandbox } from '../harness/served.ts'
 
@@ -141,6 +142,42 @@ for (const [what, [body, type]] of Object.entries(HOSTILE)) {
     assert.ok(performance.now() - startedMs < patient(3_000))
   })
 }
+
+/** A form that another door would take for its own: its model, and the name of its file. */
+const DOORS: Readonly<Record<string, readonly [model: string, file: string]>> = {
+  '/v1/audio/translations': ['sandbox/transcription', 'file'],
+  '/v1/images/edits': ['sandbox/image', 'image'],
+  '/v1/images/variations': ['sandbox/image', 'image'],
+  '/v1/videos': ['sandbox/video', 'input_reference'],
+}
+/** Larger forms are read by the same reader, above. */
+const BYTES_MAX = 2_000_000
+
+test('every door that takes a form is attacked', () => {
+  const taking = world.tollgate.app.routes.filter(({ plane, body }) => plane === 'key' && body === 'json-or-multipart')
+  assert.deepEqual(
+    taking.map(({ path }) => path).toSorted(),
+    ['/v1/audio/transcriptions', ...Object.keys(DOORS)].toSorted(),
+  )
+})
+
+for (const [path, [model, file]] of Object.entries(DOORS))
+  test(`F53 at ${path}: each of them is refused in one sentence`, async () => {
+    for (const [what, [body, type = TYPE]] of Object.entries(HOSTILE)) {
+      if (body.length > BYTES_MAX || OPAQUE.has(what)) continue
+      const own = body
+        .toString('latin1')
+        .replaceAll('sandbox/transcription', model)
+        .replaceAll('name="file"', `name="${file}"`)
+      const answer = await world.tollgate.request('POST', path, {
+        key: world.key,
+        body: Buffer.from(own, 'latin1'),
+        headers: { 'content-type': type },
+      })
+      assert.ok([400, 413, 415].includes(answer.status), `${what}: ${answer.status} ${answer.text}`)
+      checkShape(answer, 'openai', what)
+    }
+  })
 
 test('after all of them nothing is held and the books agree', async () => {
   const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })

@@ -5,16 +5,25 @@ import { parseChat } from '../../src/kinds/chat/parse.ts'
 import { ChatBody } from '../../src/kinds/chat/schema.ts'
 import { parseCompletions } from '../../src/kinds/completions/parse.ts'
 import { CompletionsBody } from '../../src/kinds/completions/schema.ts'
+import { parseCohereEmbed } from '../../src/kinds/cohere/embed.ts'
 import { parseCohereChat } from '../../src/kinds/cohere/parse.ts'
-import { CohereChatBody } from '../../src/kinds/cohere/schema.ts'
+import { CohereChatBody, CohereEmbedBody } from '../../src/kinds/cohere/schema.ts'
+import { ManagedKeyBody } from '../../src/endpoints/keys-contract.ts'
+import { parseBatchEmbed, parseEmbedContent } from '../../src/kinds/gemini/embed.ts'
 import { parseGenerateContent } from '../../src/kinds/gemini/parse.ts'
-import { GenerateContentBody } from '../../src/kinds/gemini/schema.ts'
+import {
+  BatchEmbedBody,
+  CountTokensBody,
+  EmbedContentBody,
+  GenerateContentBody,
+} from '../../src/kinds/gemini/schema.ts'
 import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
 import { EmbeddingsBody } from '../../src/kinds/embeddings/schema.ts'
+import { parseImageEdit, parseImageVariation } from '../../src/kinds/images/edits.ts'
 import { parseImages } from '../../src/kinds/images/parse.ts'
-import { ImagesBody } from '../../src/kinds/images/schema.ts'
-import { parseMessages } from '../../src/kinds/messages/parse.ts'
-import { MessagesBody } from '../../src/kinds/messages/schema.ts'
+import { ImageEditBody, ImagesBody, ImageVariationBody } from '../../src/kinds/images/schema.ts'
+import { parseCountedMessages, parseMessages } from '../../src/kinds/messages/parse.ts'
+import { CountedMessagesBody, MessagesBody } from '../../src/kinds/messages/schema.ts'
 import { parseModeration } from '../../src/kinds/moderations/parse.ts'
 import { ModerationBody } from '../../src/kinds/moderations/schema.ts'
 import { parseRerank } from '../../src/kinds/rerank/parse.ts'
@@ -27,6 +36,7 @@ import { parseTranscription } from '../../src/kinds/transcription/parse.ts'
 import { TranscriptionBody } from '../../src/kinds/transcription/schema.ts'
 import { parseVideo } from '../../src/kinds/video/parse.ts'
 import { VideoBody } from '../../src/kinds/video/schema.ts'
+import { PUBLIC_ROUTES } from '../../src/reference/public-routes.ts'
 import type { JsonSchema } from '../../src/schema.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { isRead, variants, type Body } from '../harness/body-variants.ts'
@@ -45,6 +55,7 @@ interface Kind {
 
 const USER = { role: 'user', content: 'x' }
 const SOUND = { data: wavFile(0.01).toString('base64'), format: 'wav' }
+const PICTURE = 'https://example.com/a.png'
 const KINDS: Readonly<Record<string, Kind>> = {
   chat: {
     schema: ChatBody,
@@ -123,6 +134,39 @@ const KINDS: Readonly<Record<string, Kind>> = {
     read: parseCohereChat,
     right: [{ messages: [USER], max_tokens: 1, stop_sequences: ['x'], temperature: 0.5, p: 0.5, k: 1 }],
   },
+  countedMessages: {
+    schema: CountedMessagesBody,
+    read: parseCountedMessages,
+    right: [{ messages: [USER] }, { model: 'a/b', messages: [USER], tools: [{ name: 'f', input_schema: {} }] }],
+  },
+  embedContent: {
+    schema: EmbedContentBody,
+    read: (body) => parseEmbedContent(body, 'a/b'),
+    right: [{ content: { parts: [{ text: 'x' }] } }, { content: { parts: [{ text: 'x' }] }, outputDimensionality: 3 }],
+  },
+  batchEmbed: {
+    schema: BatchEmbedBody,
+    read: (body) => parseBatchEmbed(body, 'a/b'),
+    right: [{ requests: [{ content: { parts: [{ text: 'x' }] } }] }],
+  },
+  cohereEmbed: {
+    schema: CohereEmbedBody,
+    read: parseCohereEmbed,
+    right: [
+      { model: 'a/b', texts: ['x'] },
+      { model: 'a/b', texts: ['x'], embedding_types: ['float'], output_dimension: 3 },
+    ],
+  },
+  imageEdit: {
+    schema: ImageEditBody,
+    read: (json) => parseImageEdit({ json }),
+    right: [{ model: 'a/b', prompt: 'x', image: [PICTURE] }],
+  },
+  imageVariation: {
+    schema: ImageVariationBody,
+    read: (json) => parseImageVariation({ json }),
+    right: [{ model: 'a/b', image: PICTURE }],
+  },
   completions: { schema: CompletionsBody, read: parseCompletions, right: [{ prompt: 'x' }, { prompt: ['x', 'y'] }] },
   embeddings: {
     schema: EmbeddingsBody,
@@ -195,3 +239,20 @@ for (const [name, { schema, read, right }] of Object.entries(KINDS)) {
     assert.deepEqual([...apart], [])
   })
 }
+
+/** Bodies that are not tried here, each with the reason. */
+const ELSEWHERE: ReadonlyMap<JsonSchema, string> = new Map<JsonSchema, string>([
+  [ManagedKeyBody, 'console-bodies.test.ts'],
+  [CountTokensBody, 'its contents are those of generateContent, alone or in generateContentRequest'],
+])
+
+test('every body that a public route takes is tried', () => {
+  const tried = new Set<JsonSchema>([...Object.values(KINDS).map(({ schema }) => schema), ...ELSEWHERE.keys()])
+  const untried = Object.entries(PUBLIC_ROUTES).filter(
+    ([name, { body }]) => name.startsWith('POST /v') && body !== undefined && !tried.has(body),
+  )
+  assert.deepEqual(
+    untried.map(([name]) => name),
+    [],
+  )
+})

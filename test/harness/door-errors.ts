@@ -87,8 +87,8 @@ function messageOf({ status, headers, body, text }: Answer, protocol: ClientProt
       assert.deepEqual(Object.keys(body), ['error'], text)
       const { code, metadata, message } = body.error
       if (protocol === 'openai' || typeof code === 'number') assert.equal(code, status, what)
-      else assert.match(code, /^[a-z_]+$/, what)
-      assert.match(metadata.error_type, /^[a-z_]+$/, what)
+      else assert.match(code, /^[a-z0-9_]+$/, what)
+      assert.match(metadata.error_type, /^[a-z0-9_]+$/, what)
       if (metadata.error_type === 'rate_limit_exceeded')
         assert.equal(String(body.error.retry_after), headers['retry-after'], what)
       return message

@@ -26,10 +26,10 @@ export function parseCohereEmbed(json: unknown): EmbeddingsRequest {
 function textsOf(body: RawObject): unknown {
   const texts = field(body, 'texts')
   const inputs = field(body, 'inputs')
-  if (texts === undefined && !Array.isArray(inputs))
-    throw new ApiError('missing_input', "Parameter 'texts' is required")
-  if (texts !== undefined || !Array.isArray(inputs)) return texts
-  return inputs.map((input: unknown, index) => {
+  if (texts === undefined && inputs === undefined) throw new ApiError('missing_input', "Parameter 'texts' is required")
+  if (inputs !== undefined && !Array.isArray(inputs)) throw invalidInput('inputs', 'must be a list')
+  if (texts !== undefined) return listOfTexts(texts)
+  return (inputs ?? []).map((input: unknown, index) => {
     const content = isObject(input) ? field(input, 'content') : undefined
     const parts: readonly unknown[] = Array.isArray(content) ? content : []
     const said = parts.map((part) => (isObject(part) ? field(part, 'text') : undefined))
@@ -37,6 +37,13 @@ function textsOf(body: RawObject): unknown {
       throw invalidInput(`inputs[${index}].content`, 'must hold text: nothing else is embedded here')
     return said.join('\n')
   })
+}
+
+/** A single text, or tokens, are no input of this protocol. */
+function listOfTexts(texts: unknown): readonly unknown[] {
+  if (!Array.isArray(texts) || texts.some((text) => typeof text !== 'string'))
+    throw invalidInput('texts', 'must be a list of texts')
+  return texts
 }
 
 function formatOf(body: RawObject): VectorFormat {

@@ -70,15 +70,23 @@ export const CohereChatAnswer = object({
 })
 
 /** `POST /v2/embed`. */
-export const CohereEmbedBody = object({
-  ...ROUTED,
-  model: MODEL,
-  texts: maybe(list(FILLED, '', { minItems: 1, maxItems: 2_048 })),
-  inputs: maybe(list(anything('`content` with texts, in place of `texts`.'))),
-  input_type: maybe(text()),
-  embedding_types: maybe(list(oneOf(['float', 'base64']), '', { minItems: 1, maxItems: 1 })),
-  output_dimension: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-})
+export const CohereEmbedBody = Object.assign(
+  object({
+    ...ROUTED,
+    model: MODEL,
+    texts: maybe(list(FILLED, '', { minItems: 1, maxItems: 2_048 })),
+    inputs: maybe(list(anything('`content` with texts, in place of `texts`.'))),
+    input_type: maybe(text()),
+    embedding_types: maybe(list(oneOf(['float', 'base64']), '', { minItems: 1, maxItems: 1 })),
+    output_dimension: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  }),
+  {
+    anyOf: [
+      { properties: { texts: { type: 'array' } }, required: ['texts'] },
+      { properties: { inputs: { type: 'array' } }, required: ['inputs'] },
+    ],
+  },
+)
 const VERSION = object({ version: only('2') })
 export const CohereEmbedAnswer = object({
   id: text(),

@@ -133,7 +133,7 @@ export const CountedTokens = object({
 })
 
 const EMBEDDED = {
-  content: object({ parts: list(object({ text: text() }), '', { minItems: 1 }) }),
+  content: either(object({ parts: list(either(object({ text: text() }), FILLED), '', { minItems: 1 }) }), FILLED),
   taskType: maybe(text('Such as `RETRIEVAL_QUERY`.')),
   outputDimensionality: maybe(whole('', { minimum: 1, maximum: 1_000_000 })),
 } as const

@@ -1,4 +1,4 @@
-import { either, flag, list, maybe, narrowed, object, oneOf, optional, text, whole } from '../../schema.ts'
+import { either, flag, list, maybe, object, oneOf, only, optional, text, whole } from '../../schema.ts'
 import { COST, MODEL, ROUTED, USER } from '../fields/schema.ts'
 import { ASPECT_RATIOS, IMAGE_RESOLUTIONS, IMAGE_SIZES, IMAGES_MAX } from './request.ts'
 
@@ -55,7 +55,7 @@ export const ImageVariationBody = object({
   n: WISHES.n,
   size: WISHES.size,
   response_format: WISHES.response_format,
-  stream: optional(narrowed<unknown>({ not: { const: true } })),
+  stream: maybe(only(false)),
   user: USER,
   ...ROUTED,
 })

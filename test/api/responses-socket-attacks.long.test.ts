@@ -1,0 +1,1 @@
+import './responses-socket-attacks.test.ts'
