@@ -97,3 +97,8 @@ function endGroup({ pid }: ChildProcess): void {
 export function isGone(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH'
 }
+
+/** Its name contains the runner's argument. */
+export function isChosen({ name }: { readonly name: string }): boolean {
+  return name.toLowerCase().includes(process.env['CLIENT'] ?? '')
+}

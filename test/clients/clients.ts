@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
-import { CLIENTS, isGone, type ClientHome, type Ran, type Target } from './client-run.ts'
-import { runN8n } from './n8n.ts'
+import { isChosen, isGone, type ClientHome, type Ran, type Target } from './client-run.ts'
 
 /** The file that the model writes into the client's folder, by a tool of that client. */
 export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
@@ -29,11 +28,11 @@ export interface Client {
    * goes on with that.
    */
   readonly compacts?: {
-    /** A model with the context `SHORT_CONTEXT`. */
+    /** A model with a context that a few long turns fill. */
     readonly model: string
     /** Its request for a summary. */
     readonly asks: RegExp
-    /** The refused turn fails, and the next one begins with the summary. */
+    /** The turn in which it does this has no answer of its own; the next one begins with the summary. */
     readonly atNextTurn?: true
     /** It counts by itself, and nothing is refused. */
     readonly bySize?: true
@@ -260,9 +259,11 @@ function endHub({ home }: ClientHome): void {
 
 const continueCli: Client = {
   name: 'Continue',
+  // The message of that turn goes into the summary, and is answered by nothing else.
+  compacts: { model: 'acme/chat', asks: /concise summary of our conversation/, bySize: true, atNextTurn: true },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/gemini'],
-  setUp: (home, { url, key, model }) => {
+  setUp: (home, { url, key, model, compacts }) => {
     home.file(
       '.continue/config.yaml',
       `name: tollgate
@@ -276,7 +277,7 @@ models:
     apiKey: ${key}
     roles: [chat, edit, apply]
     capabilities: [tool_use]
-`,
+${compacts === true ? '    defaultCompletionOptions: { contextLength: 60000 }\n' : ''}`,
     )
   },
   ask: (home, _target, text, turn) =>
@@ -293,6 +294,8 @@ models:
 
 const aider: Client = {
   name: 'Aider',
+  // It makes the summary anew at each start.
+  compacts: { model: 'acme/chat', asks: /^# USER/, bySize: true, summaries: 2 },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/messages'],
   setUp: () => undefined,
@@ -320,48 +323,6 @@ const aider: Client = {
   editsInText: true,
 }
 
-/** A library, driven by a script that holds the whole conversation. */
-export interface Library {
-  readonly name: string
-  readonly models: readonly string[]
-  run(home: ClientHome, target: Target): Promise<Ran>
-}
-
-function pythonLibrary(
-  name: string,
-  models: readonly string[],
-  folder = 'python',
-  script = 'library_turns.py',
-): Library {
-  return {
-    name: `${name} (Python)`,
-    models,
-    run: (home, { url, key, model }) =>
-      home.run(join(CLIENTS, folder, 'bin/python'), [join(import.meta.dirname, script)], {
-        LIBRARY: name,
-        URL: url,
-        KEY: key,
-        MODEL: model,
-        WORK: home.work,
-        DO_NOT_TRACK: '1',
-        LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-      }),
-  }
-}
-
-const LIBRARIES: readonly Library[] = [
-  pythonLibrary('litellm openai', ['acme/chat', 'acme/messages']),
-  pythonLibrary('litellm anthropic', ['acme/messages', 'acme/chat']),
-  pythonLibrary('langchain openai', ['acme/chat', 'acme/gemini']),
-  pythonLibrary('langchain anthropic', ['acme/messages', 'acme/responses']),
-  pythonLibrary('llamaindex openai', ['acme/chat', 'acme/gemini'], 'llamaindex'),
-  pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
-  pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
-  pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
-  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n },
-  pythonLibrary('Open WebUI', ['acme/chat', 'acme/messages'], 'open-webui', 'open_webui_turns.py'),
-]
-
 const COMMAND_LINE_CLIENTS: readonly Client[] = [
   claude,
   codex,
@@ -378,12 +339,4 @@ const COMMAND_LINE_CLIENTS: readonly Client[] = [
 /** Clients whose name contains the runner's argument; without one all. */
 export function commandLineClients(): readonly Client[] {
   return COMMAND_LINE_CLIENTS.filter(isChosen)
-}
-
-export function libraries(): readonly Library[] {
-  return LIBRARIES.filter(isChosen)
-}
-
-function isChosen({ name }: { readonly name: string }): boolean {
-  return name.toLowerCase().includes(process.env['CLIENT'] ?? '')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { auditClean } from '../harness/audit.ts'
@@ -8,6 +8,7 @@ import { until } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome } from './client-run.ts'
 import { commandLineClients, EDITED, type Client } from './clients.ts'
+import { libraries, type Library } from './libraries.ts'
 import { COST_MICRO, spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
@@ -36,6 +37,13 @@ describe('a conversation that no context holds', () => {
       test(`${name} compacts a conversation that is refused as too long, and goes on`, () =>
         compaction(client, compacts))
   }
+
+  for (const library of libraries())
+    if (library.compacts !== undefined) {
+      const { compacts } = library
+      test(`${library.name} compacts a conversation that is refused as too long, and goes on in the same turn`, () =>
+        libraryCompaction(library, compacts))
+    }
 })
 
 async function compaction(
@@ -49,7 +57,8 @@ async function compaction(
     client.setUp(home, target)
     let summaries = 0
     model.script = (asked) => {
-      if (!asks.test(asked.said.at(-1)?.text ?? '')) return answerTo(asked, (tools) => client.edit(tools, home.work))
+      if (!asks.test(asked.said.at(-1)?.text ?? ''))
+        return answerTo(asked, (tools) => client.edit(tools, home.work), client.editsInText)
       summaries += 1
       return { text: SUMMARY }
     }
@@ -65,6 +74,7 @@ async function compaction(
     }
     const { output } = await client.ask(home, target, edit.text, turn)
     assert.ok(output.includes(edit.said), output.slice(-4_000))
+    assert.ok(existsSync(join(home.work, EDITED.file)), output.slice(-4_000))
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
     assert.equal(summaries, expected)
     assert.equal(refusalsOf(id) > 0, bySize !== true)
@@ -74,6 +84,41 @@ async function compaction(
       'it goes on from the summary',
     )
     assert.ok(last.filter(({ text }) => text.includes(LONG)).length < turn, 'it has left turns out')
+    assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(model.answers - answersBefore))
+    await auditClean(tollgate)
+  } finally {
+    home.remove()
+  }
+}
+
+async function libraryCompaction(
+  library: Library,
+  { model: name, asks }: NonNullable<Library['compacts']>,
+): Promise<void> {
+  const { id, key } = await tollgate.createAccount()
+  const home = new ClientHome()
+  try {
+    let summaries = 0
+    model.script = (asked) => {
+      if (!asks.test(asked.said.at(-1)?.text ?? ''))
+        return answerTo(asked, () => ({ tool: 'write_file', arguments: { path: EDITED.file, content: EDITED.text } }))
+      summaries += 1
+      return { text: SUMMARY }
+    }
+    const answersBefore = model.answers
+    const [long, edit] = TURNS
+    const texts = [...Array<string>(LONG_TURNS_MAX - 1).fill(long.text + LONG), edit.text]
+    const { code, output } = await library.run(home, { url: tollgate.url, key, model: name }, texts)
+    await logsAreRead()
+    assert.equal(code, 0, output.slice(-4_000))
+    assert.ok(output.includes(edit.said), output.slice(-4_000))
+    assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8'), EDITED.text)
+    assert.ok(summaries > 0 && refusalsOf(id) > 0)
+    const last = model.asked.at(-1)?.asked.said ?? []
+    assert.ok(
+      last.some(({ text }) => text.startsWith('<summary>')),
+      'it goes on from the summary',
+    )
     assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(model.answers - answersBefore))
     await auditClean(tollgate)
   } finally {

@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { auditClean } from '../harness/audit.ts'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome, type Target } from './client-run.ts'
-import { commandLineClients, EDITED, libraries, type Client, type Library } from './clients.ts'
+import { commandLineClients, EDITED, type Client } from './clients.ts'
+import { libraries, type Library } from './libraries.ts'
 import { COST_MICRO, spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
@@ -46,12 +47,17 @@ async function wholeConversation(library: Library, name: string): Promise<void> 
     model.script = (asked) =>
       answerTo(asked, () => ({ tool: 'write_file', arguments: { path: EDITED.file, content: EDITED.text } }))
     const answersBefore = model.answers
-    const ran = await library.run(home, { url: tollgate.url, key, model: name })
+    const ran = await library.run(
+      home,
+      { url: tollgate.url, key, model: name },
+      TURNS.map(({ text }) => text),
+    )
     assert.equal(ran.code, 0, ran.output.slice(-4_000))
     for (const { said } of TURNS) assert.ok(ran.output.includes(said), ran.output.slice(-4_000))
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8'), EDITED.text)
-    assert.equal(model.answers - answersBefore, TURNS.length + 1)
-    assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(TURNS.length + 1))
+    const answers = TURNS.length + 1 + (library.checks ?? 0)
+    assert.equal(model.answers - answersBefore, answers)
+    assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(answers))
     await auditClean(tollgate)
   } finally {
     home.remove()

@@ -1,8 +1,10 @@
-"""Three turns of a conversation with a tool that really runs, through one library: LIBRARY, URL, KEY, MODEL and WORK in the environment."""
+"""A conversation with a tool that really runs, through one library. In the environment: LIBRARY, URL, KEY, MODEL and WORK; TEXTS, a file of what the user asks."""
+import json
 import os
 
 URL, KEY, MODEL, WORK = (os.environ[name] for name in ("URL", "KEY", "MODEL", "WORK"))
-TURNS = ["This is turn-one: say hello.", "This is turn-two: write the file.", "This is turn-three: say goodbye."]
+with open(os.environ["TEXTS"]) as file:
+    TEXTS = json.load(file)
 SCHEMA = {
     "type": "object",
     "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
@@ -18,14 +20,12 @@ def write_file(path: str, content: str) -> str:
 
 
 def litellm_turns(provider, base):
-    import json
-
     import litellm
 
     litellm.telemetry = False
     tools = [{"type": "function", "function": {"name": "write_file", "parameters": SCHEMA}}]
     messages = []
-    for text in TURNS:
+    for text in TEXTS:
         messages.append({"role": "user", "content": text})
         while True:
             answer = litellm.completion(
@@ -48,7 +48,7 @@ def langchain_turns(chat):
 
     bound = chat.bind_tools([tool(write_file)])
     messages = []
-    for text in TURNS:
+    for text in TEXTS:
         messages.append(HumanMessage(text))
         while True:
             answer = None
@@ -82,7 +82,7 @@ def anthropic_sdk():
     client = anthropic.Anthropic(base_url=URL, api_key=KEY, max_retries=0)
     tools = [{"name": "write_file", "input_schema": SCHEMA}]
     messages = []
-    for text in TURNS:
+    for text in TEXTS:
         messages.append({"role": "user", "content": text})
         while True:
             with client.messages.stream(model=MODEL, max_tokens=1000, messages=messages, tools=tools) as stream:
@@ -108,7 +108,7 @@ def google_genai():
     declared = types.FunctionDeclaration(name="write_file", parameters_json_schema=SCHEMA)
     config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declared])])
     contents = []
-    for text in TURNS:
+    for text in TEXTS:
         contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
         while True:
             answer = client.models.generate_content(model=MODEL, contents=contents, config=config)
@@ -127,14 +127,12 @@ def google_genai():
 
 
 def cohere_v2():
-    import json
-
     import cohere
 
     client = cohere.ClientV2(api_key=KEY, base_url=URL)
     tools = [{"type": "function", "function": {"name": "write_file", "parameters": SCHEMA}}]
     messages = []
-    for text in TURNS:
+    for text in TEXTS:
         messages.append({"role": "user", "content": text})
         while True:
             answer = client.chat(model=MODEL, messages=messages, tools=tools)
@@ -154,7 +152,7 @@ def llamaindex_turns(llm):
 
     tool = FunctionTool.from_defaults(write_file)
     messages = []
-    for text in TURNS:
+    for text in TEXTS:
         messages.append(ChatMessage(role="user", content=text))
         while True:
             answer = llm.chat_with_tools([tool], chat_history=messages)

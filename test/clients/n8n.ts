@@ -5,13 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startPostgres } from '../harness/postgres.ts'
 import { CLIENTS, type ClientHome, type Ran, type Target } from './client-run.ts'
-import { TURNS } from './turns.ts'
 
 /**
- * Runs a workflow of three agents with one memory and one tool by n8n's command line. The tool is a request to a server
- * that writes the file. n8n's own database needs a build of SQLite, so it has a PostgreSQL.
+ * Runs a workflow of an agent for each text, with one memory and one tool, by n8n's command line. The tool is a request
+ * to a server that writes the file. n8n's own database needs a build of SQLite, so it has a PostgreSQL.
  */
-export async function runN8n(home: ClientHome, target: Target): Promise<Ran> {
+export async function runN8n(home: ClientHome, target: Target, texts: readonly string[]): Promise<Ran> {
   const postgres = await startPostgres()
   if (postgres === null) return { code: 1, output: 'n8n: no PostgreSQL on this machine' }
   const writer = await startWriter(home)
@@ -32,7 +31,7 @@ export async function runN8n(home: ClientHome, target: Target): Promise<Ran> {
     home.run(join(CLIENTS, 'n8n/node_modules/.bin/n8n'), args, env)
   try {
     const credentials = home.file('credentials.json', JSON.stringify(credentialsOf(target)))
-    const workflow = home.file('workflow.json', JSON.stringify(workflowOf(target, writer.url)))
+    const workflow = home.file('workflow.json', JSON.stringify(workflowOf(target, writer.url, texts)))
     const imported = [
       await n8n('import:credentials', `--input=${credentials}`),
       await n8n('import:workflow', `--input=${workflow}`),
@@ -74,8 +73,8 @@ function credentialsOf({ url, key }: Target): unknown {
   return [{ id: 'tollgate', name: 'Tollgate', type: 'openAiApi', data: { apiKey: key, url: `${url}/v1` } }]
 }
 
-function workflowOf({ model }: Target, writerUrl: string): unknown {
-  const agents = TURNS.map((_, index) => `Agent ${index + 1}`)
+function workflowOf({ model }: Target, writerUrl: string, texts: readonly string[]): unknown {
+  const agents = texts.map((_, index) => `Agent ${index + 1}`)
   const node = (name: string, type: string, typeVersion: number, parameters: unknown, more = {}): unknown => ({
     id: name,
     name,
@@ -88,7 +87,6 @@ function workflowOf({ model }: Target, writerUrl: string): unknown {
   const part = (name: string): string => `@n8n/n8n-nodes-langchain.${name}`
   const next = (name: string): unknown => ({ main: [[{ node: name, type: 'main', index: 0 }]] })
   const of = (type: string): unknown => ({ [type]: [agents.map((name) => ({ node: name, type, index: 0 }))] })
-  const [first = '', second = '', third = ''] = agents
   return [
     {
       id: 'turns',
@@ -97,9 +95,7 @@ function workflowOf({ model }: Target, writerUrl: string): unknown {
       settings: {},
       nodes: [
         node('Start', 'n8n-nodes-base.manualTrigger', 1, {}),
-        ...TURNS.map(({ text }, index) =>
-          node(agents[index] ?? '', part('agent'), 3.1, { promptType: 'define', text }),
-        ),
+        ...texts.map((text, index) => node(agents[index] ?? '', part('agent'), 3.1, { promptType: 'define', text })),
         node(
           'Model',
           part('lmChatOpenAi'),
@@ -122,9 +118,9 @@ function workflowOf({ model }: Target, writerUrl: string): unknown {
         }),
       ],
       connections: {
-        Start: next(first),
-        [first]: next(second),
-        [second]: next(third),
+        ...Object.fromEntries(
+          ['Start', ...agents.slice(0, -1)].map((name, index) => [name, next(agents[index] ?? '')]),
+        ),
         Model: of('ai_languageModel'),
         Memory: of('ai_memory'),
         write_file: of('ai_tool'),

@@ -1,4 +1,4 @@
-"""Three turns of a conversation in Open WebUI, with a tool of its own that really runs: the requests of its page, to its server."""
+"""A conversation in Open WebUI, with a tool of its own that really runs: the requests of its page, to its server. In the environment as for library_turns.py."""
 import json
 import os
 import socket
@@ -9,7 +9,8 @@ import urllib.request
 import uuid
 
 URL, KEY, MODEL, WORK = (os.environ[name] for name in ("URL", "KEY", "MODEL", "WORK"))
-TURNS = ["This is turn-one: say hello.", "This is turn-two: write the file.", "This is turn-three: say goodbye."]
+with open(os.environ["TEXTS"]) as file:
+    TEXTS = json.load(file)
 WAIT_SECONDS = 150
 TOOL = '''
 class Tools:
@@ -116,7 +117,7 @@ try:
     assert MODEL in listed, listed
     ask("POST", "/api/v1/tools/create", {"id": "writes", "name": "Writes", "content": TOOL, "meta": {"description": "Writes files."}})
     chat, parent = None, None
-    for text in TURNS:
+    for text in TEXTS:
         chat, parent = turn(text, chat, parent)
 finally:
     server.terminate()

@@ -9,41 +9,45 @@ import { CLIENTS } from './client-run.ts'
  * `npm run test:clients [-- part of a client's name]`: real clients against a running server and a scripted provider.
  * They are installed into a folder of the cache, each once for its version.
  */
-const PACKAGES: Readonly<Record<'npm' | 'python' | 'llamaindex' | 'aider' | 'open-webui' | 'n8n', readonly string[]>> =
-  {
-    npm: [
-      '@anthropic-ai/claude-code@2.1.330',
-      '@openai/codex@0.169.0',
-      '@google/gemini-cli@0.61.0',
-      'opencode-ai@1.18.33',
-      '@qwen-code/qwen-code@0.24.4',
-      '@continuedev/cli@1.5.47',
-      'cline@3.0.65',
-    ],
-    python: [
-      'llm==0.36',
-      'litellm==1.83.0',
-      'langchain==1.4.7',
-      'langchain-openai==1.7.3',
-      'langchain-anthropic==1.7.7',
-      'anthropic==2.12.0',
-      'google-genai==3.4.0',
-      'cohere==7.3.1',
-    ],
-    // These need other versions of the SDKs above.
-    llamaindex: ['llama-index-core==0.14.25', 'llama-index-llms-openai-like==0.8.1'],
-    aider: ['aider-chat==0.86.2'],
-    'open-webui': ['open-webui==0.12.4'],
-    n8n: ['n8n@2.38.7'],
-  }
+const PACKAGES: Readonly<
+  Record<'npm' | 'python' | 'llamaindex' | 'aider' | 'dify' | 'open-webui' | 'librechat' | 'n8n', readonly string[]>
+> = {
+  npm: [
+    '@anthropic-ai/claude-code@2.1.330',
+    '@openai/codex@0.169.0',
+    '@google/gemini-cli@0.61.0',
+    'opencode-ai@1.18.33',
+    '@qwen-code/qwen-code@0.24.4',
+    '@continuedev/cli@1.5.47',
+    'cline@3.0.65',
+  ],
+  python: [
+    'llm==0.36',
+    'litellm==1.83.0',
+    'langchain==1.4.7',
+    'langchain-openai==1.7.3',
+    'langchain-anthropic==1.7.7',
+    'anthropic==2.12.0',
+    'google-genai==3.4.0',
+    'cohere==7.3.1',
+  ],
+  // These need other versions of the SDKs above.
+  llamaindex: ['llama-index-core==0.14.25', 'llama-index-llms-openai-like==0.8.1'],
+  aider: ['aider-chat==0.86.2'],
+  dify: ['dify_plugin==0.7.4'],
+  'open-webui': ['open-webui==0.12.4'],
+  librechat: ['@librechat/agents@3.9.2', 'librechat-data-provider@0.8.524'],
+  n8n: ['n8n@2.38.7'],
+}
 
 install('npm', () => {
-  const folder = join(CLIENTS, 'npm')
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
-  command('npm', ['install', '--no-audit', '--no-fund', ...PACKAGES.npm], folder)
+  npmPackages('npm')
 })
-for (const kind of ['python', 'llamaindex', 'aider'] as const)
+// Scripts of its packages would send statistics.
+install('librechat', () => {
+  npmPackages('librechat', '--ignore-scripts')
+})
+for (const kind of ['python', 'llamaindex', 'aider', 'dify'] as const)
   install(kind, () => {
     const folder = join(CLIENTS, kind)
     command('python3', ['-m', 'venv', '--clear', folder])
@@ -60,10 +64,7 @@ install('open-webui', () => {
 })
 // Scripts of its packages would fetch programs. It needs a build of SQLite, made with the headers of the system's Node.
 install('n8n', () => {
-  const folder = join(CLIENTS, 'n8n')
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
-  command('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...PACKAGES.n8n], folder)
+  const folder = npmPackages('n8n', '--ignore-scripts')
   const sqlite = join(folder, 'node_modules/sqlite3')
   command(join(folder, 'node_modules/.bin/node-gyp'), ['rebuild', '--nodedir=/usr'], sqlite)
 })
@@ -85,6 +86,15 @@ function install(kind: keyof typeof PACKAGES, work: () => void): void {
   if (existsSync(list) && readFileSync(list, 'utf8') === wanted) return
   work()
   writeFileSync(list, wanted)
+}
+
+/** Installs packages of npm into a folder. */
+function npmPackages(kind: 'npm' | 'librechat' | 'n8n', ...options: readonly string[]): string {
+  const folder = join(CLIENTS, kind)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
+  command('npm', ['install', '--no-audit', '--no-fund', ...options, ...PACKAGES[kind]], folder)
+  return folder
 }
 
 function command(program: string, args: readonly string[], cwd = process.cwd()): void {
