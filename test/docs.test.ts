@@ -9,6 +9,7 @@ import { RUSSIAN, SECTIONS } from '../scripts/site/navigation.ts'
 import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
 import { ERRORS } from '../src/error-table.ts'
 import { SETTING_ROWS, type NumberFields } from '../src/settings-table.ts'
+import { withShownTable } from './clients/shown.ts'
 import { COVERED, type TableCover } from '../src/store/audit/columns.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -28,6 +29,12 @@ test('docs/errors.md has the tables of src/error-table.ts: `npm run docs` writes
 test('docs/reference/api.md has the tables of the routes: `npm run docs` writes them', () => {
   const page = read('docs/reference/api.md')
   assert.equal(page, withRouteTables(page))
+})
+
+test('docs/clients/shown.md says what the tests of the clients show of each: `npm run docs` writes it', () => {
+  const page = read('docs/clients/shown.md')
+  assert.equal(page, withShownTable(page))
+  assert.ok(page.includes('| Claude Code | with `--output-format=json` |'))
 })
 
 test('the site has a place for each page, and no place for another: its build refuses that later', () => {

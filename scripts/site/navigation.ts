@@ -5,6 +5,7 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
     'Clients',
     [
       'clients/README',
+      'clients/shown',
       'clients/claude-code',
       'clients/codex',
       'clients/gemini-cli',

@@ -13,8 +13,10 @@ export interface Client {
   readonly models: readonly string[]
   /** Writes its settings, as `docs/clients` says. */
   setUp(home: ClientHome, target: Target): void
-  /** One turn; `turn` 0 begins a conversation. */
-  ask(home: ClientHome, target: Target, text: string, turn: number): Promise<Ran>
+  /** One turn, with more options; `turn` 0 begins a conversation. */
+  ask(home: ClientHome, target: Target, text: string, turn: number, more?: readonly string[]): Promise<Ran>
+  /** The tokens of `REPORTED` in its output, and the option that shows them; a sentence where it shows none. */
+  readonly usage: { readonly option?: string; readonly shows: RegExp } | string
   /** Its turns are messages of WebSockets. */
   readonly overSocket?: true
   /** Its messages to its user about an unknown model, and about a prompt that no context holds. */
@@ -23,31 +25,39 @@ export interface Client {
   edit(tools: readonly string[], work: string): Answered
   /** It reads an edit out of the text of an answer. */
   readonly editsInText?: true
-  /**
-   * When the gateway refuses its conversation as too long, or by its own count, it asks the model for a summary and
-   * goes on with that.
-   */
-  readonly compacts?: {
-    /** A model with a context that a few long turns fill. */
-    readonly model: string
-    /** Its request for a summary. */
-    readonly asks: RegExp
-    /** The turn in which it does this has no answer of its own; the next one begins with the summary. */
-    readonly atNextTurn?: true
-    /** It counts by itself, and nothing is refused. */
-    readonly bySize?: true
-    /** Requests for one summary; absent = 1. */
-    readonly summaries?: number
-  }
+  /** How it shortens a conversation that is too long; a sentence where it does not. */
+  readonly compacts: Compaction | string
+}
+
+/**
+ * When the gateway refuses its conversation as too long, or by its own count, it asks the model for a summary and goes
+ * on with that.
+ */
+export interface Compaction {
+  /** A model with a context that a few long turns fill. */
+  readonly model: string
+  /** Its request for a summary. */
+  readonly asks: RegExp
+  /** The turn in which it does this has no answer of its own; the next one begins with the summary. */
+  readonly atNextTurn?: true
+  /** It counts by itself, and nothing is refused. */
+  readonly bySize?: true
+  /** Requests for one summary; absent = 1. */
+  readonly summaries?: number
 }
 
 const qwen: Client = {
   name: 'Qwen Code',
+  compacts: 'each further turn ends with the error; `/compress` before that',
+  usage: {
+    option: '--output-format=json',
+    shows: /"input_tokens":1000,"output_tokens":50,"cache_read_input_tokens":200/,
+  },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/messages'],
   setUp: () => undefined,
-  ask: (home, { url, key, model }, text, turn) =>
-    home.run('qwen', ['--yolo', ...(turn > 0 ? ['--continue'] : []), '-p', text], {
+  ask: (home, { url, key, model }, text, turn, more = []) =>
+    home.run('qwen', ['--yolo', ...more, ...(turn > 0 ? ['--continue'] : []), '-p', text], {
       OPENAI_API_KEY: key,
       OPENAI_BASE_URL: `${url}/v1`,
       OPENAI_MODEL: model,
@@ -61,6 +71,7 @@ const qwen: Client = {
 
 const opencode: Client = {
   name: 'OpenCode',
+  usage: { option: '--format=json', shows: /"total":1050,"input":800,"output":50/ },
   compacts: { model: 'acme/short-chat', asks: /^Here is the conversation so far/ },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/gemini'],
@@ -82,8 +93,8 @@ const opencode: Client = {
       }),
     )
   },
-  ask: (home, { model }, text, turn) =>
-    home.run('opencode', ['run', '-m', `tollgate/${model}`, ...(turn > 0 ? ['--continue'] : []), text], {
+  ask: (home, { model }, text, turn, more = []) =>
+    home.run('opencode', ['run', '-m', `tollgate/${model}`, ...more, ...(turn > 0 ? ['--continue'] : []), text], {
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
       OPENCODE_PERMISSION: '{"edit":"allow","bash":"allow"}',
@@ -93,6 +104,8 @@ const opencode: Client = {
 
 const llm: Client = {
   name: 'llm',
+  compacts: 'each further turn ends with the error',
+  usage: { option: '--usage', shows: /1,000 input, 50 output/ },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/messages'],
   setUp: (home, { url, model }) => {
@@ -101,10 +114,14 @@ const llm: Client = {
       `- model_id: tollgate\n  model_name: ${model}\n  api_base: ${url}/v1\n  api_key_name: tollgate\n  supports_tools: true\n`,
     )
   },
-  ask: (home, { key }, text, turn) =>
-    home.run('llm', ['-m', 'tollgate', '--key', key, '--functions', WRITE_FILE, ...(turn > 0 ? ['-c'] : []), text], {
-      LLM_USER_PATH: join(home.home, 'llm'),
-    }),
+  ask: (home, { key }, text, turn, more = []) =>
+    home.run(
+      'llm',
+      ['-m', 'tollgate', '--key', key, '--functions', WRITE_FILE, ...more, ...(turn > 0 ? ['-c'] : []), text],
+      {
+        LLM_USER_PATH: join(home.home, 'llm'),
+      },
+    ),
   edit: (_tools, work) => ({ tool: 'write_file', arguments: { path: join(work, EDITED.file), content: EDITED.text } }),
 }
 const WRITE_FILE = `def write_file(path: str, content: str) -> str:
@@ -116,6 +133,8 @@ const WRITE_FILE = `def write_file(path: str, content: str) -> str:
 /** Its turns are requests, or messages of a WebSocket. */
 const codexOver = (name: string, sockets: boolean): Client => ({
   name,
+  // Without those of the cache.
+  usage: { shows: /tokens used\s+850\b/ },
   compacts: { model: 'acme/short-responses', asks: /CONTEXT CHECKPOINT COMPACTION/, atNextTurn: true },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/responses', 'acme/chat', 'acme/messages'],
@@ -163,15 +182,20 @@ const codexSocket: Client = {
 
 const claude: Client = {
   name: 'Claude Code',
+  usage: {
+    option: '--output-format=json',
+    shows: /"input_tokens":800,.*"cache_read_input_tokens":200,"output_tokens":50/,
+  },
   compacts: { model: 'acme/short-messages', asks: /^CRITICAL: Respond with TEXT ONLY/ },
   tells: { unknown: /issue with the selected model \(acme\/none\)/, tooLong: /prompt is too long/i },
   models: ['acme/messages', 'acme/chat', 'acme/gemini'],
   setUp: () => undefined,
-  ask: (home, { url, key, model }, text, turn) =>
+  ask: (home, { url, key, model }, text, turn, more = []) =>
     home.run(
       'claude',
       [
         '-p',
+        ...more,
         '--model',
         model,
         '--permission-mode',
@@ -195,6 +219,7 @@ const claude: Client = {
 
 const geminiCli: Client = {
   name: 'Gemini CLI',
+  usage: { option: '--output-format=json', shows: /"input": 800,\s+"prompt": 1000,\s+"candidates": 50/ },
   // It writes a summary, and is then asked what that has left out.
   compacts: { model: 'acme/gemini', asks: /<state_snapshot>/, bySize: true, summaries: 2 },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
@@ -211,10 +236,10 @@ const geminiCli: Client = {
       }),
     )
   },
-  ask: (home, { url, key, model }, text, turn) =>
+  ask: (home, { url, key, model }, text, turn, more = []) =>
     home.run(
       'gemini',
-      ['-m', model, '--yolo', '--skip-trust', ...(turn > 0 ? ['--resume', 'latest'] : []), '-p', text],
+      ['-m', model, '--yolo', '--skip-trust', ...more, ...(turn > 0 ? ['--resume', 'latest'] : []), '-p', text],
       {
         GEMINI_API_KEY: key,
         GOOGLE_GEMINI_BASE_URL: url,
@@ -228,6 +253,8 @@ const geminiCli: Client = {
 
 const cline: Client = {
   name: 'Cline',
+  compacts: 'each turn is a task of its own without a terminal',
+  usage: { shows: /"inputTokens":1000,"outputTokens":50,"cacheReadTokens":200/ },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/messages'],
   setUp: () => undefined,
@@ -246,7 +273,7 @@ const cline: Client = {
 const CLINE = { CLINE_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
 
 /** Each run leaves a program behind for the next. */
-function endHub({ home }: ClientHome): void {
+export function endHub({ home }: ClientHome): void {
   const lock = join(home, '.cline/data/locks/hub/production.json')
   if (!existsSync(lock)) return
   const [, pid] = /"pid":\s*(\d+)/.exec(readFileSync(lock, 'utf8')) ?? []
@@ -259,6 +286,7 @@ function endHub({ home }: ClientHome): void {
 
 const continueCli: Client = {
   name: 'Continue',
+  usage: 'it shows none',
   // The message of that turn goes into the summary, and is answered by nothing else.
   compacts: { model: 'acme/chat', asks: /concise summary of our conversation/, bySize: true, atNextTurn: true },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
@@ -294,6 +322,7 @@ ${compacts === true ? '    defaultCompletionOptions: { contextLength: 60000 }\n'
 
 const aider: Client = {
   name: 'Aider',
+  usage: { shows: /Tokens: \S+ sent, \S+ received/ },
   // It makes the summary anew at each start.
   compacts: { model: 'acme/chat', asks: /^# USER/, bySize: true, summaries: 2 },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },

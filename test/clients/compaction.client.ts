@@ -7,7 +7,7 @@ import { auditClean } from '../harness/audit.ts'
 import { until } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome } from './client-run.ts'
-import { commandLineClients, EDITED, type Client } from './clients.ts'
+import { commandLineClients, EDITED, type Client, type Compaction } from './clients.ts'
 import { libraries, type Library } from './libraries.ts'
 import { COST_MICRO, spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
@@ -33,7 +33,7 @@ describe('a conversation that no context holds', () => {
 
   for (const client of commandLineClients()) {
     const { name, compacts } = client
-    if (compacts !== undefined)
+    if (typeof compacts !== 'string')
       test(`${name} compacts a conversation that is refused as too long, and goes on`, () =>
         compaction(client, compacts))
   }
@@ -48,7 +48,7 @@ describe('a conversation that no context holds', () => {
 
 async function compaction(
   client: Client,
-  { model: name, asks, atNextTurn, bySize, summaries: expected = 1 }: Compacts,
+  { model: name, asks, atNextTurn, bySize, summaries: expected = 1 }: Compaction,
 ): Promise<void> {
   const { id, key } = await tollgate.createAccount()
   const target = { url: tollgate.url, key, model: name, compacts: true }
@@ -125,8 +125,6 @@ async function libraryCompaction(
     home.remove()
   }
 }
-
-type Compacts = NonNullable<Client['compacts']>
 
 /** The server writes its lines in order, some time after it has answered. */
 async function logsAreRead(): Promise<void> {

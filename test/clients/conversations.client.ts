@@ -55,6 +55,7 @@ async function wholeConversation(library: Library, name: string): Promise<void> 
     assert.equal(ran.code, 0, ran.output.slice(-4_000))
     for (const { said } of TURNS) assert.ok(ran.output.includes(said), ran.output.slice(-4_000))
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8'), EDITED.text)
+    if (library.usage instanceof RegExp) assert.match(ran.output, library.usage)
     const answers = TURNS.length + 1 + (library.checks ?? 0)
     assert.equal(model.answers - answersBefore, answers)
     assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(answers))
@@ -72,13 +73,18 @@ async function conversation(client: Client, name: string): Promise<void> {
     client.setUp(home, target)
     model.script = (asked) => answerTo(asked, (tools) => client.edit(tools, home.work), client.editsInText)
     const answersBefore = model.answers
+    const { usage } = client
+    const option = typeof usage === 'string' ? [] : [usage.option ?? []].flat()
+    let whole = ''
     for (const [turn, { text, said }] of TURNS.entries()) {
-      const ran = await client.ask(home, target, text, turn)
+      const ran = await client.ask(home, target, text, turn, turn === TURNS.length - 1 ? option : [])
+      whole += ran.output
       assert.ok(
         ran.output.includes(said),
         `turn ${turn + 1} of ${client.name}: exit ${ran.code}\n${ran.output.slice(-4_000)}`,
       )
     }
+    if (typeof usage !== 'string') assert.match(whole, usage.shows)
     assert.ok(existsSync(join(home.work, EDITED.file)), 'the tool was not run')
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
     assert.equal(await spentMicro(tollgate, id), COST_MICRO * BigInt(model.answers - answersBefore))

@@ -9,6 +9,10 @@ export interface Library {
   readonly models: readonly string[]
   /** Asks for each text; ends with an error at the first refusal. */
   run(home: ClientHome, target: Target, texts: readonly string[]): Promise<Ran>
+  /** The tokens of `REPORTED` in its output; a sentence where it shows none; absent = its script looks at them. */
+  readonly usage?: RegExp | string
+  /** Its message about an unknown model; absent = the gateway's. */
+  readonly unknown?: RegExp
   /** Its answers beside those of the conversation; absent = 0. */
   readonly checks?: number
   /** Its request for a summary, when the gateway refuses its conversation as too long. */
@@ -41,6 +45,7 @@ function pythonLibrary(
 const libreChat: Library = {
   name: 'LibreChat',
   models: ['acme/chat', 'acme/messages'],
+  usage: /"input_tokens":1000,"output_tokens":50/,
   compacts: { model: 'acme/short-chat', asks: /^Hold on, before you continue I need you to write me a checkpoint/ },
   run: (home, { url, key, model }, texts) => {
     const shown = CLIENT_SETUPS.find(({ page }) => page === 'librechat')
@@ -64,8 +69,13 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
-  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n },
-  pythonLibrary('Open WebUI', ['acme/chat', 'acme/messages'], 'open-webui', 'open_webui_turns.py'),
+  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n, usage: /"promptTokens": ?1000/ },
+  {
+    ...pythonLibrary('Open WebUI', ['acme/chat', 'acme/messages'], 'open-webui', 'open_webui_turns.py'),
+    usage: /"prompt_tokens": 1000/,
+    // Its user chooses from the list of the gateway, in which the script does not find it.
+    unknown: /AssertionError/,
+  },
   libreChat,
   { ...pythonLibrary('Dify', ['acme/chat', 'acme/messages'], 'dify', 'dify_turns.py'), checks: 1 },
 ]

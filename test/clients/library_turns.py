@@ -165,6 +165,7 @@ def llamaindex_turns(llm):
                 messages.append(
                     ChatMessage(role="tool", content=result, additional_kwargs={"tool_call_id": call.tool_id})
                 )
+        assert (answer.raw.usage.prompt_tokens, answer.raw.usage.completion_tokens) == (1000, 50), answer.raw.usage
         print(answer.message.content)
 
 
