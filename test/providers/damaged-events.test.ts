@@ -4,7 +4,7 @@ import type { AnswerEvent } from '../../src/kinds/answer/event.ts'
 import { foldAnswer } from '../../src/kinds/answer/fold.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createAdapters } from '../../src/providers/index.ts'
-import { PROTOCOLS, written } from '../harness/answer-said.ts'
+import { isWhole, PROTOCOLS, written, type Said } from '../harness/answer-said.ts'
 import { damaged } from '../harness/damaged-answer.ts'
 import { form } from '../harness/form.ts'
 import { callOf } from '../harness/protocol-read.ts'
@@ -112,6 +112,24 @@ function checkGrammar(events: readonly AnswerEvent[]): void {
   }
 }
 
+/**
+ * A stream whose next call has begun has ended the one before: what a provider adds to arguments that were complete
+ * reaches only a whole answer, which then has no input that can be read.
+ */
+function comparable(whole: Said, streamed: Said): readonly [Said, Said] {
+  const isBroken = (said: Said, index: number): boolean => {
+    const call = said.calls[index]
+    return call === undefined || !isWhole(call)
+  }
+  const read = (said: Said): Said => ({
+    ...said,
+    calls: said.calls.map((call, index) =>
+      isBroken(whole, index) || isBroken(streamed, index) ? { ...call, input: null } : call,
+    ),
+  })
+  return [read(whole), read(streamed)]
+}
+
 for (const [protocol, adapter] of Object.entries(ADAPTERS)) {
   test(`${protocol}: a damaged answer is the same events however it is cut, and says the same in each protocol, streamed and whole`, async (context) => {
     const all = recordedCases(
@@ -136,7 +154,7 @@ for (const [protocol, adapter] of Object.entries(ADAPTERS)) {
         if (first.failed !== null || first.events.length === 0) continue
         for (const [client, of] of Object.entries(PROTOCOLS)) {
           const said = written(of, first.events)
-          assert.deepEqual(said.whole, said.streamed, client)
+          assert.deepEqual(...comparable(said.whole, said.streamed), client)
         }
       } catch (thrown) {
         throw new Error(`seed ${seed}, ${recorded.name}: ${what.join(', ')}`, { cause: thrown })
