@@ -41,11 +41,24 @@ function sendAtOnce(response: ServerResponse, parts: readonly (string | Buffer)[
   if (parts.length > 1) response.uncork()
 }
 
-function* piecesOf(parts: readonly (string | Buffer)[]): Generator<Buffer> {
+/** Pieces of at most `PIECE_BYTES`; short parts are one piece together, since vectors come in thousands. */
+function* piecesOf(parts: readonly (string | Buffer)[]): Generator<readonly Buffer[]> {
+  let piece: Buffer[] = []
+  let bytes = 0
   for (const part of parts) {
-    const bytes = typeof part === 'string' ? Buffer.from(part) : part
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
+    const whole = typeof part === 'string' ? Buffer.from(part) : part
+    for (let at = 0; at < whole.length; at += PIECE_BYTES) {
+      const next = whole.subarray(at, at + PIECE_BYTES)
+      if (bytes + next.length > PIECE_BYTES) {
+        yield piece
+        piece = []
+        bytes = 0
+      }
+      piece.push(next)
+      bytes += next.length
+    }
   }
+  if (piece.length > 0) yield piece
 }
 
 function headerOf(value: string | readonly string[] = ''): string | string[] {

@@ -7,11 +7,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
  */
 export async function sendBytes(
   response: ServerResponse,
-  bytes: AsyncIterable<Buffer | string> | Iterable<Buffer>,
+  bytes: AsyncIterable<Buffer | string> | Iterable<readonly Buffer[]>,
 ): Promise<void> {
   for await (const piece of bytes) {
     if (response.destroyed) return
-    if (!response.write(piece)) await drained(response)
+    // Writes of one turn are one call of the system.
+    const flows = Array.isArray(piece) ? piece.map((part) => response.write(part)).at(-1) : response.write(piece)
+    if (flows === false) await drained(response)
     // A fast client and a source that never waits would block all others.
     await nextTurn()
   }
