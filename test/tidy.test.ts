@@ -103,6 +103,15 @@ const BANNED_CALLS: readonly BannedCall[] = [
     pattern: /(?:\.\.\.|Object\.assign\([^)]*)\s*JSON\.parse\(/,
     why: "a parsed body's keys are the sender's: objects are rebuilt field by field",
   },
+  {
+    what: 'a getter outside a class',
+    pattern: /^ {4,}get [\w$]+\(\)/m,
+    why: 'V8 gives each such object a shape of its own in the old space, and keeps all that the getter sees until it marks the heap',
+    except: {
+      'src/app.ts': 'one object',
+      'src/app/stream-access.ts': 'for another node',
+    },
+  },
 ]
 
 const BANNED_MODULES: Readonly<Record<string, string>> = {
@@ -453,9 +462,11 @@ test('the rules above see what they are for', () => {
     'console.log(a)',
     'const o = { rejectUnauthorized: false }',
     'const o = { ...JSON.parse(body) }',
+    'const o = {\n    get query() { return 1 },\n}',
   ]) {
     assert.equal(seen(text).length, 1, text)
   }
+  assert.deepEqual(seen('class A {\n  get query() { return 1 }\n}'), [])
   assert.deepEqual(seen("// eval(x)\nconst said = 'fetch(x)' /* console.log */\nthis.#fetch(x)\n"), [])
   assert.deepEqual(
     forbiddenImports([readSourceFile('src/providers/x.ts', "import type { A } from '../ledger/ledger.ts'\n")]),

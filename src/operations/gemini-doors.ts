@@ -34,7 +34,7 @@ export function readGenerateContent(
   stream: boolean,
   adapters: AdapterTable,
 ): Operation {
-  const framing = query.get('alt') === 'sse' ? 'sse' : 'array'
+  const framing = query().get('alt') === 'sse' ? 'sse' : 'array'
   const request = parseGenerateContent(json, { model: params['model'] ?? '', stream, framing })
   return generateContentOperation({ ...request, chat: withSession(request.chat, sessionId) }, adapters)
 }

@@ -26,7 +26,7 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
     ...chatFields(chat),
     contentType: chat.stream ? TYPES[framing] : null,
     keepAlive: EMPTY_LINE,
-    ...(search === null ? {} : { mayExceed: true as const }),
+    ...(search === null ? {} : { mayExceed: () => true }),
     plan: (input) => planContent(request, input, adapters),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
     begin: (start, sink) => {

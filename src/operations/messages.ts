@@ -25,7 +25,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
     ...chatFields(chat),
     keepAlive: PING,
     fitsFunds: false,
-    ...(serverTools === null ? {} : { mayExceed: true as const }),
+    ...(serverTools === null ? {} : { mayExceed: () => true }),
     plan: (input) => planMessages(request, input, adapters),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, { hosted: serverTools }),
     begin: (start, sink) => {

@@ -14,9 +14,9 @@ export interface OperationInput {
   /** A member of a JSON body as the bytes that came; null unless it occurs exactly once. */
   jsonMember(name: string): JsonMember | null
   readonly contentType: string
-  /** Parameters of the route's path, and the query. */
+  /** Parameters of the route's path, and the query, parsed when asked for. */
   readonly params: Readonly<Record<string, string>>
-  readonly query: URLSearchParams
+  readonly query: () => URLSearchParams
   readonly headers: IncomingHttpHeaders
   /** The parsed multipart body; null for JSON. */
   readonly form: UploadedForm | null

@@ -34,9 +34,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
   return {
     type: 'responses',
     ...chatFields(chat),
-    get mayExceed() {
-      return offer.hosted === null ? undefined : true
-    },
+    mayExceed: () => offer.hosted !== null,
     echo,
     added: request.added,
     row: request.row,

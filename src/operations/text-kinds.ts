@@ -116,7 +116,7 @@ export function chatOperation(
   return {
     type: 'chat',
     ...chatFields(request),
-    ...('web_search_options' in request.parameters ? { mayExceed: true as const } : {}),
+    ...('web_search_options' in request.parameters ? { mayExceed: () => true } : {}),
     plan: (input: PlanInput) => planChat({ ...input, request, type: 'chat', able }),
     recounted: (plan, tokens) => recountedHold(plan, request, tokens),
     begin: (start, sink) => {

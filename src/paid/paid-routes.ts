@@ -117,9 +117,7 @@ function operationOf(
     contentType,
     form,
     params,
-    get query() {
-      return call.query
-    },
+    query: () => call.query,
     headers: request.headers,
     requestId: call.requestId,
     sessionId,

@@ -37,7 +37,7 @@ export interface Operation {
    */
   readonly fitsFunds: boolean
   /** It may cost more than its newest plan says, as with provider-run tools. */
-  readonly mayExceed?: true | undefined
+  readonly mayExceed?: () => boolean
   /** Plans who may serve it, and the most it may cost. Throws an ApiError. */
   plan(input: PlanInput): Plan
   /** The same plan with a smaller hold by an exact count, after its hold was refused; null when it costs no less. */

@@ -247,7 +247,7 @@ export class Relay {
           requestId: call.requestId,
           streamed: call.operation.delivery === 'events',
         },
-        ...(call.operation.mayExceed === undefined ? {} : { mayExceed: call.operation.mayExceed }),
+        ...(call.operation.mayExceed?.() === true ? { mayExceed: true } : {}),
         ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
         ...(call.isShared === undefined ? {} : { isShared: call.isShared }),
       })
