@@ -18,6 +18,10 @@ export const NOTICES = {
   },
   'limit.reached': { audience: 'account', label: { en: 'A key has used up its limit', ru: 'Ключ исчерпал лимит' } },
   'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание видео завершено' } },
+  'provider.failing': {
+    audience: 'operator',
+    label: { en: 'A provider is failing', ru: 'Провайдер отвечает ошибками' },
+  },
   'provider.key_refused': {
     audience: 'operator',
     label: { en: 'A provider refuses its key', ru: 'Провайдер отвергает ключ' },

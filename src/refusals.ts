@@ -16,6 +16,7 @@ export interface FieldChecks {
   readonly bad_timezone: { readonly given: string }
   readonly chat_context: None
   readonly chat_id: None
+  readonly code_ended: None
   readonly code_required: None
   readonly csv_cell: { readonly line: number; readonly column: number }
   readonly csv_empty: None
@@ -94,6 +95,7 @@ export interface RefusalReasons {
   readonly account_missing: None
   readonly another_needed: None
   readonly beyond_own: None
+  readonly channel_unconfirmed: None
   readonly channels_most: { readonly most: number }
   readonly code_unknown: None
   readonly code_used: None

@@ -5,7 +5,7 @@ import type { NoticeKind } from '../notice-table.ts'
 import type { NoticeChannelBody } from '../notices/channel-contract.ts'
 import { newChannel, wireChannel } from '../notices/channels.ts'
 import { reasonError } from '../refusals.ts'
-import type { Channel, Delivery } from '../store/notices/notice-store.ts'
+import type { Channel, Delivery } from '../store/notices/notice-rows.ts'
 import { NoticeDelivery } from './notice-contract.ts'
 import {
   adminRoute,

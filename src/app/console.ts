@@ -9,7 +9,7 @@ import { startPageRoutes } from '../endpoints/start-page.ts'
 import type { Route } from '../http/edge.ts'
 import { freedMoney } from '../ledger/freed-money.ts'
 import { parametersOf } from '../providers/ports/adapter.ts'
-import type { ChannelType } from '../store/notices/notice-store.ts'
+import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Services } from './services.ts'
 import { KNOWN_ADAPTERS } from '../providers/index.ts'
 
@@ -31,7 +31,7 @@ export function createConsole(
   { config, version, consoleDir }: ConsoleOptions,
   notice: (message: string) => void,
 ): Console {
-  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes } = services
+  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes, letters } = services
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: cipher } = core
   const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
@@ -42,6 +42,7 @@ export function createConsole(
     ids,
     health,
     periods: () => ledger.periods(clock.now()),
+    letters,
     channelTypes: channelTypesOf(config),
     freed: (accountId: string, amountMicro: bigint) =>
       freedMoney(

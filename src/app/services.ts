@@ -14,7 +14,8 @@ import { KeptResponses } from '../paid/kept-responses.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { keyRefusedNotice, serviceLowBalance } from '../ledger/notice.ts'
+import type { NewNotice } from '../ledger/new-notice.ts'
+import { failingNotice, keyRefusedNotice, serviceLowBalance } from '../ledger/notice.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SyncedClock } from '../lib/synced-clock.ts'
@@ -23,6 +24,7 @@ import { randomIds, type IdSource } from '../lib/ids.ts'
 import { uniform } from '../lib/uniform.ts'
 import { Nodes } from '../nodes/nodes.ts'
 import { Notifier } from '../notices/notifier.ts'
+import { Letters } from '../notices/letters.ts'
 import { Mailer } from '../notices/mailer.ts'
 import { sendDelivery, type SenderPorts } from '../notices/senders.ts'
 import { openValkey } from '../nodes/valkey.ts'
@@ -74,6 +76,7 @@ export interface Services {
   readonly responses: KeptResponses
   readonly rateFeed: RateFeed
   readonly notifier: Notifier
+  readonly letters: Letters
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
@@ -116,7 +119,7 @@ export async function createServices(
   if (singleProcess) await store.idempotency.releaseLost()
   const paid = paidServices(base, { ledger, adapters, answers })
   const { relay, videos } = paid
-  const { rateFeed, sweep, logKeeper, notifier } = upkeepOf(base, paid.responses)
+  const { rateFeed, sweep, logKeeper, notifier, letters } = upkeepOf(base, paid.responses)
   const callers = callerServices(base)
   const { access } = callers
   return {
@@ -130,6 +133,7 @@ export async function createServices(
     recovered,
     rateFeed,
     notifier,
+    letters,
     ...paid,
     ...callers,
     start: async () => {
@@ -145,6 +149,7 @@ export async function createServices(
       await rateFeed.stop()
       await sweep.stop()
       await logKeeper.stop()
+      await letters.stop()
       await notifier.stop()
       await relay.close(drainMs)
       await closed
@@ -202,16 +207,15 @@ function paidServices(
   | 'sse'
 > {
   const { store, catalog, keyWrap } = core
-  const health = new EndpointHealthBook(clock)
+  // Lost while the store is down: the log has it.
+  const tell = (told: NewNotice): void => void store.notices.raise(told).catch(() => undefined)
+  const health = new EndpointHealthBook(clock, (endpointId) => tell(failingNotice(endpointId, clock.now())))
   const tokens = createTokenCounter()
   tokens.warm()
   const attempts = {
     clock,
     health,
-    keyPools: new KeyPools(clock, notice, (refused) => {
-      // Lost while the store is down: the log has it.
-      void store.notices.raise(keyRefusedNotice(refused, clock.now())).catch(() => undefined)
-    }),
+    keyPools: new KeyPools(clock, notice, (refused) => tell(keyRefusedNotice(refused, clock.now()))),
     retries: new RetryBudget(clock, () => relay.running),
   }
   const drains = new DrainCount()
@@ -269,6 +273,7 @@ function upkeepOf(
   readonly sweep: ExpirySweep
   readonly logKeeper: LogKeeper
   readonly notifier: Notifier
+  readonly letters: Letters
 } {
   const {
     core: { store, catalog },
@@ -303,14 +308,21 @@ function upkeepOf(
       retentionDays: config.logRetentionDays,
       log: notice,
     }),
-    notifier: noticesOf(base),
+    ...noticesOf(base),
   }
 }
 
 const WEBHOOK_CONNECT_MS = 3_000
 
 /** Addresses that an operator chose may be private where providers' may; those of clouds' credentials never. */
-function noticesOf({ core: { store, catalog, keyWrap }, config, clock, nodes, notice }: Base): Notifier {
+function noticesOf({
+  core: { store, catalog, keyWrap },
+  config,
+  clock,
+  ids,
+  nodes,
+  notice,
+}: Base): Pick<Services, 'notifier' | 'letters'> {
   const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
   const own = patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
   const { allowPrivateUpstreams, mail, telegram, publicUrl } = config
@@ -322,7 +334,7 @@ function noticesOf({ core: { store, catalog, keyWrap }, config, clock, nodes, no
     timezone: () => catalog.current().settings.timezone,
     publicUrl,
   }
-  return new Notifier({
+  const notifier = new Notifier({
     store: store.notices,
     clock,
     leads: () => nodes.leads,
@@ -333,6 +345,15 @@ function noticesOf({ core: { store, catalog, keyWrap }, config, clock, nodes, no
       await Promise.all([guarded.destroy(), own.destroy()])
     },
   })
+  const { mailer } = ports
+  const letters = new Letters({
+    mailer,
+    telegram: ports.telegram,
+    clock,
+    log: notice,
+    newId: () => `ltr_${ids.letters(24)}`,
+  })
+  return { notifier, letters }
 }
 
 /** The services that identify callers: API keys, console sessions, the operator. */

@@ -35,6 +35,7 @@ import {
   Redeemed,
   StatementQuery,
 } from './money-contract.ts'
+import { NOTICE_ROUTES } from './notice-contract.ts'
 import {
   CodeBody,
   CodeSignInBody,
@@ -302,6 +303,8 @@ export const CABINET_ROUTES = {
     errors: ['model_record_not_found'],
     example: { path: { id: 'sandbox/chat' } },
   },
+
+  ...NOTICE_ROUTES,
 
   'GET /cabinet/v1/ledger': {
     summary: 'The entries of the account, newest first, and its money.',

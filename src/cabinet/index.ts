@@ -2,6 +2,7 @@ import { Passwords } from '../access/passwords.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { redeemCode } from './codes.ts'
+import { noticeRoutes } from './notices.ts'
 import { identityRoutes } from './identities.ts'
 import { keyRoutes } from './keys.ts'
 import { managementKeyRoutes } from './management-keys.ts'
@@ -29,9 +30,13 @@ import { Yookassa, type YookassaOptions } from './yookassa.ts'
 
 /** Counted in the process: each node counts for itself. */
 const HOUR_SECONDS = 3_600
+const DAY_SECONDS = 86_400
 const SIGN_UPS = 100
 const REDEMPTIONS = 10
 const PROOFS = 20
+const ACCOUNT_CODES = 5
+const ADDRESS_CODES = 3
+const NOTICE_TESTS = 20
 /** Far above any shop; the provider repeats a notification that is refused. */
 const NOTICES = 20_000
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
@@ -39,7 +44,7 @@ const SIGN_INS_KEPT_MS = 90 * 86_400_000
 
 export interface CabinetOptions extends Omit<
   CabinetPorts,
-  'passwords' | 'signUps' | 'redemptions' | 'proofs' | 'notices'
+  'passwords' | 'signUps' | 'redemptions' | 'proofs' | 'accountCodes' | 'addressCodes' | 'noticeTests' | 'notices'
 > {
   readonly oidc: OidcOptions | null
   readonly yookassa: YookassaOptions | null
@@ -67,6 +72,9 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
     signUps: turns(clock, SIGN_UPS, HOUR_SECONDS),
     redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS),
     proofs: turns(clock, PROOFS, HOUR_SECONDS),
+    accountCodes: turns(clock, ACCOUNT_CODES, HOUR_SECONDS),
+    addressCodes: turns(clock, ADDRESS_CODES, DAY_SECONDS),
+    noticeTests: turns(clock, NOTICE_TESTS, HOUR_SECONDS),
     notices: turns(clock, NOTICES, HOUR_SECONDS),
   }
   let cancel = (): void => undefined
@@ -107,6 +115,7 @@ function cabinetRoutes(
     ...totpRoutes(ports),
     ...keyRoutes(ports),
     ...managementKeyRoutes(ports),
+    ...noticeRoutes(ports),
     visitRoute(ports, 'GET /cabinet/v1/summary', (visit) => summary(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/usage', (visit) => usage(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/apps', (visit) => apps(ports, visit)),

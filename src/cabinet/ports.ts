@@ -13,6 +13,8 @@ import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { Letters } from '../notices/letters.ts'
+import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { BodyOf, WireRoute } from '../wire-route.ts'
 import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
@@ -54,6 +56,13 @@ export interface CabinetPorts {
   readonly signUps: Turns
   readonly redemptions: Turns
   readonly proofs: Turns
+  /** Limits of codes for receivers of notices, by account and by mailbox, and of test messages by account. */
+  readonly accountCodes: Turns
+  readonly addressCodes: Turns
+  readonly noticeTests: Turns
+  /** Ways to tell people that are set up. */
+  readonly channelTypes: ReadonlySet<ChannelType>
+  readonly letters: Pick<Letters, 'post'>
   /** Limit of a payment provider's notifications. */
   readonly notices: Turns
   /** Writes a sentence for the operator. */

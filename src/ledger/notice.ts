@@ -219,6 +219,14 @@ export function keyRefusedNotice(
   return noticeOf(kind, { subject, atMs, detail })
 }
 
+/** An endpoint that was taken out of service because it fails, once an hour; `<provider>/<its name of the model>`. */
+export function failingNotice(endpointId: string, atMs: number): NewNotice {
+  const kind = 'provider.failing'
+  const slash = endpointId.indexOf('/')
+  const detail = { provider: endpointId.slice(0, slash), model: endpointId.slice(slash + 1) }
+  return noticeOf(kind, { subject: `${kind} ${endpointId} ${Math.floor(atMs / HOUR_MS)}`, atMs, detail })
+}
+
 /** Below it a balance is low, where its account says nothing else; 0 = none is. */
 export function serviceLowBalance({ notices }: Pick<PlainSettings, 'notices'>): Micro {
   return BigInt(notices.low_balance) * MICRO_PER_RUB

@@ -7,7 +7,7 @@ import { isMailAddress } from '../lib/mail-address.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
 import type { NoticeKind } from '../notice-table.ts'
 import { fieldError } from '../refusals.ts'
-import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-store.ts'
+import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-rows.ts'
 import type { NoticeChannel, NoticeChannelBody } from './channel-contract.ts'
 
 const SECRET_BYTES = 32
@@ -45,6 +45,8 @@ export function newChannel(
       language,
       enabled: true,
       createdAtMs: clock.now(),
+      // A customer could name somebody else's mailbox; an operator's word is enough.
+      confirmed: accountId === null || type === 'webhook',
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Label } from '../lib/label.ts'
 import { oneLine } from '../lib/one-line.ts'
 import { NOTICES, type NoticeKind } from '../notice-table.ts'
-import type { Notice } from '../store/notices/notice-store.ts'
+import type { Notice } from '../store/notices/notice-rows.ts'
 import { textFormat, type Language, type TextFormat } from './text-format.ts'
 
 const WORD_CHARACTERS_MAX = 120
@@ -62,6 +62,10 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   'job.ended': ({ word, detail }) => ({
     en: `The video job ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.en ?? word('status')}.`,
     ru: `Задание ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.ru ?? word('status')}.`,
+  }),
+  'provider.failing': ({ word }) => ({
+    en: `The provider ${word('provider')} fails for ${word('model')}. Requests go to others where there are any; one at a time tests whether it is back.`,
+    ru: `Провайдер ${word('provider')} отвечает ошибками на запросы к ${word('model')}. Запросы идут к другим, если они есть; время от времени один проверяет, восстановился ли провайдер.`,
   }),
   'provider.key_refused': ({ word, number, detail }) => ({
     en: `The provider ${word('provider')} refuses key ${number('key')} of ${number('keys')}${typeof detail['status'] === 'number' ? ` with status ${word('status')}` : ''}. Check that it is valid and paid for.`,

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
-import type { Delivery, NoticeStore } from '../store/notices/notice-store.ts'
+import type { Delivery } from '../store/notices/notice-rows.ts'
+import type { NoticeStore } from '../store/notices/notice-store.ts'
 
 const EVERY_MS = 2_000
 /** Longer than an attempt may take: what is still under way is not taken by another node. */

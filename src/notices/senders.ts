@@ -1,4 +1,5 @@
-import type { Delivery, NoticeStore } from '../store/notices/notice-store.ts'
+import type { Delivery } from '../store/notices/notice-rows.ts'
+import type { NoticeStore } from '../store/notices/notice-store.ts'
 import { DeliveryError } from './delivery-error.ts'
 import type { Mailer } from './mailer.ts'
 import { noticeText, type NoticeText } from './notice-text.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { Cipher } from '../lib/cipher.ts'
-import { secretPurpose, type Channel, type Notice } from '../store/notices/notice-store.ts'
+import { secretPurpose, type Channel, type Notice } from '../store/notices/notice-rows.ts'
 import { DeliveryError } from './delivery-error.ts'
 import { post } from './post.ts'
 

@@ -58,18 +58,21 @@ export class Ejection {
     this.#second(nowMs).all += 1
   }
 
-  failed(trial: Trial, nowMs: number): void {
+  /** Whether this took it out of service. */
+  failed(trial: Trial, nowMs: number): boolean {
     this.released(trial)
-    if (trial.startedMs < this.#changedMs) return
+    if (trial.startedMs < this.#changedMs) return false
     if (this.#untilMs !== null) {
       if (trial.leave === 'probe') this.#eject(nowMs)
-      return
+      return false
     }
     this.#consecutive += 1
     const second = this.#second(nowMs)
     second.all += 1
     second.failed += 1
-    if (this.#consecutive >= CONSECUTIVE_MAX || this.#failsMostly(nowMs)) this.#eject(nowMs)
+    if (this.#consecutive < CONSECUTIVE_MAX && !this.#failsMostly(nowMs)) return false
+    this.#eject(nowMs)
+    return true
   }
 
   #eject(nowMs: number): void {

@@ -59,10 +59,13 @@ const UNKNOWN: Measures = Object.freeze({
 /** Per-node health of every endpoint, fed by attempts; read by the plan and by the endpoint lists. */
 export class EndpointHealthBook {
   readonly #clock: Clock
+  readonly #left: (endpointId: string) => void
   readonly #states = new Map<string, State>()
 
-  constructor(clock: Clock) {
+  /** `left` is told of an endpoint that was taken out of service. */
+  constructor(clock: Clock, left: (endpointId: string) => void = () => undefined) {
     this.#clock = clock
+    this.#left = left
   }
 
   /** An attempt begins. Exactly one of `succeeded`, `failed` and `released` reports its end. */
@@ -91,8 +94,8 @@ export class EndpointHealthBook {
     const atMs = this.#clock.monotonic()
     const state = this.#state(trial.endpointId)
     state.failedAtMs = atMs
-    state.ejection.failed(trial, atMs)
     state.uptime.add(false, atMs)
+    if (state.ejection.failed(trial, atMs)) this.#left(trial.endpointId)
   }
 
   /** Prefers other endpoints for this many seconds, while there are any. */

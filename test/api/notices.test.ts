@@ -7,7 +7,8 @@ import { KeyWrap } from '../../src/ledger/key-wrap.ts'
 import { auditNotice, keyRefusedNotice } from '../../src/ledger/notice.ts'
 import { sendWebhook } from '../../src/notices/webhook.ts'
 import { patientAgent, publicConnector } from '../../src/providers/wire/connections.ts'
-import { secretPurpose, type Channel } from '../../src/store/notices/notice-store.ts'
+import { secretPurpose, type Channel } from '../../src/store/notices/notice-rows.ts'
+import { topUp } from '../harness/console-client.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { until } from '../harness/patience.ts'
 
@@ -30,13 +31,19 @@ const receiver = createServer((request, response) => {
   })
 })
 let tollgate: InProcessServer
+/** A provider that nobody listens for. */
+const CATALOG = `
+providers: { gone: { adapter: openai, base_url: 'http://127.0.0.1:9/v1', api_key: k } }
+models:
+  - { id: acme/small, type: chat, context_length: 8000, endpoints: [{ provider: gone, model: small-1, price: { currency: RUB, prompt: 1, completion: 1 } }] }
+`
 let own = ''
 
 before(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   // A server that listens on a port has an address with it.
   own = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
-  tollgate = await startInProcess({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
+  tollgate = await startInProcess({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' }, catalog: CATALOG })
 })
 after(async () => {
   await tollgate.stop()
@@ -175,6 +182,22 @@ test('doubtful usage, held rates, a refused key and broken books are told once u
   ])
 })
 
+test('a provider that fails is told of once, with its name of the model', async () => {
+  await channel('/failing', ['provider.failing'])
+  const account = await tollgate.admin('POST', '/admin/v1/accounts', { name: 'asks' })
+  await topUp(tollgate, String(account.body.id), 1_000)
+  const made = await tollgate.admin('POST', `/admin/v1/accounts/${String(account.body.id)}/keys`, { name: 'a' })
+  for (let count = 0; count < 6; count += 1)
+    await tollgate.request('POST', '/v1/chat/completions', {
+      key: String(made.body.key),
+      body: { model: 'acme/small', messages: [{ role: 'user', content: 'x' }] },
+    })
+  const told = (): readonly Received[] => received.filter(({ path }) => path === '/failing')
+  await until(20_000, 'it has arrived', async () => told().length > 0)
+  const { type, data } = JSON.parse(told()[0]?.body ?? '') as Readonly<Record<string, unknown>>
+  assert.deepEqual([type, data, told().length], ['provider.failing', { provider: 'gone', model: 'small-1' }, 1])
+})
+
 test("an address of a cloud's credentials is refused even where private ones are allowed", async () => {
   const add = async (target: string): Promise<unknown> => {
     const { status, body } = await tollgate.admin('POST', '/admin/v1/notices/channels', { target, kinds: [] })
@@ -214,6 +237,7 @@ test('a message is sent to no address that is not public, however its name resol
       language: 'en',
       enabled: true,
       createdAtMs: 0,
+      confirmed: true,
     }
     const notice = { id: 'ntc_1', kind: 'test', accountId: null, atMs: 0, detail: {} }
     const { signal } = new AbortController()

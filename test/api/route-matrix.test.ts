@@ -54,7 +54,7 @@ let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
 /** A's objects, by the names that a path or query uses. */
 const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '', token: '' }
-let notice = { channel: '', delivery: '' }
+let notice = { channel: '', delivery: '', own: '' }
 
 async function person(email: string): Promise<Person> {
   const { browser, accountId, userId } = await signedUp(server, email)
@@ -106,7 +106,9 @@ before(async () => {
   const { body } = await second.get('sessions')
   objects.session = body.data.find(({ current }: { current: boolean }) => current).id
   objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
-  notice = await madeNotice(server)
+  const hook = { target: 'https://hooks.example.com/', kinds: [] }
+  const own = await new ConsoleClient(server, people.A.cookie).post('notices/channels', hook)
+  notice = { ...(await madeNotice(server)), own: own.body.id }
   const named = { name: 'named', scopes: ['log:read'] }
   objects.token = (await server.admin('POST', '/admin/v1/tokens', named)).body.id
   const video = await server.request('POST', '/v1/videos', {
@@ -159,6 +161,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/notices/deliveries/:id': () => notice.delivery,
   '/admin/v1/users/:id/identities/:identity': () => 'idn_none',
   '/cabinet/v1/identities/:id': () => 'idn_none',
+  '/cabinet/v1/notices/channels/:id': () => notice.own,
   '/cabinet/v1/sessions/:id': () => objects.session,
   '/v1/keys/:hash': () => people.A.spareId,
   '/cabinet/v1/management-keys/:id': () => people.A.managerId,
@@ -193,6 +196,9 @@ const OWNED: ReadonlySet<string> = new Set([
   'DELETE /cabinet/v1/keys/:id',
   'DELETE /cabinet/v1/sessions/:id',
   'GET /cabinet/v1/log/:id',
+  'PATCH /cabinet/v1/notices/channels/:id',
+  'DELETE /cabinet/v1/notices/channels/:id',
+  'POST /cabinet/v1/notices/channels/:id/test',
 ])
 /** Routes that end the caller's session. */
 const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
@@ -422,6 +428,7 @@ async function checkStranger(route: Route<unknown>, principal: Principal, answer
     people.A.keyId,
     people.A.spareId,
     people.A.managerId,
+    notice.own,
   ].flatMap((id) => [id, id.replace('resp-', 'gen-')])
   const plain = (text: string): string =>
     ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(absent(id), 'ID'), text)

@@ -47,6 +47,20 @@ describe('ejection', () => {
     assert.equal(health.report('e').unhealthy, true)
   })
 
+  test('an endpoint that leaves service is told of once, until it was back', () => {
+    const clock = movingClock()
+    const left: string[] = []
+    const health = new EndpointHealthBook(clock, (id) => left.push(id))
+    for (let index = 0; index < 9; index += 1) health.failed(health.begin('acme/small'))
+    clock.advance(31_000)
+    health.failed(health.begin('acme/small'))
+    assert.deepEqual(left, ['acme/small'])
+    clock.advance(61_000)
+    health.succeeded(health.begin('acme/small'), null, null)
+    for (let index = 0; index < 5; index += 1) health.failed(health.begin('acme/small'))
+    assert.equal(left.length, 2)
+  })
+
   test('more than half of at least twenty attempts within 30 s eject it', () => {
     const { health, clock, fail, succeed } = bench()
     for (let index = 0; index < 9; index += 1) succeed()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewNotice } from '../../src/ledger/new-notice.ts'
-import type { Channel, Delivery } from '../../src/store/notices/notice-store.ts'
+import type { Channel, Delivery } from '../../src/store/notices/notice-rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { benchTests, newId, type Bench, type Customer } from './ledger-fixture.ts'
 import { createJob, move } from './jobs-contract.ts'
@@ -24,6 +24,7 @@ export function noticesContract(open: () => Promise<Store>): void {
       language: 'en',
       enabled: true,
       createdAtMs: bench.clock.now(),
+      confirmed: true,
       ...fields,
     }
     assert.equal(await bench.store.notices.addChannel(made, 5), 'added')

@@ -17,7 +17,8 @@ export function noticeStatements({ blob, clustered }: Words): readonly string[] 
     'CREATE INDEX notice_age ON notice (at)',
     `CREATE TABLE notice_channel (
       id TEXT PRIMARY KEY, account_id TEXT REFERENCES account(id), type TEXT NOT NULL CHECK (type IN ('email','telegram','webhook')), target TEXT NOT NULL,
-      secret ${blob}, kinds TEXT NOT NULL, language TEXT NOT NULL CHECK (language IN ('en','ru')), enabled BIGINT NOT NULL DEFAULT 1, created_at BIGINT NOT NULL)${clustered}`,
+      secret ${blob}, kinds TEXT NOT NULL, language TEXT NOT NULL CHECK (language IN ('en','ru')), enabled BIGINT NOT NULL DEFAULT 1, created_at BIGINT NOT NULL,
+      code_hash TEXT, code_until BIGINT NOT NULL DEFAULT 0, code_tries BIGINT NOT NULL DEFAULT 0)${clustered}`,
     'CREATE INDEX notice_channel_account ON notice_channel (account_id, created_at)',
     `CREATE TABLE notice_delivery (
       id TEXT PRIMARY KEY, notice_id TEXT NOT NULL REFERENCES notice(id), channel_id TEXT NOT NULL REFERENCES notice_channel(id) ON DELETE CASCADE,

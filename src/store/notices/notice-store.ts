@@ -6,10 +6,7 @@ import {
   big,
   bigOrNull,
   bit,
-  bytes,
   integer,
-  integerOrNull,
-  json,
   text,
   textOrNull,
   type Database,
@@ -18,51 +15,24 @@ import {
   type SqlValue,
 } from '../database.ts'
 import type { Page } from '../page.ts'
-
-export type ChannelType = 'email' | 'telegram' | 'webhook'
-
-/** Whom people are told through. */
-export interface Channel {
-  readonly id: string
-  /** null = the operator's. */
-  readonly accountId: string | null
-  readonly type: ChannelType
-  /** The e-mail address, the chat, or the URL. */
-  readonly target: string
-  /** The key that signs a webhook, encrypted; null = the channel is of another type. */
-  readonly secret: Buffer | null
-  readonly kinds: readonly NoticeKind[]
-  readonly language: 'en' | 'ru'
-  readonly enabled: boolean
-  readonly createdAtMs: number
-}
+import {
+  CHANNEL_COLUMNS,
+  CHANNEL_PLACES,
+  NOTICE,
+  readChannel,
+  readDelivery,
+  readNotice,
+  secretPurpose,
+  SELECT_CHANNEL,
+  SELECT_DELIVERY,
+  type Channel,
+  type ChannelCode,
+  type Delivery,
+  type DeliveryState,
+  type Notice,
+} from './notice-rows.ts'
 
 export type ChannelPatch = Partial<Pick<Channel, 'kinds' | 'language' | 'enabled'>>
-
-export interface Notice {
-  readonly id: string
-  /** A newer program may have written one that this one does not know. */
-  readonly kind: string
-  readonly accountId: string | null
-  readonly atMs: number
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
-export type DeliveryState = 'pending' | 'sent' | 'dead'
-
-/** One message to one channel. */
-export interface Delivery {
-  readonly id: string
-  readonly notice: Notice
-  readonly channel: Channel
-  readonly state: DeliveryState
-  readonly attempts: number
-  readonly dueAtMs: number
-  /** Of the last attempt; null = there was none, or it succeeded. */
-  readonly error: string | null
-  readonly createdAtMs: number
-  readonly endedAtMs: number | null
-}
 
 /** The result of an attempt: `dueAtMs` = it is tried again then. */
 export type AttemptEnd = 'sent' | { readonly error: string; readonly dueAtMs: number | null }
@@ -72,6 +42,11 @@ const PENDING_MAX = 1_000n
 /** Notices that one step addresses. */
 const STEP = 100n
 const KEPT_MS = 90 * 86_400_000
+/** Of a six-digit code. */
+const CODE_TRIES = 5n
+/** Messages for people that an account's channel gets in a day. */
+const DAILY_MAX = 200n
+const DAY_MS = 86_400_000
 const REMOVED_AT_ONCE = 1_000n
 
 /** The same text in both dialects. A notice that is there already, by its id or its subject, stays as it is. */
@@ -96,16 +71,6 @@ export async function tellBalance(sql: Sql, change: BalanceChange, cause: string
   const notice = lowBalance(change, cause, atMs)
   if (notice !== null) await sql.run(INSERT_NOTICE, noticeValues(notice))
 }
-
-const CHANNEL_COLUMNS = ['id', 'account_id', 'type', 'target', 'secret', 'kinds', 'language', 'enabled', 'created_at']
-const CHANNEL_PLACES = CHANNEL_COLUMNS.map(() => '?').join(',')
-const CHANNEL = CHANNEL_COLUMNS.map((name) => `c.${name} AS c_${name}`).join(', ')
-const NOTICE = ['id', 'kind', 'account_id', 'at', 'detail'].map((name) => `n.${name} AS n_${name}`).join(', ')
-const DELIVERY = ['id', 'state', 'attempts', 'due_at', 'error', 'created_at', 'ended_at']
-  .map((name) => `d.${name} AS ${name}`)
-  .join(', ')
-const SELECT_CHANNEL = `SELECT ${CHANNEL} FROM notice_channel c`
-const SELECT_DELIVERY = `SELECT ${DELIVERY}, ${NOTICE}, ${CHANNEL} FROM notice_delivery d JOIN notice n ON n.id = d.notice_id JOIN notice_channel c ON c.id = d.channel_id`
 
 /** The outbox: notices, whom they are told, and the messages about them. */
 export class NoticeStore {
@@ -168,7 +133,8 @@ export class NoticeStore {
       : { account: textOrNull(row, 'account'), key: textOrNull(row, 'key_name') }
   }
 
-  async addChannel(channel: Channel, most: number): Promise<'added' | 'full'> {
+  /** `code`: for a channel that is not confirmed yet. */
+  async addChannel(channel: Channel, most: number, code: ChannelCode | null = null): Promise<'added' | 'full'> {
     const condition = ownedBy(channel.accountId)
     return this.#note(async (sql) => {
       const [row] = await sql.all(`SELECT COUNT(*) AS total FROM notice_channel WHERE ${condition}`, [
@@ -185,6 +151,8 @@ export class NoticeStore {
         channel.language,
         bit(channel.enabled),
         BigInt(channel.createdAtMs),
+        code?.hash ?? null,
+        BigInt(code?.untilMs ?? 0),
       ])
       return 'added'
     })
@@ -227,6 +195,37 @@ export class NoticeStore {
         ]),
       )
     return this.channel(accountId, id)
+  }
+
+  /** Another code for a channel of an account that is not confirmed; false = there is none. */
+  async renewCode(accountId: string, id: string, { hash, untilMs }: ChannelCode): Promise<boolean> {
+    const renewed = await this.#note((sql) =>
+      sql.run(
+        'UPDATE notice_channel SET code_hash = ?, code_until = ?, code_tries = 0 WHERE id = ? AND account_id = ? AND code_hash IS NOT NULL',
+        [hash, BigInt(untilMs), id, accountId],
+      ),
+    )
+    return renewed === 1
+  }
+
+  /** Takes one of the tries of a code. `ended`: there is no code, or it has no time or tries left. */
+  async confirm(
+    accountId: string,
+    id: string,
+    { hash, nowMs }: { readonly hash: string; readonly nowMs: number },
+  ): Promise<'confirmed' | 'wrong' | 'ended'> {
+    return this.#note(async (sql) => {
+      const tried = await sql.run(
+        'UPDATE notice_channel SET code_tries = code_tries + 1 WHERE id = ? AND account_id = ? AND code_hash IS NOT NULL AND code_tries < ? AND code_until > ?',
+        [id, accountId, CODE_TRIES, BigInt(nowMs)],
+      )
+      if (tried === 0) return 'ended'
+      const right = await sql.run('UPDATE notice_channel SET code_hash = NULL WHERE id = ? AND code_hash = ?', [
+        id,
+        hash,
+      ])
+      return right === 1 ? 'confirmed' : 'wrong'
+    })
   }
 
   /** Its messages go with it. */
@@ -399,11 +398,6 @@ export class NoticeStore {
   }
 }
 
-/** The purpose under which a webhook's secret is encrypted. */
-export function secretPurpose(channelId: string): string {
-  return `webhook ${channelId}`
-}
-
 function ownedBy(accountId: string | null): string {
   return accountId === null ? 'account_id IS NULL' : 'account_id = ?'
 }
@@ -416,9 +410,10 @@ function ownerValues(accountId: string | null): readonly string[] {
 async function audience(sql: Sql, notice: Notice, channelId: string | null): Promise<readonly Channel[]> {
   const rows =
     channelId === null
-      ? await sql.all(`${SELECT_CHANNEL} WHERE c.enabled = 1 AND (c.account_id IS NULL OR c.account_id = ?)`, [
-          notice.accountId,
-        ])
+      ? await sql.all(
+          `${SELECT_CHANNEL} WHERE c.enabled = 1 AND c.code_hash IS NULL AND (c.account_id IS NULL OR c.account_id = ?)`,
+          [notice.accountId],
+        )
       : await sql.all(`${SELECT_CHANNEL} WHERE c.id = ?`, [channelId])
   if (channelId !== null) return rows.map(readChannel)
   const kind = Object.hasOwn(NOTICES, notice.kind) ? NOTICES[notice.kind as NoticeKind] : null
@@ -430,12 +425,25 @@ async function audience(sql: Sql, notice: Notice, channelId: string | null): Pro
     )
 }
 
+/** Why a channel gets no more messages now; null = it does. */
+async function fullness(sql: Sql, { id, accountId, type }: Channel, nowMs: number): Promise<string | null> {
+  const count = async (where: string, values: readonly SqlValue[]): Promise<bigint> => {
+    const [row] = await sql.all(`SELECT COUNT(*) AS total FROM notice_delivery WHERE channel_id = ? AND ${where}`, [
+      id,
+      ...values,
+    ])
+    return row === undefined ? 0n : big(row, 'total')
+  }
+  if ((await count(`state = 'pending'`, [])) >= PENDING_MAX)
+    return `${PENDING_MAX} messages wait for this channel already`
+  if (accountId === null || type === 'webhook') return null
+  return (await count('created_at > ?', [BigInt(nowMs - DAY_MS)])) >= DAILY_MAX
+    ? `${DAILY_MAX} messages a day are sent to this channel`
+    : null
+}
+
 async function addressTo(sql: Sql, notice: Notice, channel: Channel, nowMs: number): Promise<void> {
-  const [row] = await sql.all(
-    `SELECT COUNT(*) AS total FROM notice_delivery WHERE channel_id = ? AND state = 'pending'`,
-    [channel.id],
-  )
-  const isFull = row !== undefined && big(row, 'total') >= PENDING_MAX
+  const full = await fullness(sql, channel, nowMs)
   const now = BigInt(nowMs)
   await sql.run(
     'INSERT INTO notice_delivery (id, notice_id, channel_id, state, due_at, error, created_at, ended_at) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
@@ -443,51 +451,11 @@ async function addressTo(sql: Sql, notice: Notice, channel: Channel, nowMs: numb
       `dlv_${noticeId('test', `${notice.id} ${channel.id}`).slice('ntc_'.length)}`,
       notice.id,
       channel.id,
-      isFull ? 'dead' : 'pending',
+      full === null ? 'pending' : 'dead',
       now,
-      isFull ? `${PENDING_MAX} messages wait for this channel already` : null,
+      full,
       now,
-      isFull ? now : null,
+      full === null ? null : now,
     ],
   )
-}
-
-function readChannel(row: Row): Channel {
-  return {
-    id: text(row, 'c_id'),
-    accountId: textOrNull(row, 'c_account_id'),
-    // CHECKs of the schema bound these two.
-    type: text(row, 'c_type') as ChannelType,
-    language: text(row, 'c_language') as Channel['language'],
-    target: text(row, 'c_target'),
-    secret: row['c_secret'] === null ? null : bytes(row, 'c_secret'),
-    kinds: json<readonly NoticeKind[]>(row, 'c_kinds') ?? [],
-    enabled: big(row, 'c_enabled') !== 0n,
-    createdAtMs: integer(row, 'c_created_at'),
-  }
-}
-
-function readNotice(row: Row): Notice {
-  return {
-    id: text(row, 'n_id'),
-    kind: text(row, 'n_kind'),
-    accountId: textOrNull(row, 'n_account_id'),
-    atMs: integer(row, 'n_at'),
-    detail: json<Notice['detail']>(row, 'n_detail') ?? {},
-  }
-}
-
-function readDelivery(row: Row): Delivery {
-  return {
-    id: text(row, 'id'),
-    notice: readNotice(row),
-    channel: readChannel(row),
-    // A CHECK of the schema bounds it.
-    state: text(row, 'state') as DeliveryState,
-    attempts: integer(row, 'attempts'),
-    dueAtMs: integer(row, 'due_at'),
-    error: textOrNull(row, 'error'),
-    createdAtMs: integer(row, 'created_at'),
-    endedAtMs: integerOrNull(row, 'ended_at'),
-  }
 }

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Answer } from '../harness/api-client.ts'
+import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
+import { until } from '../harness/patience.ts'
+
+/** Notices of an account, through the cabinet: whose mailbox it is must be proven, and nobody's is flooded. */
+let mail: MailServer
+let tollgate: InProcessServer
+
+before(async () => {
+  mail = await startMailServer()
+  tollgate = await startInProcess({ env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true' } })
+})
+after(async () => {
+  await tollgate.stop()
+  await mail.close()
+})
+
+const kinds = ['balance.low']
+
+function checkOf({ body }: Answer): unknown {
+  const { metadata } = body.error as { readonly metadata?: { readonly check?: string; readonly reason?: string } }
+  return metadata?.check ?? metadata?.reason
+}
+
+/** What a mailbox has got. */
+function inbox(address: string): MailServer['received'] {
+  return mail.received.filter(({ to }) => to.includes(address))
+}
+
+async function codeFor(address: string, count = 1): Promise<string> {
+  await until(20_000, 'the code has arrived', async () => inbox(address).length >= count)
+  const code = /\d{6}/.exec(inbox(address)[count - 1]?.text ?? '')?.[0]
+  assert.ok(code !== undefined)
+  return code
+}
+
+async function addMail(browser: ConsoleClient, target: string): Promise<string> {
+  const made = await browser.post('notices/channels', { type: 'email', target, kinds, language: 'ru' })
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.body.confirmed, made.body.secret], [false, null])
+  return String(made.body.id)
+}
+
+test("a mailbox gets its account's notices once its code was given back, and only then", async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  const id = await addMail(browser, 'ann@example.com')
+  const code = await codeFor('ann@example.com')
+  assert.match(inbox('ann@example.com')[0]?.text ?? '', /^Код \d{6} подтверждает/)
+  assert.equal((await browser.post(`notices/channels/${id}/test`)).status, 409)
+  await topUp(tollgate, accountId, 600)
+  // Its own threshold is above the balance: that is told, and nobody is there to hear it.
+  assert.equal((await browser.request('PATCH', 'notices', { low_balance: 700 })).status, 200)
+  await tollgate.app.store.notices.address(Date.now())
+  const wrong = await browser.post(`notices/channels/${id}/confirm`, { code: code === '000000' ? '000001' : '000000' })
+  assert.deepEqual(checkOf(wrong), 'wrong')
+  const right = await browser.post(`notices/channels/${id}/confirm`, { code })
+  assert.deepEqual([right.status, right.body.confirmed], [200, true])
+  const listed = await browser.get('notices')
+  assert.deepEqual([listed.body.low_balance, listed.body.service_low_balance], [700, 100])
+  assert.deepEqual(listed.body.types, ['webhook', 'email'])
+  assert.equal((await browser.request('PATCH', 'notices', { low_balance: 650 })).status, 200)
+  await until(20_000, 'it has arrived', async () => inbox('ann@example.com').length === 2)
+  assert.match(inbox('ann@example.com')[1]?.text ?? '', /Баланс 600,00\u00A0₽, это меньше 650,00\u00A0₽\./)
+  const other = await signedUp(tollgate)
+  for (const [method, path] of [
+    ['PATCH', `notices/channels/${id}`],
+    ['DELETE', `notices/channels/${id}`],
+    ['POST', `notices/channels/${id}/test`],
+  ] as const)
+    assert.equal((await other.browser.request(method, path, method === 'DELETE' ? undefined : {})).status, 404, path)
+})
+
+test('a code has five tries; a new one ends it; strangers get three a day at most, however the address is written', async () => {
+  const { browser } = await signedUp(tollgate)
+  const id = await addMail(browser, 'bob@example.com')
+  const code = await codeFor('bob@example.com')
+  const bad = code === '111111' ? '222222' : '111111'
+  for (let tries = 0; tries < 5; tries += 1)
+    assert.equal((await browser.post(`notices/channels/${id}/confirm`, { code: bad })).status, 400)
+  const late = await browser.post(`notices/channels/${id}/confirm`, { code })
+  assert.deepEqual(checkOf(late), 'code_ended')
+  assert.equal((await browser.post(`notices/channels/${id}/code`)).status, 200)
+  assert.equal(
+    (await browser.post(`notices/channels/${id}/confirm`, { code: await codeFor('bob@example.com', 2) })).status,
+    200,
+  )
+  assert.equal((await browser.post(`notices/channels/${id}/code`)).status, 404, 'it is confirmed')
+  const second = await signedUp(tollgate)
+  const body = { type: 'email', kinds }
+  const ask = (target: string): Promise<Answer> => second.browser.post('notices/channels', { ...body, target })
+  assert.equal((await ask('b.ob@example.com')).status, 201)
+  assert.equal((await ask('B.ob+1@Example.com')).status, 429, 'three to one mailbox, of any account')
+})
+
+test('an address of this machine, a kind of the operator and a type that is not set up are refused; five receivers at most', async () => {
+  const { browser } = await signedUp(tollgate)
+  const add = (body: object): Promise<Answer> => browser.post('notices/channels', { kinds, ...body })
+  for (const target of [
+    'http://hooks.example.com/',
+    'https://127.0.0.1/',
+    'https://10.0.0.1/',
+    'https://localhost/',
+    'https://[::1]/',
+  ])
+    assert.equal((await add({ target })).status, 400, target)
+  assert.equal((await add({ target: 'https://hooks.example.com/', kinds: ['shortfall'] })).status, 400)
+  assert.equal((await add({ type: 'telegram', target: '7' })).status, 400)
+  for (let count = 0; count < 5; count += 1)
+    assert.equal((await add({ target: `https://hooks.example.com/${count}` })).status, 201)
+  const full = await add({ target: 'https://hooks.example.com/5' })
+  assert.deepEqual([full.status, checkOf(full)], [409, 'channels_most'])
+})
