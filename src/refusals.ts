@@ -109,6 +109,7 @@ export interface RefusalReasons {
   readonly last_owner: None
   readonly last_way_in: None
   readonly link_dead: None
+  readonly mail_unset: None
   readonly not_parked: { readonly id: string }
   readonly oidc_refused: None
   readonly oidc_unset: None

@@ -38,6 +38,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/entry/SignUpPage.tsx'), 'SignUpPage'),
   ),
   page(
+    '/forgot-password',
+    lazyRouteComponent(() => import('./pages/entry/ForgotPasswordPage.tsx'), 'ForgotPasswordPage'),
+  ),
+  page(
     '/setup',
     lazyRouteComponent(() => import('./pages/entry/SetupPage.tsx'), 'SetupPage'),
   ),

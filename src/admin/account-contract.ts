@@ -182,4 +182,9 @@ export const AdministratorBody = body({
 })
 
 /** A person and the link to hand to them. */
-export const PersonLink = object({ id: text(), email: text(), link: text() })
+export const PersonLink = object({
+  id: text(),
+  email: text(),
+  link: text(),
+  mailed: flag('It is sent to the address too.'),
+})

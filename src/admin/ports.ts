@@ -13,6 +13,7 @@ import type { IdSource } from '../lib/ids.ts'
 import { wholeParameter } from '../query-parameters.ts'
 import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { AuditCheck } from '../store/audit/audit-store.ts'
+import type { MailedLinks } from '../notices/mailed-links.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminWireRoute, BodyOf } from '../wire-route.ts'
@@ -46,6 +47,8 @@ export interface AdminPorts {
   readonly periods: () => PeriodStarts
   readonly keyWrap: KeyWrap
   readonly allowPrivateUpstreams: boolean
+  /** null = no mail server or no public address is set. */
+  readonly mailedLinks: MailedLinks | null
   /** Ways to tell people that are set up. */
   readonly channelTypes: ReadonlySet<ChannelType>
   /** null = taken from the request's Host. */

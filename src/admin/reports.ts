@@ -138,8 +138,14 @@ async function invite(
   refuseOwnLink(ports, call, readEmail(email))
   const { id, email: kept, token } = await ports.links.invite(email, role)
   await recordEvent(ports, call, 'administrator.create', id, null, { email: kept, role })
+  ports.mailedLinks?.send({ email: kept, language: null, kind: 'invitation', token })
   return {
     status: 201,
-    body: { id, email: kept, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}` },
+    body: {
+      id,
+      email: kept,
+      link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}`,
+      mailed: ports.mailedLinks !== null,
+    },
   }
 }

@@ -152,9 +152,15 @@ async function passwordLink(
   refuseOwnLink(ports, call, user.email)
   const token = await ports.links.newPassword(user, clearTotp)
   await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
+  ports.mailedLinks?.send({ email: user.email, language: user.language, kind: 'password', token })
   return {
     status: 200,
-    body: { id: user.id, email: user.email, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}` },
+    body: {
+      id: user.id,
+      email: user.email,
+      link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}`,
+      mailed: ports.mailedLinks !== null,
+    },
   }
 }
 

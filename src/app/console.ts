@@ -9,6 +9,8 @@ import { startPageRoutes } from '../endpoints/start-page.ts'
 import type { Route } from '../http/edge.ts'
 import { freedMoney } from '../ledger/freed-money.ts'
 import { parametersOf } from '../providers/ports/adapter.ts'
+import { MailedLinks } from '../notices/mailed-links.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Services } from './services.ts'
 import { KNOWN_ADAPTERS } from '../providers/index.ts'
@@ -43,6 +45,8 @@ export function createConsole(
     health,
     periods: () => ledger.periods(clock.now()),
     letters,
+    mailedLinks: config.mail === null || publicUrl === null ? null : new MailedLinks(letters, publicUrl),
+    newPasswordToken: (user: UserRecord) => links.newPassword(user, false),
     channelTypes: channelTypesOf(config),
     freed: (accountId: string, amountMicro: bigint) =>
       freedMoney(

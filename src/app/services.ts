@@ -149,8 +149,7 @@ export async function createServices(
       await rateFeed.stop()
       await sweep.stop()
       await logKeeper.stop()
-      await letters.stop()
-      await notifier.stop()
+      await Promise.all([letters.stop(), notifier.stop()])
       await relay.close(drainMs)
       await closed
       await videos.runner.stop()

@@ -42,6 +42,7 @@ import {
   LinkCheck,
   LinkCheckBody,
   PasswordBody,
+  PasswordResetBody,
   Profile,
   ProfilePatch,
   RecoveryCodes,
@@ -107,6 +108,15 @@ export const CABINET_ROUTES = {
     answer: SignInAnswer,
     errors: ['invalid_input', 'unauthorized', 'rate_limit_exceeded'],
     example: { body: { ticket: TOKEN, code: '123456' } },
+  },
+  'POST /cabinet/v1/password-reset': {
+    summary:
+      'Mails a link for a forgotten password, good once and for an hour. The answer is the same whether there is such a user. 403 where no mail is sent; 429 after 20 in an hour from one address. A mailbox gets 3 in an hour.',
+    body: PasswordResetBody,
+    answer: object({ accepted: only(true) }),
+    status: 202,
+    errors: ['invalid_input', 'access_denied', 'rate_limit_exceeded'],
+    example: { body: { email: 'ann@example.com' } },
   },
   'POST /cabinet/v1/sign-out': {
     summary: 'Ends this session.',

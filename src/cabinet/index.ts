@@ -18,6 +18,7 @@ import { PaymentWatch } from './payment-watch.ts'
 import { paymentRoutes, type Payments } from './payments.ts'
 import { setUp, type SetUpRequest } from './people.ts'
 import { visitOf, visitRoute, type CabinetCall, type CabinetPorts } from './ports.ts'
+import { passwordResetRoutes } from './password-reset.ts'
 import { profileRoutes } from './profile.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { noted } from './sign-in.ts'
@@ -34,6 +35,8 @@ const DAY_SECONDS = 86_400
 const SIGN_UPS = 100
 const REDEMPTIONS = 10
 const PROOFS = 20
+const RESETS = 20
+const RESET_MAILS = 3
 const ACCOUNT_CODES = 5
 const ADDRESS_CODES = 3
 const NOTICE_TESTS = 20
@@ -44,7 +47,16 @@ const SIGN_INS_KEPT_MS = 90 * 86_400_000
 
 export interface CabinetOptions extends Omit<
   CabinetPorts,
-  'passwords' | 'signUps' | 'redemptions' | 'proofs' | 'accountCodes' | 'addressCodes' | 'noticeTests' | 'notices'
+  | 'passwords'
+  | 'resets'
+  | 'resetMails'
+  | 'signUps'
+  | 'redemptions'
+  | 'proofs'
+  | 'accountCodes'
+  | 'addressCodes'
+  | 'noticeTests'
+  | 'notices'
 > {
   readonly oidc: OidcOptions | null
   readonly yookassa: YookassaOptions | null
@@ -72,6 +84,8 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
     signUps: turns(clock, SIGN_UPS, HOUR_SECONDS),
     redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS),
     proofs: turns(clock, PROOFS, HOUR_SECONDS),
+    resets: turns(clock, RESETS, HOUR_SECONDS),
+    resetMails: turns(clock, RESET_MAILS, HOUR_SECONDS),
     accountCodes: turns(clock, ACCOUNT_CODES, HOUR_SECONDS),
     addressCodes: turns(clock, ADDRESS_CODES, DAY_SECONDS),
     noticeTests: turns(clock, NOTICE_TESTS, HOUR_SECONDS),
@@ -110,6 +124,7 @@ function cabinetRoutes(
   return [
     ...sessionRoutes(ports, parts.oidc?.name ?? null),
     ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),
+    ...passwordResetRoutes(ports),
     ...identityRoutes(ports, parts.oidc),
     ...profileRoutes(ports),
     ...totpRoutes(ports),

@@ -14,6 +14,8 @@ import type { Clock } from '../lib/clock.ts'
 import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Letters } from '../notices/letters.ts'
+import type { MailedLinks } from '../notices/mailed-links.ts'
+import type { UserRecord } from '../store/people/user-store.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { BodyOf, WireRoute } from '../wire-route.ts'
@@ -63,6 +65,13 @@ export interface CabinetPorts {
   /** Ways to tell people that are set up. */
   readonly channelTypes: ReadonlySet<ChannelType>
   readonly letters: Pick<Letters, 'post'>
+  /** null = no mail server or no public address is set. */
+  readonly mailedLinks: MailedLinks | null
+  /** A token with which a user sets a new password, once. */
+  readonly newPasswordToken: (user: UserRecord) => Promise<string>
+  /** Limits of links for forgotten passwords, by the asker's address and by mailbox. */
+  readonly resets: Turns
+  readonly resetMails: Turns
   /** Limit of a payment provider's notifications. */
   readonly notices: Turns
   /** Writes a sentence for the operator. */

@@ -48,6 +48,7 @@ export const ServiceFacts = object(
         'A single sign-on button; `start` is where the browser goes (a full navigation).',
       ),
     ),
+    password_reset: flag('A link for a forgotten password can be mailed.'),
     needs_setup: flag('No administrator exists yet: whoever has the printed set-up link makes the first.'),
     maintenance: nullable(object({ message: nullable(text()) }, 'Message of the maintenance switch while it is on.')),
     api_base: text('Base of the customer API for snippets, for example `https://ai.example.com/v1`.'),
@@ -159,6 +160,8 @@ export const ProfilePatch = body({
   theme: optional(nullable(Theme)),
 })
 export type ProfilePatch = Static<typeof ProfilePatch>
+export const PasswordResetBody = body({ email: filled() })
+
 export const PasswordBody = body({
   current_password: optional(nullable(PASSWORD)),
   code: optional(nullable(CODE)),

@@ -14,6 +14,7 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
     version: ports.version,
     signup: settings.signup ?? ports.signupDefault,
     oidc: oidcName === null ? null : { name: oidcName, start: '/cabinet/v1/oidc/start' },
+    password_reset: ports.mailedLinks !== null,
     needs_setup: (await ports.store.users.owners()) === 0,
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
     api_base: `${publicUrlOf(ports.publicUrl, call)}/v1`,

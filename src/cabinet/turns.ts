@@ -14,6 +14,11 @@ export function turns(clock: Clock, requests: number, window: number): Turns {
   return { limiter: new RateLimiter(clock), requests, window }
 }
 
+/** Takes one turn; false = there is none left. */
+export function hasTurn({ limiter, requests, window }: Turns, who: string): boolean {
+  return limiter.takeHere(who, { requests, window }).allowed
+}
+
 /** Takes one turn, or refuses with the time until the next. */
 export function takeTurn({ limiter, requests, window }: Turns, who: string, what: string): void {
   const { allowed, retryAfterSeconds } = limiter.takeHere(who, { requests, window })

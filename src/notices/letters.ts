@@ -12,7 +12,8 @@ const PAUSES_MS = [10_000, 60_000] as const
 export interface Letter {
   readonly by: 'email' | 'telegram'
   readonly to: string
-  readonly language: Language
+  /** null = in both. */
+  readonly language: Language | null
   readonly about:
     | { readonly kind: 'code'; readonly code: string }
     | { readonly kind: 'password' | 'invitation'; readonly link: string }
@@ -33,23 +34,25 @@ const SUBJECTS: Readonly<Record<Letter['about']['kind'], Label>> = {
   invitation: { en: 'An invitation', ru: 'Приглашение' },
 }
 
-function textOf({ about, language }: Letter): string {
-  const text: Label =
-    about.kind === 'code'
+function textOf({ about }: Letter): Label {
+  return about.kind === 'code'
+    ? {
+        en: `The code ${about.code} confirms that notices of an account may be sent here. It is good for 30 minutes.\n\nIf you have not asked for it, do nothing: nothing else will be sent.`,
+        ru: `Код ${about.code} подтверждает, что сюда можно отправлять уведомления аккаунта. Он действует 30 минут.\n\nЕсли вы его не запрашивали, ничего не делайте: других сообщений не будет.`,
+      }
+    : about.kind === 'password'
       ? {
-          en: `The code ${about.code} confirms that notices of an account may be sent here. It is good for 30 minutes.\n\nIf you have not asked for it, do nothing: nothing else will be sent.`,
-          ru: `Код ${about.code} подтверждает, что сюда можно отправлять уведомления аккаунта. Он действует 30 минут.\n\nЕсли вы его не запрашивали, ничего не делайте: других сообщений не будет.`,
+          en: `With this link you choose a new password. It works once, for an hour:\n\n${about.link}\n\nIf you have not asked for it, do nothing: your password stays.`,
+          ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${about.link}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
         }
-      : about.kind === 'password'
-        ? {
-            en: `With this link you choose a new password. It works once, for an hour:\n\n${about.link}\n\nIf you have not asked for it, do nothing: your password stays.`,
-            ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${about.link}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
-          }
-        : {
-            en: `You were invited to the console. Choose a password with this link; it works once, for an hour:\n\n${about.link}`,
-            ru: `Вас пригласили в консоль. Задайте пароль по этой ссылке; она работает один раз, в течение часа:\n\n${about.link}`,
-          }
-  return `${text[language]}\n`
+      : {
+          en: `You were invited to the console. Choose a password with this link; it works once, for an hour:\n\n${about.link}`,
+          ru: `Вас пригласили в консоль. Задайте пароль по этой ссылке; она работает один раз, в течение часа:\n\n${about.link}`,
+        }
+}
+
+function inLanguage(text: Label, language: Language | null, between: string): string {
+  return language === null ? `${text.en}${between}${text.ru}` : text[language]
 }
 
 /** Sends letters one after another, each up to three times; what waits when the process ends is lost. */
@@ -88,10 +91,11 @@ export class Letters {
     const { signal } = this.#stop
     if (signal.aborted) return
     const { mailer, telegram, clock, log } = this.#ports
-    const text = textOf(letter)
     const { by, to, language, about } = letter
+    const text = `${inLanguage(textOf(letter), language, '\n\n')}\n`
+    const subject = inLanguage(SUBJECTS[about.kind], language, ' / ')
     try {
-      if (by === 'email') await mailer?.send({ to, subject: SUBJECTS[about.kind][language], text, id }, signal)
+      if (by === 'email') await mailer?.send({ to, subject, text, id }, signal)
       else if (telegram !== null) await sendTelegram(telegram, to, text, signal)
     } catch (thrown) {
       if (signal.aborted) return

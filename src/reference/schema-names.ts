@@ -12,6 +12,7 @@ import * as story from '../ledger/request-story-contract.ts'
 import * as log from '../cabinet/log-contract.ts'
 import * as models from '../cabinet/model-contract.ts'
 import * as money from '../cabinet/money-contract.ts'
+import * as notices from '../cabinet/notice-contract.ts'
 import * as sessions from '../cabinet/session-contract.ts'
 import * as summary from '../cabinet/summary-contract.ts'
 import * as endpoints from '../endpoints/contract.ts'
@@ -31,6 +32,7 @@ import * as responses from '../kinds/responses/schema.ts'
 import * as speech from '../kinds/speech/schema.ts'
 import * as transcription from '../kinds/transcription/schema.ts'
 import * as video from '../kinds/video/schema.ts'
+import * as channels from '../notices/channel-contract.ts'
 import type { JsonSchema } from '../schema.ts'
 import * as errors from './error-bodies.ts'
 
@@ -58,7 +60,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       video,
     ],
   ],
-  ['Cabinet', [sessions, identities, keys, log, story, models, money, summary]],
+  ['Cabinet', [sessions, identities, keys, log, story, models, money, notices, summary]],
   [
     'Admin',
     [
@@ -66,6 +68,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminCatalog,
       adminCatalogBody,
       adminNotices,
+      channels,
       adminReports,
       adminTokens,
       adminTopUps,

@@ -5,7 +5,7 @@ import { generateKey } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/lib/ids.ts'
 import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
 import { calledModel } from '../harness/protocol-bodies.ts'
-import { BODIES, errorOf } from '../harness/route-calls.ts'
+import { absent, BODIES, errorOf } from '../harness/route-calls.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
@@ -106,9 +106,7 @@ before(async () => {
   const { body } = await second.get('sessions')
   objects.session = body.data.find(({ current }: { current: boolean }) => current).id
   objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
-  const hook = { target: 'https://hooks.example.com/', kinds: [] }
-  const own = await new ConsoleClient(server, people.A.cookie).post('notices/channels', hook)
-  notice = { ...(await madeNotice(server)), own: own.body.id }
+  notice = await madeNotice(server, new ConsoleClient(server, people.A.cookie))
   const named = { name: 'named', scopes: ['log:read'] }
   objects.token = (await server.admin('POST', '/admin/v1/tokens', named)).body.id
   const video = await server.request('POST', '/v1/videos', {
@@ -157,6 +155,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/users/:id': () => people.A.userId,
   '/admin/v1/ip-blocks/*ip': () => '203.0.113.7',
   '/admin/v1/codes/:id': () => objects.code,
+  '/admin/v1/generations/:id': () => objects.generation,
   '/admin/v1/notices/channels/:id': () => notice.channel,
   '/admin/v1/notices/deliveries/:id': () => notice.delivery,
   '/admin/v1/users/:id/identities/:identity': () => 'idn_none',
@@ -220,11 +219,6 @@ function targetOf({ path: given }: Route<unknown>, stranger = false): string {
   })
   const query = QUERIES[path]?.() ?? ''
   return `/${filled.join('/').replace(/^v1\//, given === path ? 'v1/' : 'cabinet/v1/playground/')}${stranger ? query.replace(/(?<=id=)[^&]+/, absent) : query}`
-}
-
-/** An unknown id of the same form. */
-function absent(id: string): string {
-  return `${id.slice(0, -4)}${id.slice(-4).replaceAll(/[0-9A-Za-z]/g, 'Q')}`
 }
 
 function headersOf(principal: Principal): Record<string, string> {

@@ -199,6 +199,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   last_owner: true,
   last_way_in: true,
   link_dead: true,
+  mail_unset: true,
   not_parked: true,
   oidc_refused: true,
   oidc_unset: true,

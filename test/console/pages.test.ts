@@ -10,7 +10,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
-const STRANGER = ['/sign-in', '/sign-up', '/setup?token=wrong']
+const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong']
 /** Pages that show data. */
 const CUSTOMER = [
   '/',

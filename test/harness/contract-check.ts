@@ -12,7 +12,7 @@ import { errorsOf, wireRouteOf, type ServedRoute } from '../../src/reference/rou
 import type { JsonSchema } from '../../src/schema.ts'
 import type { WireRoute } from '../../src/wire-route.ts'
 
-const OPEN = /^\/cabinet\/v1\/(session|sign-up|sign-in|setup|oidc|payments\/notifications)\b/
+const OPEN = /^\/cabinet\/v1\/(session|sign-up|sign-in|password-reset|setup|oidc|payments\/notifications)\b/
 const ROWS: Readonly<Record<string, WireRoute>> = {
   ...PUBLIC_ROUTES,
   ...OTHER_CABINET_ROUTES,

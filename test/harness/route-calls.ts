@@ -68,3 +68,8 @@ function typeOf(status: number, message: string): string {
   if (status === 403) return 'access_denied'
   return message.startsWith('Missing') ? 'missing_api_key' : 'invalid_api_key'
 }
+
+/** An unknown id of the same form. */
+export function absent(id: string): string {
+  return `${id.slice(0, -4)}${id.slice(-4).replaceAll(/[0-9A-Za-z]/g, 'Q')}`
+}

@@ -73,6 +73,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'POST /v1/messages/count_tokens': MESSAGES,
     'POST /setup': row('token', 'email', 'password'),
     'POST /cabinet/v1/sign-up': row('email', 'password', 'name', 'language'),
+    'POST /cabinet/v1/password-reset': row('email'),
     'POST /cabinet/v1/sign-in': row('email', 'password', 'code'),
     'POST /cabinet/v1/sign-in/code': row('ticket', 'code'),
     'POST /cabinet/v1/setup/check': row('token'),

@@ -13,7 +13,7 @@ import css from './shell.module.css'
 
 /** A visitor who is not signed in does not load it. */
 const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
-const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/setup']
+const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup']
 
 /** Shows the entry pages before sign-in, and the console after it. */
 export function Root(): ReactNode {

@@ -349,7 +349,11 @@ export class UserStore {
       const found = await findToken(sql, hash, nowMs)
       // The delete decides who used it: of two claims at once only one removes the row.
       const claimed = await sql.run('DELETE FROM setup_token WHERE hash = ?', [hash])
-      return claimed === 0 ? null : found
+      if (claimed === 0) return null
+      // Other links of this user, perhaps sent to a mailbox that is not theirs any more, are good no more.
+      if (found !== null && found.userId !== null)
+        await sql.run('DELETE FROM setup_token WHERE user_id = ?', [found.userId])
+      return found
     })
   }
 

@@ -43,6 +43,11 @@ export function SignInPage(): ReactNode {
         </Alert>
       )}
       <PasswordForm arrived={arrived} />
+      {service.password_reset && (
+        <Text size="sm" ta="center">
+          <Link to="/forgot-password">{t('entry.forgot')}</Link>
+        </Text>
+      )}
       {service.oidc !== null && (
         <>
           <Divider label={t('entry.or')} />
