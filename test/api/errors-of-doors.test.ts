@@ -262,7 +262,7 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorName, string>>> = {
   item_not_found: 'test/api/responses-kept.test.ts',
   previous_response_not_found: 'test/api/responses-kept.test.ts',
   content_filtered: 'test/api/images.test.ts',
-  request_timeout: 'test/faults/clients.test.ts',
+  request_timeout: 'src/http/server-limits.test.ts',
   invalid_range: 'test/api/videos.test.ts',
   unauthorized: 'test/api/route-matrix.test.ts',
   endpoint_not_found: 'test/api/client-protocols.test.ts',
