@@ -1,3 +1,4 @@
+import { assert } from '../lib/assert.ts'
 import type { Micro } from '../money.ts'
 import type {
   AccountRow,
@@ -40,6 +41,16 @@ export function resized(
   if (freeMicro === null) return beforeMicro
   const grantedMicro = least(wantedMicro, (freeMicro + beforeMicro) / BigInt(2 * nodes))
   return grantedMicro >= leastMicro && grantedMicro > beforeMicro ? grantedMicro : beforeMicro
+}
+
+/** Those that do not hold what they held before: what is drawn from an allowance and put back into it changes nothing. */
+export function changedKeys(before: ReadonlyMap<KeyRow, Micro>): ReadonlySet<KeyRow> {
+  const changed = new Set<KeyRow>()
+  for (const [key, beforeMicro] of before) {
+    assert(key.heldMicro >= 0n, `Key ${key.id} would hold less than nothing.`)
+    if (key.heldMicro !== beforeMicro) changed.add(key)
+  }
+  return changed
 }
 
 export function refusal(

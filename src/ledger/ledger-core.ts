@@ -6,6 +6,7 @@ import { AllowanceChanges } from './allowance-changes.ts'
 import { countInFreeHour, isCharged, isFreeHourUsedUp } from './free-hour.ts'
 import {
   bookedDay,
+  changedKeys,
   closedAfterExpiry,
   least,
   limitPeriod,
@@ -55,7 +56,8 @@ export class LedgerBatch {
   readonly #rows: LedgerRows
   readonly #lowBalanceMicro: Micro
   readonly #accounts = new Set<AccountRow>()
-  readonly #keys = new Set<KeyRow>()
+  /** What each held before the batch. */
+  readonly #keys = new Map<KeyRow, Micro>()
   readonly #newHolds = new Set<HoldRow>()
   readonly #endedHolds = new Set<HoldRow>()
   readonly #allowances = new AllowanceChanges()
@@ -78,10 +80,9 @@ export class LedgerBatch {
   changes(): LedgerChanges {
     for (const account of this.#accounts)
       assert(account.availableMicro >= 0n && account.heldMicro >= 0n, `Account ${account.id} would go below zero.`)
-    for (const key of this.#keys) assert(key.heldMicro >= 0n, `Key ${key.id} would hold less than nothing.`)
     return {
       accounts: this.#accounts,
-      keys: this.#keys,
+      keys: changedKeys(this.#keys),
       newHolds: this.#newHolds,
       endedHolds: this.#endedHolds,
       allowances: this.#allowances.changed(this.#newHolds),
@@ -424,9 +425,9 @@ export class LedgerBatch {
   #move(account: AccountRow, key: KeyRow, availableMicro: Micro, heldMicro: Micro): void {
     account.availableMicro += availableMicro
     account.heldMicro += heldMicro
+    if (!this.#keys.has(key)) this.#keys.set(key, key.heldMicro)
     key.heldMicro += heldMicro
     this.#accounts.add(account)
-    this.#keys.add(key)
   }
 
   #end(

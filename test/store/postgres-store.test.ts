@@ -6,6 +6,7 @@ import { KEY_WRAP } from '../harness/key-wrap.ts'
 import type { Sql } from '../../src/store/database.ts'
 import { openStore } from '../../src/store/open.ts'
 import { PostgresDatabase } from '../../src/store/postgres/database.ts'
+import { arrayText } from '../../src/store/postgres/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import { form } from '../harness/form.ts'
@@ -122,6 +123,27 @@ function postgresTests(postgres: Postgres): void {
           await sql.run('CREATE TABLE none (id int)')
         })
         await assert.rejects(database.all('SELECT none'), { name: 'error' }, 'a statement of ours that is wrong')
+      } finally {
+        await database.close()
+      }
+    })
+    test('texts of an array arrive as they are, whatever is in them', async () => {
+      const database = new PostgresDatabase(await newDatabase())
+      const texts = [
+        '',
+        'plain',
+        'NULL',
+        '{a,b}',
+        '"q" \\ \\n \\" /',
+        'line\nbreak\ttab\u0001\u001F\u007F',
+        '№ «да» 😀\u2028"\\',
+      ]
+      try {
+        const rows = await database.all('SELECT unnest(?::text[]) AS text', [arrayText([...texts, null])])
+        assert.deepEqual(
+          rows.map(({ text }) => text),
+          [...texts, null],
+        )
       } finally {
         await database.close()
       }

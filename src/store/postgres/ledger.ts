@@ -136,8 +136,17 @@ function insert(into: string, columns: string): string {
 }
 
 /** PostgreSQL's text form of an array. */
-function arrayText(cells: readonly Cell[]): string {
-  return `{${cells.map((cell) => (cell === null ? 'NULL' : typeof cell === 'bigint' ? String(cell) : `"${cell.replaceAll(/["\\]/g, String.raw`\$&`)}"`)).join(',')}}`
+export function arrayText(cells: readonly Cell[]): string {
+  return `{${cells.map((cell) => (cell === null ? 'NULL' : typeof cell === 'bigint' ? String(cell) : quoted(cell))).join(',')}}`
+}
+
+/** JSON escapes these in another way than PostgreSQL. */
+// oxlint-disable-next-line no-control-regex
+const OTHER_IN_JSON = /[\u0000-\u001F\uD800-\uDFFF]/
+
+/** JSON's quotes are a fifth of the cost of a replacement, which was a fifth of a charge's. */
+function quoted(cell: string): string {
+  return OTHER_IN_JSON.test(cell) ? `"${cell.replaceAll(/["\\]/g, String.raw`\$&`)}"` : JSON.stringify(cell)
 }
 
 /** Turns rows into one array for each column. */
