@@ -51,7 +51,10 @@ probe.searchParams.set('file', file)
 const upstream = await startUpstream()
 try {
   const root = join(import.meta.dirname, '..')
-  const server = await startTollgate(upstream, { name: 'Tollgate', root, nodeOptions: [`--import=${probe.href}`] })
+  const nodeOptions = [`--import=${probe.href}`]
+  // One address may not have so many sockets, but for a proxy.
+  const env = { TRUSTED_PROXIES: '127.0.0.1' }
+  const server = await startTollgate(upstream, { name: 'Tollgate', root, nodeOptions, env })
   try {
     const [pid = 0] = server.pids
     const keys = await server.keys(ACCOUNTS)
