@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { breakConnection } from './break-connection.ts'
 
@@ -31,7 +32,8 @@ interface ReadingClient {
   sinceMs: number
 }
 
-interface Reply {
+interface Reply extends BagItem {
+  readonly response: ServerResponse
   readonly bytes: number
   readonly sinceMs: number
 }
@@ -48,7 +50,7 @@ export interface SlowReaderPorts {
 export class SlowReaders {
   readonly #ports: SlowReaderPorts
   readonly #open = new Map<Socket, ReadingClient>()
-  readonly #replies = new Map<ServerResponse, Reply>()
+  readonly #replies = new Bag<Reply>()
   #stopTimer: (() => void) | null = null
 
   constructor(ports: SlowReaderPorts) {
@@ -65,9 +67,10 @@ export class SlowReaders {
   hold(response: ServerResponse, bytes: number): void {
     const { clock, room } = this.#ports
     const giveBack = room.unsent(bytes)
-    this.#replies.set(response, { bytes, sinceMs: clock.monotonic() })
+    const reply: Reply = { bagPlace: 0, response, bytes, sinceMs: clock.monotonic() }
+    this.#replies.add(reply)
     response.once('close', () => {
-      this.#replies.delete(response)
+      this.#replies.delete(reply)
       giveBack()
     })
   }
@@ -90,8 +93,10 @@ export class SlowReaders {
 
   /** A client that reads one byte a minute must not keep room that others wait for. */
   #hurry(nowMs: number): void {
-    for (const [{ socket }, { bytes, sinceMs }] of this.#replies)
+    for (const { response, bytes, sinceMs } of this.#replies) {
+      const { socket } = response
       if (socket !== null && isTooSlow(bytes, sinceMs, nowMs)) breakConnection(socket)
+    }
   }
 }
 

@@ -1,5 +1,18 @@
+import { Bag, type BagItem } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Generation } from './generation.ts'
+
+/**
+ * A stream as long as it can be found. It is emptied at its end: the tables that the map has outgrown keep their
+ * entries, as `Bag` explains.
+ */
+interface FindableStream {
+  generation: Generation | null
+}
+
+interface RetainedStream extends BagItem {
+  readonly stop: () => void
+}
 
 /**
  * Streams that can be resumed or cancelled: running ones, and buffered ones for a while after their end (wire.md
@@ -7,9 +20,9 @@ import type { Generation } from './generation.ts'
  */
 export class Streams {
   readonly #clock: Clock
-  readonly #byId = new Map<string, Generation>()
+  readonly #byId = new Map<string, FindableStream>()
   /** Each cancels the timer of a kept stream. */
-  readonly #kept = new Set<() => void>()
+  readonly #kept = new Bag<RetainedStream>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -17,9 +30,9 @@ export class Streams {
 
   /** The account's newest stream with this X-Request-Id, or the one with this generation id. */
   find(accountId: string, id: string): Generation | null {
-    const byGeneration = this.#byId.get(id)
-    if (byGeneration !== undefined && byGeneration.input.principal.accountId === accountId) return byGeneration
-    return this.#byId.get(requestKey(accountId, id)) ?? null
+    const byGeneration = this.#byId.get(id)?.generation ?? null
+    if (byGeneration !== null && byGeneration.input.principal.accountId === accountId) return byGeneration
+    return this.#byId.get(requestKey(accountId, id))?.generation ?? null
   }
 
   /** Like `find`, but only while every event from the first on is kept. */
@@ -32,8 +45,9 @@ export class Streams {
 
   add(generation: Generation, retentionSeconds: number): void {
     const { generationId, principal, requestId, buffer } = generation.input
-    this.#byId.set(generationId, generation)
-    if (buffer !== null) this.#byId.set(requestKey(principal.accountId, requestId), generation)
+    const entry: FindableStream = { generation }
+    this.#byId.set(generationId, entry)
+    if (buffer !== null) this.#byId.set(requestKey(principal.accountId, requestId), entry)
     void generation.done.then(() => {
       buffer?.ended(retentionSeconds * 1_000)
       if (buffer === null || buffer.overflowed) this.#forget(generation)
@@ -48,23 +62,28 @@ export class Streams {
 
   /** Drops the kept streams that have ended. */
   stop(): void {
-    for (const stop of this.#kept) stop()
-    this.#kept.clear()
+    for (const kept of this.#kept) {
+      kept.stop()
+      this.#kept.delete(kept)
+    }
   }
 
   #keep(generation: Generation, ms: number): void {
     const stop = this.#clock.after(ms, () => {
-      this.#kept.delete(stop)
+      this.#kept.delete(kept)
       this.#forget(generation)
     })
-    this.#kept.add(stop)
+    const kept: RetainedStream = { bagPlace: 0, stop }
+    this.#kept.add(kept)
   }
 
   #forget(generation: Generation): void {
     const { generationId, principal, requestId, buffer } = generation.input
+    const entry = this.#byId.get(generationId)
     this.#byId.delete(generationId)
     const key = requestKey(principal.accountId, requestId)
-    if (this.#byId.get(key) === generation) this.#byId.delete(key)
+    if (entry !== undefined && this.#byId.get(key) === entry) this.#byId.delete(key)
+    if (entry !== undefined) entry.generation = null
     buffer?.release()
   }
 }
