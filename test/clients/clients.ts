@@ -48,7 +48,8 @@ export interface Compaction {
 
 const qwen: Client = {
   name: 'Qwen Code',
-  compacts: 'each further turn ends with the error; `/compress` before that',
+  // The summary that it asks for needs room beside the conversation, as the refused answer did.
+  compacts: { model: 'acme/wide-chat', asks: /<state_snapshot>/, atNextTurn: true },
   usage: {
     option: '--output-format=json',
     shows: /"input_tokens":1000,"output_tokens":50,"cache_read_input_tokens":200/,

@@ -39,7 +39,7 @@ providers:
   openai-like: { name: OpenAI-like, adapter: openai, base_url: ${url}/v1, api_key: k }
   anthropic-like: { name: Anthropic-like, adapter: anthropic, base_url: ${url}/v1, api_key: k }
   gemini-like: { name: Gemini-like, adapter: gemini, base_url: ${url}/v1beta, api_key: k }
-models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}${SMALL.map(([name, provider, more]) => model(`acme/small-${name}`, provider, more, 2_000)).join('')}${model('acme/short-messages', 'anthropic-like', '', SHORT_CONTEXT)}${model('acme/short-chat', 'openai-like', '', SHORT_CONTEXT)}${model('acme/short-responses', 'openai-like', ', native_responses: true', SHORT_CONTEXT)}
+models:${model('acme/chat', 'openai-like')}${model('acme/responses', 'openai-like', ', native_responses: true')}${model('acme/messages', 'anthropic-like')}${model('acme/gemini', 'gemini-like')}${SMALL.map(([name, provider, more]) => model(`acme/small-${name}`, provider, more, 2_000)).join('')}${model('acme/short-messages', 'anthropic-like', '', SHORT_CONTEXT)}${model('acme/short-chat', 'openai-like', '', SHORT_CONTEXT)}${model('acme/wide-chat', 'openai-like', '', 106_000)}${model('acme/short-responses', 'openai-like', ', native_responses: true', SHORT_CONTEXT)}
 `
 }
 
