@@ -72,22 +72,33 @@ async function pick(page: Page, label: string, option: string): Promise<void> {
   await page.getByRole('option', { name: option, exact: true }).click()
 }
 
-async function ask(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
-  for (const [label, value] of Object.entries(fields))
-    await page.getByRole('textbox', { name: label, exact: true }).fill(value)
-  await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: t('common.search') }).click()
+/** Types a name into a filter that also takes names which its list lacks. */
+async function type(page: Page, label: string, text: string): Promise<void> {
+  const field = page.getByRole('combobox', { name: label, exact: true })
+  await field.fill(text)
+  await field.press('Enter')
+}
+
+/** Picks an option that the server finds. */
+async function find(page: Page, label: string, text: string): Promise<void> {
+  await page.getByRole('combobox', { name: label, exact: true }).fill(text)
+  await page.locator(`[role=option][value="${text}"]`).click()
 }
 
 const every = (text: string): string =>
   `(rows) => rows.length > 0 && rows.every((row) => row.includes(${JSON.stringify(text)}))`
-const only = (text: string): string => `(rows) => rows.length === 1 && rows[0].includes(${JSON.stringify(text)})`
 
-/** A day as the English page shows it, and as its field accepts it. */
-function dayTexts(ms: number): { readonly typed: string; readonly shown: string } {
+/** A day as the English pages show it, and as their fields accept it. */
+function dayTexts(ms: number): { readonly typed: string; readonly shown: string; readonly short: string } {
   const part = (options: Intl.DateTimeFormatOptions): string =>
     new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', ...options }).format(ms)
-  return { typed: part({ day: '2-digit', month: '2-digit', year: 'numeric' }), shown: part({ dateStyle: 'medium' }) }
+  const today = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', dateStyle: 'short' }).format(Date.now())
+  return {
+    typed: part({ day: '2-digit', month: '2-digit', year: 'numeric' }),
+    shown: part({ dateStyle: 'medium' }),
+    // A row of today has only its time.
+    short: part({ dateStyle: 'short' }) === today ? ':' : part({ day: 'numeric', month: 'short' }),
+  }
 }
 
 /** Every filter of the customer's log, on the rows of `fillEmbeddedLog`; `turn` varies the values. */
@@ -131,32 +142,41 @@ export function operatorSteps(log: FullLog, turn: number): readonly LogStep[] {
   const id = `gen-${Math.floor(log.startMs / 1_000) + row}-bench`
   const day = dayTexts(log.startMs + row * ROW_STEP_MS)
   const model = `vendor/model-${turn % 20}`
-  const asked = (name: string, fields: Readonly<Record<string, string>>, until: string): LogStep => ({
+  const account = t('requests.account')
+  const typed = (name: string, label: string, text: string, until: string): LogStep => ({
     name,
-    act: (page) => ask(page, fields),
+    act: (page) => type(page, label, text),
     until,
   })
   return [
-    asked(
-      'account',
-      { [t('requests.account')]: `acc_${turn % OTHER_ACCOUNTS}` },
-      every(`acc_${turn % OTHER_ACCOUNTS}`),
-    ),
-    asked('key', { [t('requests.key')]: `key_large_${turn % 3}` }, every(`key large ${turn % 3}`)),
-    asked('model', { [t('requests.model')]: model }, every(model)),
-    asked('provider', { [t('requests.provider')]: 'openai' }, every('OpenAI')),
-    asked('generation id', { [t('requests.generation_id')]: id }, only(id)),
-    asked(
+    {
+      name: 'account',
+      act: (page) => find(page, account, `acc_${turn % OTHER_ACCOUNTS}`),
+      until: every(`key ${turn % OTHER_ACCOUNTS}`),
+    },
+    {
+      name: 'key',
+      act: async (page) => {
+        await find(page, account, log.large)
+        await page.getByRole('combobox', { name: t('usage.key') }).click()
+        await page.locator(`[role=option][value="key_large_${turn % 3}"]`).click()
+      },
+      until: every(`key large ${turn % 3}`),
+    },
+    typed('model', t('usage.model'), model, every(model)),
+    typed('provider', t('log.filter_provider'), 'openai', every('OpenAI')),
+    typed('generation id', t('log.filter_id'), id, '(rows) => rows.length === 1'),
+    typed(
       'request id',
-      { [t('requests.request_id')]: `req-${Math.floor(row / 3)}` },
+      t('log.filter_id'),
+      `req-${Math.floor(row / 3)}`,
       '(rows) => rows.length > 0 && rows.length < 4',
     ),
-    asked('account and model', { [t('requests.account')]: log.large, [t('requests.model')]: model }, every(model)),
-    asked(
-      'last day',
-      { [t('range.to')]: day.typed },
-      `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`,
-    ),
+    {
+      name: 'last day',
+      act: (page) => page.getByRole('textbox', { name: t('range.to') }).fill(day.typed),
+      until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.short)})`,
+    },
   ]
 }
 
@@ -171,15 +191,7 @@ export async function clearFilters(page: Page, newest: readonly string[]): Promi
   const clear = page.getByRole('button', { name: t('log.clear') })
   const until = `(rows) => rows[0] === ${JSON.stringify(newest[0])} && rows[1] === ${JSON.stringify(newest[1])}`
   if (await clear.isVisible()) return timeStep(page, { name: 'clear', act: () => clear.click(), until })
-  const filled = page.getByRole('main').locator('form input[type=text], form input:not([type])')
-  for (const field of await filled.all())
-    if ((await field.isEditable()) && (await field.inputValue()) !== '') await field.fill('')
-  await page.keyboard.press('Escape')
-  return timeStep(page, {
-    name: 'clear',
-    act: () => page.getByRole('button', { name: t('common.search') }).click(),
-    until,
-  })
+  throw new Error('there is nothing to clear')
 }
 
 /** The texts of the rows that are painted. */

@@ -29,3 +29,12 @@ export function SearchField({ change, ...props }: SearchFieldProps): ReactNode {
     />
   )
 }
+
+/** A value from a link is shown even if the list does not have it. */
+export function withChosen(
+  data: readonly { readonly value: string; readonly label: string }[],
+  chosen: string | undefined,
+): { value: string; label: string }[] {
+  const known = chosen === undefined || data.some(({ value }) => value === chosen)
+  return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
+}

@@ -19,6 +19,8 @@ export interface DayFieldProps {
   readonly required?: boolean
   readonly min?: string
   readonly max?: string
+  /** Small, with its name inside. */
+  readonly compact?: boolean
 }
 
 /** A day that is typed or picked, in the format of the chosen language. A native field would use the browser's language. */
@@ -30,18 +32,18 @@ export function DayField({
   required = false,
   min,
   max,
+  compact = false,
 }: DayFieldProps): ReactNode {
   const { t, i18n } = useTranslation()
   const isRussian = i18n.language === 'ru'
   return (
     <DateInput
-      label={label}
-      description={description}
+      {...(compact ? { 'aria-label': label, size: 'xs' } : { label, description })}
       value={value === '' ? null : value}
       onChange={(day) => (day !== null || !required) && onChange(day ?? '')}
       locale={isRussian ? 'ru' : 'en-gb'}
       valueFormat={isRussian ? 'DD.MM.YYYY' : 'DD/MM/YYYY'}
-      placeholder={t('range.format')}
+      placeholder={compact ? label : t('range.format')}
       clearable={!required}
       clearButtonProps={{ 'aria-label': t('common.clear') }}
       nextLabel={t('range.next')}

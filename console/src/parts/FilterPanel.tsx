@@ -5,7 +5,14 @@ import { useTranslation } from 'react-i18next'
 import css from '../style/layout.module.css'
 
 /** Filters side by side; on a phone behind a button, so that the list comes first. */
-export function FilterPanel({ children }: { readonly children: ReactNode }): ReactNode {
+export function FilterPanel({
+  children,
+  compact = false,
+}: {
+  readonly children: ReactNode
+  /** Small fields in one line, each with its name inside. */
+  readonly compact?: boolean
+}): ReactNode {
   const { t } = useTranslation()
   const isNarrow = useMediaQuery('(max-width: 700px)') === true
   const [opened, setOpened] = useState(false)
@@ -18,7 +25,7 @@ export function FilterPanel({ children }: { readonly children: ReactNode }): Rea
           </Button>
         </div>
       )}
-      {(!isNarrow || opened) && <div className={css.fields}>{children}</div>}
+      {(!isNarrow || opened) && <div className={compact ? css.filters : css.fields}>{children}</div>}
     </>
   )
 }

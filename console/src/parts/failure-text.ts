@@ -170,3 +170,12 @@ export function paramTexts(params: unknown): Record<string, string> {
         : String(value)
   return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, text(name, value)]))
 }
+
+/** The types of errors with their names in the chosen language, by name. */
+export function errorNames(): { value: string; label: string }[] {
+  // The bundle of a language has a text for each type.
+  const { error } = i18n.getResourceBundle(i18n.language, 'translation') as { readonly error: Record<string, string> }
+  return Object.entries(error)
+    .map(([value, label]) => ({ value, label }))
+    .toSorted((one, other) => one.label.localeCompare(other.label, i18n.language))
+}

@@ -1,4 +1,6 @@
 const MICRO_DIGITS = 6
+/** As wide as a digit. */
+const FIGURE_SPACE = '\u2007'
 
 /** Numbers, money and times as the reader's language and time zone write them. */
 export interface Format {
@@ -8,6 +10,8 @@ export interface Format {
   readonly decimalMark: string
   /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
   money(rub: number): string
+  /** The same for a column: digits that are missing leave their room, so that the decimal marks stand in line. */
+  moneyInColumn(rub: number): string
   /** A price in rubles, without needless zeros. */
   price(rub: string | number): string
   number(value: number, digits?: number): string
@@ -22,6 +26,8 @@ export interface Format {
   /** The first and the last day of a period. The year is written once if both days are in it. */
   span(from: string, to: string): { readonly from: string; readonly to: string }
   time(iso: string): string
+  /** As short as a list needs: the time of today, the day and the minute of other days. */
+  moment(iso: string): string
   ago(iso: string): string
   duration(ms: number): string
 }
@@ -40,6 +46,7 @@ export function createFormat(language: string, zone: string): Format {
     times({ timeZone: 'UTC', day: 'numeric', month: 'long', ...(withYear ? { year: 'numeric' } : {}) }).format(
       new Date(`${day}T00:00:00Z`),
     )
+  const money = (value: number): string => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS })
   return {
     locale,
     zone,
@@ -48,7 +55,11 @@ export function createFormat(language: string, zone: string): Format {
         .formatToParts(0.5)
         .find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
-    money: (value) => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }),
+    money,
+    moneyInColumn: (value) =>
+      money(value).replace(/[.,](\d+)(?!.*\d)/u, (digits, fraction: string) =>
+        digits.padEnd(digits.length + MICRO_DIGITS - fraction.length, FIGURE_SPACE),
+      ),
     price: (value) =>
       rub(Number(value), {
         minimumFractionDigits: 0,
@@ -63,12 +74,23 @@ export function createFormat(language: string, zone: string): Format {
     day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
     span: (from, to) => ({ from: longDay(from, from.slice(0, 4) !== to.slice(0, 4)), to: longDay(to, true) }),
     time: (iso) => time(iso, { timeStyle: 'medium' }),
+    moment: (iso) =>
+      time(iso, { dateStyle: 'short' }) === time(new Date().toISOString(), { dateStyle: 'short' })
+        ? time(iso, { timeStyle: 'medium' })
+        : time(iso, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
     ago: (iso) => ago(locale, iso),
     duration: (ms) =>
       ms < 1_000
         ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
         : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`,
   }
+}
+
+/** An exact decimal of rubles, with all its digits. */
+export function exactRubles(decimal: string, locale: string): string {
+  const sign = decimal.startsWith('-') ? '-' : ''
+  const digits = decimal.slice(sign.length)
+  return locale.startsWith('ru') ? `${sign}${digits.replace('.', ',')} ₽` : `${sign}₽${digits}`
 }
 
 function remembered<O, F>(make: (options: O) => F): (options: O) => F {

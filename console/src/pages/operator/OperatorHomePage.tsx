@@ -195,7 +195,14 @@ function Errors({ overview }: { readonly overview: Overview }): ReactNode {
           {
             id: 'cause',
             title: t('overview.cause'),
-            cell: ({ error_type: type }) => (type === null ? '–' : errorName(type)),
+            cell: ({ error_type: type }) =>
+              type === null ? (
+                '–'
+              ) : (
+                <Link to="/operator/requests" search={{ error_type: type }}>
+                  {errorName(type)}
+                </Link>
+              ),
           },
           {
             id: 'provider',

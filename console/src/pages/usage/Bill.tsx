@@ -1,38 +1,88 @@
-import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
-import { List } from '../../parts/List.tsx'
+import type { BillLine } from '../../../../src/ledger/request-story-contract.ts'
+import { add, decimalText, microOf, parseDecimal, ZERO, type Decimal } from '../../../../src/money.ts'
+import { exactRubles } from '../../parts/format.ts'
 import { useFormat } from '../../parts/use-format.ts'
+import css from './bill.module.css'
 
-/** Units × price = cost, line by line, and the one rounding at the end. Exact decimals are shown as they are. */
-export function Bill({ story }: { readonly story: RequestStory }): ReactNode {
+export interface BillProps {
+  readonly label: string
+  readonly lines: readonly BillLine[]
+  /** The exact sum of the lines; null where the prices are gone. */
+  readonly total: string | null
+  /** RUB. */
+  readonly charged: number
+  /** RUB of the cost that was not covered. */
+  readonly shortfall?: number
+  /** The name of the last line. */
+  readonly chargedLabel: string
+}
+
+/**
+ * An invoice: units × price = cost, line by line, then the sum and what leads from it to the amount that was booked.
+ * Exact decimals are shown as they are, so that the lines add up.
+ */
+export function Bill({ label, lines, total, charged, shortfall = 0, chargedLabel }: BillProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const exact = (decimal: string): string => exactRubles(decimal, format.locale)
+  const sum = total === null ? null : parseDecimal(total)
+  const rest = sum === null ? ZERO : minus(add(decimalOf(charged), decimalOf(shortfall)), sum)
+  const isFree = charged === 0 && shortfall === 0
   return (
-    <>
-      <List
-        label={t('request.bill')}
-        rows={story.bill}
-        rowId={({ meter }) => meter}
-        empty={{ title: t('request.no_bill') }}
-        columns={[
-          { id: 'meter', title: t('request.meter'), cell: ({ meter }) => t(`meter.${meter}`) },
-          { id: 'units', title: t('request.units'), end: true, cell: ({ units }) => format.number(units, 3) },
-          { id: 'price', title: t('request.price'), end: true, cell: ({ price }) => exact(price, format.locale) },
-          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => exact(cost, format.locale) },
-        ]}
-      />
-      {story.bill_total !== null && (
-        <Text size="sm" mt="sm" ta="end">
-          {t('request.rounded', { exact: exact(story.bill_total, format.locale), charged: format.money(story.cost) })}
-        </Text>
-      )}
-    </>
+    <table className={css.bill} aria-label={label}>
+      <tbody>
+        {lines.map(({ meter, units, price, cost }) => (
+          <tr key={meter}>
+            <th scope="row">
+              {t(`meter.${meter}`)}
+              <span className={css.how}>
+                {format.number(units, 3)} × {exact(price)}
+              </span>
+            </th>
+            <td>{exact(cost)}</td>
+          </tr>
+        ))}
+        {lines.length === 0 && (
+          <tr>
+            <th scope="row">{t('request.no_bill')}</th>
+            <td />
+          </tr>
+        )}
+      </tbody>
+      <tfoot>
+        {total !== null && lines.length > 0 && (
+          <tr>
+            <th scope="row">{t('request.sum')}</th>
+            <td>{exact(total)}</td>
+          </tr>
+        )}
+        {lines.length > 0 && rest.digits !== 0n && (
+          <tr>
+            <th scope="row">{t(isFree ? 'request.not_charged' : 'request.rounding')}</th>
+            <td>{exact(decimalText(rest))}</td>
+          </tr>
+        )}
+        {shortfall > 0 && (
+          <tr>
+            <th scope="row">{t('request.shortfall')}</th>
+            <td>{format.money(-shortfall)}</td>
+          </tr>
+        )}
+        <tr className={css.charged}>
+          <th scope="row">{chargedLabel}</th>
+          <td>{format.money(charged)}</td>
+        </tr>
+      </tfoot>
+    </table>
   )
 }
 
-/** A decimal with all its digits and the reader's decimal mark. */
-function exact(decimal: string, locale: string): string {
-  return locale.startsWith('ru') ? `${decimal.replace('.', ',')} ₽` : `₽${decimal}`
+function decimalOf(rub: number): Decimal {
+  return { digits: microOf(rub), scale: 6 }
+}
+
+function minus(left: Decimal, right: Decimal): Decimal {
+  return add(left, { ...right, digits: -right.digits })
 }

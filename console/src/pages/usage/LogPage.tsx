@@ -8,7 +8,7 @@ import { REQUEST_TYPES } from '../../../../src/model-types.ts'
 import type { GenerationStatus } from '../../../../src/ledger/generation-record.ts'
 import { queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
-import { ChoiceField } from '../../parts/ChoiceField.tsx'
+import { ChoiceField, withChosen } from '../../parts/ChoiceField.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
@@ -158,15 +158,6 @@ function keysOf(
     value: key.id,
     label: `${key.name} · ${key.label}${key.deleted ? ` (${deleted})` : ''}`,
   }))
-}
-
-/** A value from a link is shown even if the list does not have it. */
-function withChosen(
-  data: readonly { readonly value: string; readonly label: string }[],
-  chosen: string | undefined,
-): { value: string; label: string }[] {
-  const known = chosen === undefined || data.some(({ value }) => value === chosen)
-  return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
 }
 
 /** The filters as the address has them; `from` and `to` are days. */

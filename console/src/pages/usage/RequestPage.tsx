@@ -1,12 +1,11 @@
-import { Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
-import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
-import type { AttemptReason, FactStyle } from '../../../../src/ledger/generation-record.ts'
+import type { FactStyle } from '../../../../src/ledger/generation-record.ts'
 import { useRead } from '../../api/hooks.ts'
+import { attemptText } from '../../parts/attempt-text.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { errorName } from '../../parts/failure-text.ts'
 import { Facts } from '../../parts/Facts.tsx'
@@ -20,6 +19,7 @@ import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { Bill } from './Bill.tsx'
+import { Hold } from './Hold.tsx'
 import { Timeline } from './Timeline.tsx'
 
 /** One request: its attempts, its bill line by line, its hold and its times. */
@@ -92,10 +92,17 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
       </Section>
       <div className={css.halves}>
         <Section title={t('request.bill')} lead={t('request.bill_lead', { version: story.price_version })}>
-          <Bill story={story} />
+          <Bill
+            label={t('request.bill')}
+            lines={story.bill}
+            total={story.bill_total}
+            charged={story.cost}
+            shortfall={story.hold?.shortfall ?? 0}
+            chargedLabel={t('request.charged')}
+          />
         </Section>
         <Section title={t('request.hold')} lead={t('request.hold_lead')}>
-          <Hold story={story} />
+          <Hold hold={story.hold} />
         </Section>
       </div>
     </>
@@ -174,14 +181,6 @@ function Finish({
   )
 }
 
-function reasonName(reason: NonNullable<RequestStory['attempts'][number]['reason']>): string {
-  return isAttemptReason(reason) ? i18n.t(`attempt.${reason}`) : errorName(reason)
-}
-
-function isAttemptReason(reason: string): reason is AttemptReason {
-  return i18n.exists(`attempt.${reason}`)
-}
-
 function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
   const { t } = useTranslation()
   const rows = story.attempts.map((attempt, index) => ({ ...attempt, index: index + 1 }))
@@ -204,27 +203,8 @@ function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
         {
           id: 'reason',
           title: t('request.reason'),
-          cell: ({ reason, status }) =>
-            [reason === null ? null : reasonName(reason), status].filter((part) => part !== null).join(' · '),
+          cell: attemptText,
         },
-      ]}
-    />
-  )
-}
-
-function Hold({ story: { hold } }: { readonly story: RequestStory }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
-  if (hold === null) return <Text c="dimmed">{t('request.no_hold')}</Text>
-  return (
-    <Facts
-      items={[
-        [t('request.held'), `${format.money(hold.amount)} · ${format.time(hold.placed_at)}`],
-        [t('request.hold_state'), t(`request.hold_${hold.state}`)],
-        [t('request.charged'), format.money(hold.charged)],
-        [t('request.returned'), format.money(hold.returned)],
-        [t('request.shortfall'), hold.shortfall === 0 ? null : format.money(hold.shortfall)],
-        [t('request.ended'), hold.ended_at === null ? null : format.dateTime(hold.ended_at)],
       ]}
     />
   )

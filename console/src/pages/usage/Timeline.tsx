@@ -7,7 +7,11 @@ import { useFormat } from '../../parts/use-format.ts'
 import css from './timeline.module.css'
 
 /** The time of a request to scale: from its arrival to the first token, then to the end. */
-export function Timeline({ story }: { readonly story: RequestStory }): ReactNode {
+export function Timeline({
+  story,
+}: {
+  readonly story: Pick<RequestStory, 'timings' | 'latency_ms' | 'duration_ms'>
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { timings, latency_ms: latency, duration_ms: duration } = story

@@ -1,0 +1,53 @@
+import { Select } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { Account } from '../../../../../src/admin/account-contract.ts'
+import { useRead } from '../../../api/hooks.ts'
+
+const TYPING_MS = 150
+const FOUND_MAX = 20
+
+/** An account, found by the beginning of its name, e-mail or id. */
+export function AccountField({
+  value,
+  change,
+}: {
+  readonly value: string | null
+  readonly change: (id: string | null) => void
+}): ReactNode {
+  const { t } = useTranslation()
+  const [text, setText] = useState('')
+  const [query] = useDebouncedValue(text, TYPING_MS)
+  const chosen = useRead('GET /admin/v1/accounts/:id', { params: { id: value ?? '' } }, { enabled: value !== null })
+  const chosenName = chosen.data === undefined ? (value ?? '') : nameOf(chosen.data)
+  const found = useRead(
+    'GET /admin/v1/accounts',
+    { query: { limit: FOUND_MAX, ...(query === '' || query === chosenName ? {} : { query }) } },
+    { keep: true },
+  )
+  const options = (found.data?.data ?? []).map((account) => ({ value: account.id, label: nameOf(account) }))
+  const isListed = value === null || options.some((option) => option.value === value)
+  return (
+    <Select
+      size="xs"
+      aria-label={t('requests.account')}
+      placeholder={t('requests.account')}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      nothingFoundMessage={t('accounts.none')}
+      comboboxProps={{ width: 320, position: 'bottom-start' }}
+      // The server has searched.
+      filter={({ options: all }) => all}
+      value={value}
+      data={isListed ? options : [{ value, label: chosenName }, ...options]}
+      onChange={change}
+      onSearchChange={setText}
+    />
+  )
+}
+
+function nameOf({ id, name, email }: Account): string {
+  return [name === '' ? id : name, email].filter((part) => part !== null && part !== '').join(' · ')
+}

@@ -1,0 +1,229 @@
+import { ActionIcon, Drawer, Group, Text, Title, Tooltip } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { GenerationStory } from '../../../../../src/admin/report-contract.ts'
+import { useRead } from '../../../api/hooks.ts'
+import { CopyIconButton } from '../../../parts/Copy.tsx'
+import { Facts } from '../../../parts/Facts.tsx'
+import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
+import { Loaded } from '../../../parts/Loaded.tsx'
+import { useFormat } from '../../../parts/use-format.ts'
+import layout from '../../../style/layout.module.css'
+import { Bill } from '../../usage/Bill.tsx'
+import { Hold } from '../../usage/Hold.tsx'
+import { Timeline } from '../../usage/Timeline.tsx'
+import { RequestStatus } from './RequestStatus.tsx'
+import { Route } from './Route.tsx'
+import css from './drawer.module.css'
+
+export interface RequestDrawerProps {
+  /** null = closed. */
+  readonly id: string | null
+  readonly close: () => void
+  /** Shows the request above or below in the list; null at its end. */
+  readonly previous: (() => void) | null
+  readonly next: (() => void) | null
+}
+
+/** Everything about one request, over the log that it was opened from. */
+export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Drawer
+      opened={id !== null}
+      onClose={close}
+      position="right"
+      size={720}
+      padding="lg"
+      title={
+        <Group gap={6}>
+          <Title order={2} size="h3">
+            {t('request.title')}
+          </Title>
+          <Step label={t('common.previous')} go={previous} icon={<PreviousIcon size={18} />} />
+          <Step label={t('common.next')} go={next} icon={<NextIcon size={18} />} />
+        </Group>
+      }
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+    >
+      {id !== null && <Story key={id} id={id} />}
+    </Drawer>
+  )
+}
+
+function Step({
+  label,
+  go,
+  icon,
+}: {
+  readonly label: string
+  readonly go: (() => void) | null
+  readonly icon: ReactNode
+}): ReactNode {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="default" aria-label={label} disabled={go === null} onClick={() => go?.()}>
+        {icon}
+      </ActionIcon>
+    </Tooltip>
+  )
+}
+
+function Story({ id }: { readonly id: string }): ReactNode {
+  const story = useRead('GET /admin/v1/generations/:id', { params: { id } })
+  return (
+    <Loaded of={story} height={640}>
+      {(answer) => <Told story={answer} />}
+    </Loaded>
+  )
+}
+
+function Told({ story }: { readonly story: GenerationStory }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <div className={css.story}>
+      <header>
+        <Group gap="sm" justify="space-between">
+          <Text fw={600}>{story.model_name}</Text>
+          <RequestStatus row={story} />
+        </Group>
+        <Group gap={4}>
+          <span className={layout.mono}>{story.generation_id}</span>
+          <CopyIconButton text={story.generation_id} />
+        </Group>
+      </header>
+      <dl className={css.figures}>
+        <Figure name={t('margin.revenue')} value={format.money(story.total_cost)} />
+        <Figure name={t('margin.provider_cost')} value={format.money(story.provider_cost)} />
+        <Figure
+          name={t('margin.margin')}
+          value={format.money(story.total_cost - story.provider_cost - story.insured)}
+          loss={story.total_cost < story.provider_cost + story.insured}
+        />
+        <Figure
+          name={t('log.tokens')}
+          value={`${format.number(story.input_tokens)} → ${format.number(story.output_tokens)}`}
+        />
+        <Figure name={t('log.duration')} value={format.duration(story.duration_ms)} />
+      </dl>
+      <Part title={t('requests.route')}>
+        <Route tries={story.tries} />
+      </Part>
+      <Part title={t('request.what')}>
+        <What story={story} />
+      </Part>
+      <div className={css.bills}>
+        <Part title={t('requests.customer_bill')}>
+          <Bill
+            label={t('requests.customer_bill')}
+            lines={story.bill}
+            total={story.bill_total}
+            charged={story.total_cost}
+            shortfall={story.shortfall}
+            chargedLabel={t('request.charged')}
+          />
+        </Part>
+        <Part title={t('requests.provider_bill')}>
+          <Bill
+            label={t('requests.provider_bill')}
+            lines={story.provider_bill}
+            total={story.provider_bill_total}
+            charged={story.provider_cost}
+            chargedLabel={t('margin.provider_cost')}
+          />
+          {story.insured > 0 && (
+            <Text size="sm" c="dimmed" mt="xs">
+              {t('requests.insured', { amount: format.money(story.insured) })}
+            </Text>
+          )}
+        </Part>
+      </div>
+      <div className={css.bills}>
+        <Part title={t('request.hold')}>
+          <Hold hold={story.hold} />
+        </Part>
+        <Part title={t('request.times')}>
+          <Timeline story={story} />
+        </Part>
+      </div>
+    </div>
+  )
+}
+
+function Figure({
+  name,
+  value,
+  loss = false,
+}: {
+  readonly name: string
+  readonly value: string
+  readonly loss?: boolean
+}): ReactNode {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className={loss ? css.loss : undefined}>{value}</dd>
+    </div>
+  )
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <section>
+      <Title order={3} size="h5" mb={8}>
+        {title}
+      </Title>
+      {children}
+    </section>
+  )
+}
+
+function What({ story }: { readonly story: GenerationStory }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const mono = (text: string | null): ReactNode =>
+    text === null ? null : (
+      <span key={text} className={layout.mono}>
+        {text}
+      </span>
+    )
+  return (
+    <Facts
+      items={[
+        [
+          t('requests.account'),
+          <Link key="account" to="/operator/accounts/$id" params={{ id: story.account }}>
+            {story.account_name === '' ? story.account : story.account_name}
+          </Link>,
+        ],
+        [
+          t('usage.key'),
+          <Link key="key" to="/operator/requests" search={{ account: story.account, key: story.key }}>
+            {story.key_name === '' ? story.key : story.key_name}
+          </Link>,
+        ],
+        [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
+        [t('log.filter_type'), t(`type.${story.type}`)],
+        [t('request.speed'), story.tokens_per_second === null ? null : perSecond(story.tokens_per_second)],
+        [t('request.finish'), finishOf(story)],
+        [t('requests.basis'), t(`request.basis_${story.billing_basis}`)],
+        [t('request.flagged'), story.flagged ? t('request.flagged_text') : null],
+        [t('requests.endpoint'), mono(story.endpoint)],
+        [t('fact.upstream_id'), mono(story.upstream_id)],
+        [t('fact.request_id'), mono(story.request_id)],
+        [t('fact.session_id'), story.session_id],
+        [t('requests.version'), format.number(story.price_version)],
+      ]}
+    />
+  )
+  function perSecond(tokens: number): string {
+    return t('request.per_second', { tokens: format.number(tokens, 1) })
+  }
+  function finishOf({ finish_reason: reason, native_finish_reason: native }: GenerationStory): string | null {
+    if (reason === null) return native
+    const name = t(`finish.${reason}`)
+    return native === null || native === reason ? name : `${name} (${native})`
+  }
+}

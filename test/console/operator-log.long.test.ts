@@ -1,0 +1,1 @@
+import './operator-log.test.ts'
