@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { ADMIN_ROUTES } from '../src/admin/contract.ts'
 import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
 import { themeCss } from './theme-css.ts'
 import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
@@ -7,6 +8,10 @@ import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
 const NAME = 'virtual:table-texts/'
 const FACTS = 'virtual:log-facts'
 const ADAPTERS = 'virtual:adapters'
+const SCOPES = 'virtual:admin-scopes'
+
+/** The scope of each route of the operator's API. */
+const SCOPE_OF = Object.fromEntries(Object.entries(ADMIN_ROUTES).map(([route, { scope }]) => [route, scope]))
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -31,9 +36,10 @@ export default defineConfig({
 function tableTextModules(): Plugin {
   return {
     name: 'table-texts',
-    resolveId: (id) => (id === FACTS || id === ADAPTERS || id.startsWith(NAME) ? `\0${id}` : null),
+    resolveId: (id) => ([FACTS, ADAPTERS, SCOPES].includes(id) || id.startsWith(NAME) ? `\0${id}` : null),
     load: (id) => {
       if (id === `\0${ADAPTERS}`) return `export const adapters = ${JSON.stringify([...KNOWN_ADAPTERS])}`
+      if (id === `\0${SCOPES}`) return `export const scopes = ${JSON.stringify(SCOPE_OF)}`
       if (id === `\0${FACTS}`) return `export const facts = ${JSON.stringify(LOG_FACTS)}`
       if (!id.startsWith(`\0${NAME}`)) return null
       const language = id.endsWith('/ru') ? 'ru' : 'en'

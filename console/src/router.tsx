@@ -158,6 +158,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/operator/OperatorSettingsPage.tsx'), 'OperatorSettingsPage'),
   ),
   operatorPage(
+    '/operator/tokens',
+    lazyRouteComponent(() => import('./pages/operator/TokensPage.tsx'), 'TokensPage'),
+  ),
+  operatorPage(
     '/operator/ip-blocks',
     lazyRouteComponent(() => import('./pages/operator/IpBlocksPage.tsx'), 'IpBlocksPage'),
   ),

@@ -12,6 +12,13 @@ declare module 'virtual:log-facts' {
   export const facts: readonly LogFact[]
 }
 
+declare module 'virtual:admin-scopes' {
+  import type { AdminScope } from '../../src/admin-scopes.ts'
+
+  /** The scope of each route of the operator's API. */
+  export const scopes: Readonly<Partial<Record<string, AdminScope>>>
+}
+
 declare module 'virtual:adapters' {
   /** Each adapter by its name, with its facts. */
   export const adapters: readonly (readonly [string, { readonly baseUrl: string | null }])[]

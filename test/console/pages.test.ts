@@ -42,6 +42,7 @@ const OPERATOR = [
   '/events',
   '/settings',
   '/ip-blocks',
+  '/tokens',
 ].map((name) => `/operator${name}`)
 /** The short form has the narrowest dark one, in the language with the longest words. */
 const LOOKS: readonly VisitorOptions[] = form({

@@ -92,7 +92,8 @@ export function useAct<E extends ActEndpoint>(
     mutationFn: (input) => call(endpoint, input),
     onSuccess: async (answer) => {
       await Promise.all((options.renews ?? []).map((renewed) => client.invalidateQueries({ queryKey: [renewed] })))
-      if (options.said !== undefined) notifications.show({ message: options.said, color: 'sea' })
+      if (options.said !== undefined)
+        notifications.show({ message: options.said, color: 'sea', closeButtonProps: closeName() })
       options.done?.(answer)
     },
     onError: (failure) => {
@@ -101,7 +102,13 @@ export function useAct<E extends ActEndpoint>(
           title: i18n.t('failure.title'),
           message: createElement(FailureWords, { failure }),
           color: 'red',
+          closeButtonProps: closeName(),
         })
     },
   })
+}
+
+/** The library gives the button no name of its own. */
+function closeName(): { readonly 'aria-label': string } {
+  return { 'aria-label': i18n.t('common.close') }
 }

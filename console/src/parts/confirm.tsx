@@ -17,6 +17,7 @@ export function confirm({ title, text, act, harmful = true, onConfirm }: Questio
     title,
     children: <Text size="sm">{text}</Text>,
     labels: { confirm: act, cancel: i18n.t('common.cancel') },
+    closeButtonProps: { 'aria-label': i18n.t('common.close') },
     confirmProps: harmful ? { color: 'red.8' } : {},
     onConfirm,
   })

@@ -9,7 +9,7 @@ import { MenuIcon, SecurityIcon, SettingsIcon, SignOutIcon, WalletIcon, WarningI
 import { useFormat } from '../parts/use-format.ts'
 import { useProfile, useSession } from '../session.tsx'
 import { Brand } from './Brand.tsx'
-import { CUSTOMER, OPERATOR } from './navigation.ts'
+import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
 import { Preferences } from './Preferences.tsx'
 import css from './shell.module.css'
 
@@ -83,7 +83,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 
 function Navigation(): ReactNode {
   const { t } = useTranslation()
-  const { role } = useProfile()
+  const { role, scopes } = useProfile()
   const { pathname } = useLocation()
   const navigate = useNavigate()
   const isOperator = pathname.startsWith('/operator')
@@ -102,7 +102,7 @@ function Navigation(): ReactNode {
           aria-label={t('shell.area')}
         />
       )}
-      {(isOperator && role === 'admin' ? OPERATOR : CUSTOMER).map(({ name, items }) => (
+      {(isOperator && role === 'admin' ? openedBy(scopes, OPERATOR) : CUSTOMER).map(({ name, items }) => (
         <div key={name} className={css.group}>
           <p className={css.groupName}>{t(`nav.${name}`)}</p>
           <ul>

@@ -24,12 +24,15 @@ import {
   UsageIcon,
   WalletIcon,
 } from '../parts/icons.ts'
+import type { AdminScope } from '../../../src/admin-scopes.ts'
 import type en from '../locales/en.json'
 
 export interface Destination {
   readonly to: string
   readonly name: keyof typeof en.nav
   readonly icon: Icon
+  /** Of the operator's pages: who lacks it does not see the page. */
+  readonly scope?: AdminScope
 }
 
 export interface DestinationGroup {
@@ -76,36 +79,57 @@ export const OPERATOR: readonly DestinationGroup[] = [
   {
     name: 'reports',
     items: [
-      { to: '/operator', name: 'home', icon: HomeIcon },
-      { to: '/operator/margin', name: 'margin', icon: MarginIcon },
-      { to: '/operator/requests', name: 'requests', icon: LogIcon },
-      { to: '/operator/audit', name: 'audit', icon: AuditIcon },
-      { to: '/operator/events', name: 'events', icon: EventsIcon },
+      { to: '/operator', name: 'home', icon: HomeIcon, scope: 'usage:read' },
+      { to: '/operator/margin', name: 'margin', icon: MarginIcon, scope: 'usage:read' },
+      { to: '/operator/requests', name: 'requests', icon: LogIcon, scope: 'log:read' },
+      { to: '/operator/audit', name: 'audit', icon: AuditIcon, scope: 'audit:read' },
+      { to: '/operator/events', name: 'events', icon: EventsIcon, scope: 'audit:read' },
     ],
   },
   {
     name: 'customers',
     items: [
-      { to: '/operator/accounts', name: 'accounts', icon: AccountsIcon },
-      { to: '/operator/users', name: 'users', icon: AdministratorsIcon },
-      { to: '/operator/codes', name: 'codes', icon: CodesIcon },
-      { to: '/operator/payments', name: 'payments', icon: WalletIcon },
+      { to: '/operator/accounts', name: 'accounts', icon: AccountsIcon, scope: 'accounts:read' },
+      { to: '/operator/users', name: 'users', icon: AdministratorsIcon, scope: 'people:read' },
+      { to: '/operator/codes', name: 'codes', icon: CodesIcon, scope: 'money:read' },
+      { to: '/operator/payments', name: 'payments', icon: WalletIcon, scope: 'money:read' },
     ],
   },
   {
     name: 'catalogue',
     items: [
-      { to: '/operator/providers', name: 'providers', icon: ProviderIcon },
-      { to: '/operator/prices', name: 'prices', icon: PricesIcon },
-      { to: '/operator/catalog', name: 'catalog_document', icon: DifferenceIcon },
-      { to: '/operator/health', name: 'health', icon: HealthIcon },
+      { to: '/operator/providers', name: 'providers', icon: ProviderIcon, scope: 'catalog:read' },
+      { to: '/operator/prices', name: 'prices', icon: PricesIcon, scope: 'catalog:read' },
+      { to: '/operator/catalog', name: 'catalog_document', icon: DifferenceIcon, scope: 'catalog:read' },
+      { to: '/operator/health', name: 'health', icon: HealthIcon, scope: 'health:read' },
     ],
   },
   {
     name: 'service',
     items: [
-      { to: '/operator/settings', name: 'service_settings', icon: SettingsIcon },
-      { to: '/operator/ip-blocks', name: 'ip_blocks', icon: BlocksIcon },
+      { to: '/operator/settings', name: 'service_settings', icon: SettingsIcon, scope: 'settings:read' },
+      { to: '/operator/tokens', name: 'tokens', icon: KeyIcon, scope: 'tokens:read' },
+      { to: '/operator/ip-blocks', name: 'ip_blocks', icon: BlocksIcon, scope: 'security:read' },
     ],
   },
 ]
+
+/** The pages that these scopes open. */
+export function openedBy(
+  scopes: readonly AdminScope[],
+  groups: readonly DestinationGroup[],
+): readonly DestinationGroup[] {
+  return groups
+    .map(({ name, items }) => ({
+      name,
+      items: items.filter(({ scope }) => scope === undefined || scopes.includes(scope)),
+    }))
+    .filter(({ items }) => items.length > 0)
+}
+
+/** Whether these scopes open the operator's page at an address. */
+export function isOpened(scopes: readonly AdminScope[], pathname: string): boolean {
+  const pages = OPERATOR.flatMap(({ items }) => items)
+  const page = pages.filter(({ to }) => pathname === to || (to !== '/operator' && pathname.startsWith(`${to}/`))).at(-1)
+  return page?.scope === undefined || scopes.includes(page.scope)
+}

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -30,18 +31,20 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
   })
   return (
     <div className={css.page}>
-      <form
-        onSubmit={form.onSubmit(({ name }) =>
-          create.mutate({ params: { id: accountId }, body: { name: name.trim() } }),
-        )}
-      >
-        <Group align="flex-end">
-          <TextInput label={t('keys.name')} required maxLength={100} {...form.getInputProps('name')} />
-          <Button type="submit" loading={create.isPending}>
-            {t('keys.create')}
-          </Button>
-        </Group>
-      </form>
+      <Can call="POST /admin/v1/accounts/:id/keys">
+        <form
+          onSubmit={form.onSubmit(({ name }) =>
+            create.mutate({ params: { id: accountId }, body: { name: name.trim() } }),
+          )}
+        >
+          <Group align="flex-end">
+            <TextInput label={t('keys.name')} required maxLength={100} {...form.getInputProps('name')} />
+            <Button type="submit" loading={create.isPending}>
+              {t('keys.create')}
+            </Button>
+          </Group>
+        </form>
+      </Can>
       <Loaded of={keys} height={240}>
         {({ data }) => <KeyList keys={data} />}
       </Loaded>
@@ -92,18 +95,20 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
           title: '',
           end: true,
           cell: (key) => (
-            <Group gap={4} justify="flex-end">
-              <Button
-                size="compact-sm"
-                variant="subtle"
-                onClick={() => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } })}
-              >
-                {key.disabled ? t('keys.enable') : t('keys.disable')}
-              </Button>
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(key)}>
-                {t('common.delete')}
-              </Button>
-            </Group>
+            <Can call="PATCH /admin/v1/keys/:id">
+              <Group gap={4} justify="flex-end">
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  onClick={() => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } })}
+                >
+                  {key.disabled ? t('keys.enable') : t('keys.disable')}
+                </Button>
+                <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(key)}>
+                  {t('common.delete')}
+                </Button>
+              </Group>
+            </Can>
           ),
         },
       ]}

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
@@ -63,15 +64,21 @@ function Record({ account }: { readonly account: Account }): ReactNode {
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="money">{t('accounts.tab_money')}</Tabs.Tab>
-          <Tabs.Tab value="limits">{t('accounts.tab_limits')}</Tabs.Tab>
+          <Can call="PATCH /admin/v1/accounts/:id">
+            <Tabs.Tab value="limits">{t('accounts.tab_limits')}</Tabs.Tab>
+          </Can>
           <Tabs.Tab value="keys">{t('nav.keys')}</Tabs.Tab>
-          <Tabs.Tab value="users">{t('accounts.tab_users')}</Tabs.Tab>
+          <Can call="GET /admin/v1/users">
+            <Tabs.Tab value="users">{t('accounts.tab_users')}</Tabs.Tab>
+          </Can>
         </Tabs.List>
         <Tabs.Panel value="money" pt="md">
           <div className={css.page}>
-            <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
-              <EntryForm account={account} />
-            </Section>
+            <Can call="POST /admin/v1/accounts/:id/ledger">
+              <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
+                <EntryForm account={account} />
+              </Section>
+            </Can>
             <div>
               <ButtonLink to="/operator/accounts/$id/statement" params={{ id: account.id }} variant="default">
                 {t('nav.statement')}
@@ -112,17 +119,19 @@ function StateButtons({ account }: { readonly account: Account }): ReactNode {
       <ButtonLink variant="default" to="/operator/requests" search={{ account: account.id }}>
         {t('keys.requests')}
       </ButtonLink>
-      {account.status !== 'active' && <Button onClick={() => set('active')}>{t('accounts.do_active')}</Button>}
-      {account.status !== 'locked' && (
-        <Button variant="default" onClick={() => ask('locked')}>
-          {t('accounts.do_locked')}
-        </Button>
-      )}
-      {account.status !== 'deactivated' && (
-        <Button variant="default" onClick={() => ask('deactivated')}>
-          {t('accounts.do_deactivated')}
-        </Button>
-      )}
+      <Can call="PATCH /admin/v1/accounts/:id">
+        {account.status !== 'active' && <Button onClick={() => set('active')}>{t('accounts.do_active')}</Button>}
+        {account.status !== 'locked' && (
+          <Button variant="default" onClick={() => ask('locked')}>
+            {t('accounts.do_locked')}
+          </Button>
+        )}
+        {account.status !== 'deactivated' && (
+          <Button variant="default" onClick={() => ask('deactivated')}>
+            {t('accounts.do_deactivated')}
+          </Button>
+        )}
+      </Can>
     </>
   )
 }

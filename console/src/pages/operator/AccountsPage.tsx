@@ -6,6 +6,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
@@ -52,9 +53,11 @@ export function AccountsPage(): ReactNode {
       title={t('nav.accounts')}
       lead={t('accounts.lead')}
       actions={
-        <Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>
-          {t('accounts.create')}
-        </Button>
+        <Can call="POST /admin/v1/accounts">
+          <Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>
+            {t('accounts.create')}
+          </Button>
+        </Can>
       }
     >
       <div className={css.fields}>

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CatalogWarning } from '../../../../src/catalog/catalog-warning.ts'
 import { useRead } from '../../api/hooks.ts'
+import { useCan } from '../../parts/Can.tsx'
 import { paramTexts } from '../../parts/failure-text.ts'
 import css from '../../style/layout.module.css'
 
@@ -38,5 +39,6 @@ function WarningText({ warning: { warning, params } }: { readonly warning: Catal
  * The warnings of the current catalogue. There are none while they cannot be loaded: the page is useful without them.
  */
 export function useCatalogWarnings(): readonly CatalogWarning[] {
-  return useRead('GET /admin/v1/catalog/warnings', {}).data?.data ?? []
+  const enabled = useCan()('GET /admin/v1/catalog/warnings')
+  return useRead('GET /admin/v1/catalog/warnings', {}, { enabled }).data?.data ?? []
 }

@@ -1,5 +1,6 @@
 import { Button, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import i18n from 'i18next'
@@ -22,7 +23,9 @@ const NOTHING = { actor: '', action: '', object: '' }
 /** Who changed what, and when: an append-only log. */
 export function EventsPage(): ReactNode {
   const { t } = useTranslation()
-  const [filters, setFilters] = useState(NOTHING)
+  const search: Readonly<Partial<Record<(typeof FIELDS)[number], string | undefined>>> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const [filters, setFilters] = useState({ ...NOTHING, ...search })
   const [offset, setOffset] = useState(0)
   const [shown, setShown] = useState<AuditEvent | null>(null)
   const [settled] = useDebouncedValue(filters, TYPING_MS)
@@ -31,6 +34,11 @@ export function EventsPage(): ReactNode {
   const change = (name: (typeof FIELDS)[number], value: string): void => {
     setOffset(0)
     setFilters({ ...filters, [name]: value })
+    void navigate({
+      to: '/operator/events',
+      search: { ...search, [name]: value === '' ? undefined : value },
+      replace: true,
+    })
   }
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>

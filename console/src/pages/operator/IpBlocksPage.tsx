@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -36,9 +37,11 @@ export function IpBlocksPage(): ReactNode {
                 title: '',
                 end: true,
                 cell: ({ ip }) => (
-                  <Button size="compact-sm" variant="subtle" onClick={() => lift.mutate({ params: { ip } })}>
-                    {t('blocks.lift')}
-                  </Button>
+                  <Can call="DELETE /admin/v1/ip-blocks/*ip">
+                    <Button size="compact-sm" variant="subtle" onClick={() => lift.mutate({ params: { ip } })}>
+                      {t('blocks.lift')}
+                    </Button>
+                  </Can>
                 ),
               },
             ]}

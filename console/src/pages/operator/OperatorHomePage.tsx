@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { useCan } from '../../parts/Can.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
 import { errorName } from '../../parts/failure-text.ts'
@@ -27,7 +28,9 @@ export function OperatorHomePage(): ReactNode {
   const { t } = useTranslation()
   const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
   const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
-  const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS })
+  const can = useCan()
+  const seesHealth = can('GET /admin/v1/endpoints/health')
+  const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS, enabled: seesHealth })
   const paused = (health.data?.data ?? []).filter(({ state }) => state === 'cooling_down')
   return (
     <OperatorPage title={t('nav.home')}>
@@ -50,9 +53,11 @@ export function OperatorHomePage(): ReactNode {
       </Loaded>
       <div className={css.halves}>
         {margin.data !== undefined && <Customers report={margin.data} />}
-        <Loaded of={health} height={240}>
-          {({ data }) => <Providers endpoints={data} />}
-        </Loaded>
+        {seesHealth && (
+          <Loaded of={health} height={240}>
+            {({ data }) => <Providers endpoints={data} />}
+          </Loaded>
+        )}
       </div>
     </OperatorPage>
   )

@@ -1,9 +1,11 @@
 import { Alert } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { OperatorWarning } from '../../../../src/admin/warning-contract.ts'
+import { Can } from '../../parts/Can.tsx'
 import { Page, type PageProps } from '../../parts/Page.tsx'
+import { isOpened } from '../../shell/navigation.ts'
 import { useProfile } from '../../session.tsx'
 import { useRead } from '../../api/hooks.ts'
 import { useFormat } from '../../parts/use-format.ts'
@@ -14,11 +16,22 @@ const EVERY_MS = 60_000
 /** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
 export function OperatorPage(props: PageProps): ReactNode {
   const { t } = useTranslation()
-  const { role, must_enrol_totp: mustEnrol } = useProfile()
+  const { role, must_enrol_totp: mustEnrol, scopes, operator_role: own } = useProfile()
+  const { pathname } = useLocation()
+  if (role === 'admin' && !mustEnrol && !isOpened(scopes, pathname))
+    return (
+      <Page title={props.title}>
+        <Alert color="yellow" title={t('operator.not_for_role', { role: own === null ? '' : t(`role.${own}`) })}>
+          {t('operator.not_for_role_text')}
+        </Alert>
+      </Page>
+    )
   if (role === 'admin' && !mustEnrol)
     return (
       <Page {...props}>
-        <Warnings />
+        <Can call="GET /admin/v1/warnings">
+          <Warnings />
+        </Can>
         {props.children}
       </Page>
     )

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ProviderEntry } from '../../../../src/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
@@ -29,9 +30,11 @@ export function ProvidersPage(): ReactNode {
       title={t('nav.providers')}
       lead={t('providers.lead')}
       actions={
-        <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited({ slug: null })}>
-          {t('providers.add')}
-        </Button>
+        <Can call="PUT /admin/v1/providers/:slug">
+          <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited({ slug: null })}>
+            {t('providers.add')}
+          </Button>
+        </Can>
       }
     >
       <Loaded of={catalog} height={400}>
@@ -110,14 +113,16 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
           title: '',
           end: true,
           cell: (provider) => (
-            <Group gap={4} justify="flex-end">
-              <Button size="compact-sm" variant="subtle" onClick={() => edit(provider)}>
-                {t('common.edit')}
-              </Button>
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>
-                {t('common.delete')}
-              </Button>
-            </Group>
+            <Can call="PUT /admin/v1/providers/:slug">
+              <Group gap={4} justify="flex-end">
+                <Button size="compact-sm" variant="subtle" onClick={() => edit(provider)}>
+                  {t('common.edit')}
+                </Button>
+                <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>
+                  {t('common.delete')}
+                </Button>
+              </Group>
+            </Can>
           ),
         },
       ]}

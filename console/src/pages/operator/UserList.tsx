@@ -1,8 +1,10 @@
 import { Alert, Button, Group, Menu, Stack } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { OperatorRole } from '../../../../src/admin-scopes.ts'
 import type { ConsoleUser } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
@@ -12,6 +14,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+import { useRoles } from './tokens/RoleField.tsx'
 
 const PAGE_ROWS = 50
 
@@ -80,7 +83,11 @@ function Rows({
       empty={{ title: t('users.none') }}
       columns={[
         { id: 'email', title: t('entry.email'), cell: ({ email }) => email },
-        { id: 'role', title: t('settings.role'), cell: ({ role }) => t(`settings.role_${role}`) },
+        {
+          id: 'role',
+          title: t('settings.role'),
+          cell: ({ role, operator_role: own }) => (own === null ? t(`settings.role_${role}`) : t(`role.${own}`)),
+        },
         {
           id: 'state',
           title: t('keys.state'),
@@ -115,7 +122,16 @@ function Rows({
           end: true,
           cell: (user) => (user.last_sign_in_at === null ? t('keys.never') : format.ago(user.last_sign_in_at)),
         },
-        { id: t('common.actions'), title: '', end: true, cell: (user) => <UserMenu user={user} showLink={showLink} /> },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: (user) => (
+            <Can call="PATCH /admin/v1/users/:id">
+              <UserMenu user={user} showLink={showLink} />
+            </Can>
+          ),
+        },
       ]}
     />
   )
@@ -130,19 +146,19 @@ function UserMenu({
 }): ReactNode {
   const { t } = useTranslation()
   const params = { id: user.id }
+  const roles = useRoles()
   const change = useAct('PATCH /admin/v1/users/:id', { renews: ['GET /admin/v1/users'], said: t('common.saved') })
   const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
   const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', {
     renews: ['GET /admin/v1/users'],
     said: t('users.unlinked'),
   })
-  const role = user.role === 'admin' ? 'user' : 'admin'
-  const askRole = (): void =>
+  const ask = (title: string, body: Readonly<{ role: 'user' } | { operator_role: OperatorRole }>): void =>
     confirm({
-      title: t(`users.ask_${role}`, { email: user.email }),
+      title,
       text: t('users.ask_role_text'),
-      act: t(`users.make_${role}`),
-      onConfirm: () => change.mutate({ params, body: { role } }),
+      act: t('users.do_role'),
+      onConfirm: () => change.mutate({ params, body }),
     })
   const askUnlink = ({ id, email, subject, issuer }: ConsoleUser['identities'][number]): void =>
     confirm({
@@ -177,7 +193,26 @@ function UserMenu({
                 {t('users.unlink', { who: identity.email ?? identity.subject })}
               </Menu.Item>
             ))}
-          <Menu.Item onClick={askRole}>{t(`users.make_${role}`)}</Menu.Item>
+          <Menu.Divider />
+          <Menu.Label>{t('settings.role')}</Menu.Label>
+          {roles
+            .filter((role) => role !== user.operator_role)
+            .map((role) => (
+              <Menu.Item
+                key={role}
+                onClick={() =>
+                  ask(t('users.ask_role', { email: user.email, role: t(`role.${role}`) }), { operator_role: role })
+                }
+              >
+                {t('users.make', { role: t(`role.${role}`) })}
+              </Menu.Item>
+            ))}
+          {user.role === 'admin' && (
+            <Menu.Item onClick={() => ask(t('users.ask_user', { email: user.email }), { role: 'user' })}>
+              {t('users.make_user')}
+            </Menu.Item>
+          )}
+          <Menu.Divider />
           <Menu.Item
             {...(user.disabled ? {} : { color: 'red' })}
             onClick={() => change.mutate({ params, body: { disabled: !user.disabled } })}

@@ -1,13 +1,16 @@
-import { Button, Group, TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { OperatorRole } from '../../../../src/admin-scopes.ts'
 import { useAct } from '../../api/hooks.ts'
+import { Can } from '../../parts/Can.tsx'
 import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Section } from '../../parts/Section.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
+import { RoleField, useRoles } from './tokens/RoleField.tsx'
 import { LinkShown, UserList } from './UserList.tsx'
 
 const TYPING_MS = 200
@@ -20,9 +23,11 @@ export function UsersPage(): ReactNode {
   const [query] = useDebouncedValue(text, TYPING_MS)
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
-      <Section title={t('users.invite')} lead={t('users.invite_lead')}>
-        <InviteForm />
-      </Section>
+      <Can call="POST /admin/v1/administrators">
+        <Section title={t('users.invite')} lead={t('users.invite_lead')}>
+          <InviteForm />
+        </Section>
+      </Can>
       <div className={css.fields}>
         <TextInput
           type="search"
@@ -45,7 +50,10 @@ export function UsersPage(): ReactNode {
 function InviteForm(): ReactNode {
   const { t } = useTranslation()
   const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
-  const form = useForm({ initialValues: { email: '' } })
+  const roles = useRoles()
+  const form = useForm<{ email: string; role: OperatorRole }>({
+    initialValues: { email: '', role: roles.at(-1) ?? 'read_only' },
+  })
   const invite = useAct('POST /admin/v1/administrators', {
     renews: ['GET /admin/v1/users'],
     done: (answer) => {
@@ -55,12 +63,16 @@ function InviteForm(): ReactNode {
   })
   return (
     <form onSubmit={form.onSubmit((body) => invite.mutate({ body }))}>
-      <Group align="flex-end">
+      <div className={css.fields}>
         <TextInput label={t('entry.email')} type="email" required {...form.getInputProps('email')} />
+        <RoleField value={form.values.role} change={(role) => form.setFieldValue('role', role)} />
         <Button type="submit" loading={invite.isPending}>
           {t('users.invite_button')}
         </Button>
-      </Group>
+      </div>
+      <Text size="sm" c="dimmed" mt="xs">
+        {t(`role.${form.values.role}_text`)}
+      </Text>
       <LinkShown shown={link} close={() => setLink(null)} />
     </form>
   )

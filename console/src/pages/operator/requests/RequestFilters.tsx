@@ -2,6 +2,7 @@ import { Autocomplete, Select } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useRead } from '../../../api/hooks.ts'
+import { useCan } from '../../../parts/Can.tsx'
 import { withChosen } from '../../../parts/ChoiceField.tsx'
 import { DayField } from '../../../parts/DayField.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
@@ -29,7 +30,8 @@ export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
       ),
     })
   // Names of the catalogue; others are typed. An operator without this scope types all of them.
-  const health = useRead('GET /admin/v1/endpoints/health', {}).data?.data ?? []
+  const known = useCan()('GET /admin/v1/endpoints/health')
+  const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? []
   return (
     <FilterPanel compact>
       <AccountField value={search.account ?? null} change={(account) => change({ account, key: null })} />

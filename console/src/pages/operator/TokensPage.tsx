@@ -1,0 +1,179 @@
+import { Alert, Button, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { AdminToken } from '../../../../src/admin/token-contract.ts'
+import { useAct, useRead } from '../../api/hooks.ts'
+import { Can, useCan } from '../../parts/Can.tsx'
+import { confirm } from '../../parts/confirm.tsx'
+import { CopyBlock } from '../../parts/Copy.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { PlusIcon } from '../../parts/icons.ts'
+import { List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
+import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
+import { OperatorPage } from './OperatorPage.tsx'
+import { ScopeNames } from './tokens/ScopeNames.tsx'
+import { TokenForm } from './tokens/TokenForm.tsx'
+
+const PAGE_ROWS = 50
+const TONES: Readonly<Record<AdminToken['state'], Tone>> = { active: 'good', expired: 'quiet', revoked: 'quiet' }
+
+/** Named tokens for programs that call the admin API. */
+export function TokensPage(): ReactNode {
+  const { t } = useTranslation()
+  const [offset, setOffset] = useState(0)
+  const [making, setMaking] = useState(false)
+  const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null)
+  const tokens = useRead('GET /admin/v1/tokens', { query: { limit: PAGE_ROWS, offset } }, { keep: true })
+  return (
+    <OperatorPage
+      title={t('nav.tokens')}
+      lead={t('tokens.lead')}
+      actions={
+        <Can call="POST /admin/v1/tokens">
+          <Button leftSection={<PlusIcon size={17} />} onClick={() => setMaking(true)}>
+            {t('tokens.create')}
+          </Button>
+        </Can>
+      }
+    >
+      <Loaded of={tokens} height={320}>
+        {({ data, total }) => (
+          <>
+            <Rows tokens={data} />
+            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
+          </>
+        )}
+      </Loaded>
+      <Dialog opened={making} onClose={() => setMaking(false)} title={t('tokens.create')} size="lg">
+        {making && (
+          <TokenForm
+            done={(answer) => {
+              setMaking(false)
+              setMade(answer)
+            }}
+          />
+        )}
+      </Dialog>
+      <Dialog
+        opened={made !== null}
+        onClose={() => setMade(null)}
+        title={t('tokens.made', { name: made?.name ?? '' })}
+        size="lg"
+        closeOnClickOutside={false}
+        closeOnEscape={false}
+        withCloseButton={false}
+      >
+        {made !== null && (
+          <Stack>
+            <Alert color="yellow">{t('tokens.shown_once')}</Alert>
+            <CopyBlock text={made.token} label={t('tokens.token')} />
+            <Text size="sm" c="dimmed">
+              {t('tokens.use')} <code className={css.mono}>Authorization: Bearer sk-tga-…</code>
+            </Text>
+            <Button ml="auto" onClick={() => setMade(null)}>
+              {t('tokens.kept')}
+            </Button>
+          </Stack>
+        )}
+      </Dialog>
+    </OperatorPage>
+  )
+}
+
+function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const can = useCan()
+  const revoke = useAct('DELETE /admin/v1/tokens/:id', {
+    renews: ['GET /admin/v1/tokens'],
+    said: t('tokens.done'),
+  })
+  const ask = ({ id, name }: AdminToken): void =>
+    confirm({
+      title: t('tokens.ask_revoke', { name }),
+      text: t('tokens.ask_revoke_text'),
+      act: t('tokens.revoke'),
+      onConfirm: () => revoke.mutate({ params: { id } }),
+    })
+  return (
+    <List
+      label={t('nav.tokens')}
+      rows={tokens}
+      rowId={({ id }) => id}
+      empty={{ title: t('tokens.none'), text: t('tokens.none_text') }}
+      columns={[
+        {
+          id: 'name',
+          title: t('keys.name'),
+          cell: ({ name, label }) => (
+            <div>
+              {name}
+              <div className={css.mono}>{label}</div>
+            </div>
+          ),
+        },
+        { id: 'scopes', title: t('tokens.may'), cell: ({ scopes }) => <ScopeNames scopes={scopes} /> },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          cell: ({ state, expires_at: expires }) => (
+            <div>
+              <StatusBadge tone={TONES[state]}>{t(`tokens.${state}`)}</StatusBadge>
+              {state === 'active' && expires !== null && (
+                <div className={css.small}>{t('keys.expires', { when: format.date(expires) })}</div>
+              )}
+            </div>
+          ),
+        },
+        {
+          id: 'used',
+          title: t('keys.last_used'),
+          end: true,
+          cell: ({ last_used_at: used }) =>
+            used === null ? t('keys.never') : <span title={format.dateTime(used)}>{format.ago(used)}</span>,
+        },
+        {
+          id: 'made',
+          title: t('accounts.since'),
+          end: true,
+          cell: ({ created_at: at, created_by: by }) => (
+            <div>
+              {format.date(at)}
+              <div className={css.small}>{by}</div>
+            </div>
+          ),
+        },
+        {
+          id: t('common.actions'),
+          title: '',
+          end: true,
+          cell: (token) => (
+            <div className={css.acts}>
+              {can('GET /admin/v1/events') && (
+                <Link to="/operator/events" search={{ actor: `token:${token.name}` }}>
+                  {t('tokens.events')}
+                </Link>
+              )}
+              {token.state === 'active' && can('DELETE /admin/v1/tokens/:id') && (
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  color="red"
+                  aria-label={t('tokens.revoke_name', { name: token.name })}
+                  onClick={() => ask(token)}
+                >
+                  {t('tokens.revoke')}
+                </Button>
+              )}
+            </div>
+          ),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,18 @@
+import type { ReactNode } from 'react'
+import { scopes } from 'virtual:admin-scopes'
+import type { AdminApi } from '../../../src/admin/contract.ts'
+import { useProfile } from '../session.tsx'
+
+/** Whether the role of the signed-in operator opens a route. The server refuses it otherwise. */
+export function useCan(): (route: keyof AdminApi) => boolean {
+  const { scopes: own } = useProfile()
+  return (route) => {
+    const scope = scopes[route]
+    return scope === undefined || own.includes(scope)
+  }
+}
+
+/** Content for those who may call a route. */
+export function Can({ call, children }: { readonly call: keyof AdminApi; readonly children: ReactNode }): ReactNode {
+  return useCan()(call) ? children : null
+}

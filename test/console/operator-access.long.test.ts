@@ -1,0 +1,1 @@
+import './operator-access.test.ts'
