@@ -46,6 +46,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/sign-in-timing.test.ts',
   'test/console/forgot-password.test.ts',
   'test/console/operator-access.test.ts',
+  'test/console/operator-first-run.test.ts',
   'test/console/operator-log.test.ts',
   'test/console/operator.test.ts',
   'test/console/pages.test.ts',

@@ -1,6 +1,6 @@
 import { Button, Tabs } from '@mantine/core'
-import { useParams } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
@@ -48,7 +48,15 @@ export function AccountPage(): ReactNode {
 function Record({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const [tab, setTab] = useState<string | null>('money')
+  const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const setTab = (wish: string | null): void =>
+    void navigate({
+      to: '/operator/accounts/$id',
+      params: { id: account.id },
+      search: wish === null || wish === 'money' ? {} : { tab: wish },
+      replace: true,
+    })
   return (
     <>
       <div className={css.tiles}>

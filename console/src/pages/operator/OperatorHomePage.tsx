@@ -17,6 +17,7 @@ import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { useCatalogWarnings } from './CatalogWarnings.tsx'
+import { FirstRun } from './FirstRun.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const DAYS = 30
@@ -34,6 +35,7 @@ export function OperatorHomePage(): ReactNode {
   const paused = (health.data?.data ?? []).filter(({ state }) => state === 'cooling_down')
   return (
     <OperatorPage title={t('nav.home')}>
+      {health.data !== undefined && <FirstRun endpoints={health.data.data} />}
       {overview.data !== undefined && (
         <Attention overview={overview.data} paused={paused} today={margin.data?.days.at(-1)} />
       )}

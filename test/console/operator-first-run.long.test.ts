@@ -1,0 +1,1 @@
+import './operator-first-run.test.ts'
