@@ -25,11 +25,11 @@ export function RequestsPage(): ReactNode {
   const format = useFormat()
   const [paused, setPaused] = useState(false)
   const offset = offsetOf(search)
-  const isLive = !paused && offset === 0
+  const live = !paused && offset === 0
   const requests = useRead(
     'GET /admin/v1/generations',
     { query: { ...queryOf(search, format.zone), limit: PAGE_ROWS, offset } },
-    { keep: true, ...(isLive ? { everyMs: LIVE_MS } : {}) },
+    { keep: true, ...(live ? { everyMs: LIVE_MS } : {}) },
   )
   const go = (wish: RequestSearch, replace = true): void =>
     void navigate({ to: '/operator/requests', search: wish, replace })
@@ -41,28 +41,7 @@ export function RequestsPage(): ReactNode {
   return (
     <OperatorPage
       title={t('nav.requests')}
-      actions={
-        <>
-          {isFiltered(search) && (
-            <Button size="xs" variant="subtle" onClick={() => go({})}>
-              {t('log.clear')}
-            </Button>
-          )}
-          <Button
-            size="xs"
-            variant="default"
-            aria-pressed={paused}
-            disabled={offset > 0}
-            leftSection={paused ? <PlayIcon size={15} /> : <PauseIcon size={15} />}
-            onClick={() => setPaused(!paused)}
-          >
-            {t(paused ? 'requests.resume' : 'requests.pause')}
-          </Button>
-          <span className={css.live} data-live={isLive} role="status">
-            {t(isLive ? 'requests.live' : 'requests.paused')}
-          </span>
-        </>
-      }
+      actions={<Actions search={search} go={go} live={live} paused={paused} setPaused={setPaused} />}
     >
       <RequestFilters search={search} go={go} />
       <Loaded of={requests} height={560}>
@@ -93,5 +72,44 @@ export function RequestsPage(): ReactNode {
         next={neighbour(rows[at + 1])}
       />
     </OperatorPage>
+  )
+}
+
+/** What stands beside the heading: no filters, a pause, and whether the list renews itself. */
+function Actions({
+  search,
+  go,
+  live,
+  paused,
+  setPaused,
+}: {
+  readonly search: RequestSearch
+  readonly go: (search: RequestSearch) => void
+  readonly live: boolean
+  readonly paused: boolean
+  readonly setPaused: (paused: boolean) => void
+}): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <>
+      {isFiltered(search) && (
+        <Button size="xs" variant="subtle" onClick={() => go({})}>
+          {t('log.clear')}
+        </Button>
+      )}
+      <Button
+        size="xs"
+        variant="default"
+        aria-pressed={paused}
+        disabled={offsetOf(search) > 0}
+        leftSection={paused ? <PlayIcon size={15} /> : <PauseIcon size={15} />}
+        onClick={() => setPaused(!paused)}
+      >
+        {t(paused ? 'requests.resume' : 'requests.pause')}
+      </Button>
+      <span className={css.live} data-live={live} role="status">
+        {t(live ? 'requests.live' : 'requests.paused')}
+      </span>
+    </>
   )
 }

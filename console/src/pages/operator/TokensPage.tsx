@@ -88,18 +88,6 @@ export function TokensPage(): ReactNode {
 function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const can = useCan()
-  const revoke = useAct('DELETE /admin/v1/tokens/:id', {
-    renews: ['GET /admin/v1/tokens'],
-    said: t('tokens.done'),
-  })
-  const ask = ({ id, name }: AdminToken): void =>
-    confirm({
-      title: t('tokens.ask_revoke', { name }),
-      text: t('tokens.ask_revoke_text'),
-      act: t('tokens.revoke'),
-      onConfirm: () => revoke.mutate({ params: { id } }),
-    })
   return (
     <List
       label={t('nav.tokens')}
@@ -121,14 +109,7 @@ function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode
         {
           id: 'state',
           title: t('keys.state'),
-          cell: ({ state, expires_at: expires }) => (
-            <div>
-              <StatusBadge tone={TONES[state]}>{t(`tokens.${state}`)}</StatusBadge>
-              {state === 'active' && expires !== null && (
-                <div className={css.small}>{t('keys.expires', { when: format.date(expires) })}</div>
-              )}
-            </div>
-          ),
+          cell: (token) => <State token={token} />,
         },
         {
           id: 'used',
@@ -152,28 +133,58 @@ function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode
           id: t('common.actions'),
           title: '',
           end: true,
-          cell: (token) => (
-            <div className={css.acts}>
-              {can('GET /admin/v1/events') && (
-                <Link to="/operator/events" search={{ actor: `token:${token.name}` }}>
-                  {t('tokens.events')}
-                </Link>
-              )}
-              {token.state === 'active' && can('DELETE /admin/v1/tokens/:id') && (
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  color="red"
-                  aria-label={t('tokens.revoke_name', { name: token.name })}
-                  onClick={() => ask(token)}
-                >
-                  {t('tokens.revoke')}
-                </Button>
-              )}
-            </div>
-          ),
+          cell: (token) => <Acts token={token} />,
         },
       ]}
     />
+  )
+}
+
+function State({ token: { state, expires_at: expires } }: { readonly token: AdminToken }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <div>
+      <StatusBadge tone={TONES[state]}>{t(`tokens.${state}`)}</StatusBadge>
+      {state === 'active' && expires !== null && (
+        <div className={css.small}>{t('keys.expires', { when: format.date(expires) })}</div>
+      )}
+    </div>
+  )
+}
+
+function Acts({ token }: { readonly token: AdminToken }): ReactNode {
+  const { t } = useTranslation()
+  const can = useCan()
+  const revoke = useAct('DELETE /admin/v1/tokens/:id', {
+    renews: ['GET /admin/v1/tokens'],
+    said: t('tokens.done'),
+  })
+  const ask = ({ id, name }: AdminToken): void =>
+    confirm({
+      title: t('tokens.ask_revoke', { name }),
+      text: t('tokens.ask_revoke_text'),
+      act: t('tokens.revoke'),
+      onConfirm: () => revoke.mutate({ params: { id } }),
+    })
+  return (
+    <div className={css.acts}>
+      {can('GET /admin/v1/events') && (
+        <Link to="/operator/events" search={{ actor: `token:${token.name}` }}>
+          {t('tokens.events')}
+        </Link>
+      )}
+      {token.state === 'active' && can('DELETE /admin/v1/tokens/:id') && (
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="red"
+          aria-label={t('tokens.revoke_name', { name: token.name })}
+          onClick={() => ask(token)}
+        >
+          {t('tokens.revoke')}
+        </Button>
+      )}
+    </div>
   )
 }

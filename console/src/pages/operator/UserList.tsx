@@ -146,20 +146,12 @@ function UserMenu({
 }): ReactNode {
   const { t } = useTranslation()
   const params = { id: user.id }
-  const roles = useRoles()
   const change = useAct('PATCH /admin/v1/users/:id', { renews: ['GET /admin/v1/users'], said: t('common.saved') })
   const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
   const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', {
     renews: ['GET /admin/v1/users'],
     said: t('users.unlinked'),
   })
-  const ask = (title: string, body: Readonly<{ role: 'user' } | { operator_role: OperatorRole }>): void =>
-    confirm({
-      title,
-      text: t('users.ask_role_text'),
-      act: t('users.do_role'),
-      onConfirm: () => change.mutate({ params, body }),
-    })
   const askUnlink = ({ id, email, subject, issuer }: ConsoleUser['identities'][number]): void =>
     confirm({
       title: t('users.ask_unlink', { email: user.email }),
@@ -193,25 +185,7 @@ function UserMenu({
                 {t('users.unlink', { who: identity.email ?? identity.subject })}
               </Menu.Item>
             ))}
-          <Menu.Divider />
-          <Menu.Label>{t('settings.role')}</Menu.Label>
-          {roles
-            .filter((role) => role !== user.operator_role)
-            .map((role) => (
-              <Menu.Item
-                key={role}
-                onClick={() =>
-                  ask(t('users.ask_role', { email: user.email, role: t(`role.${role}`) }), { operator_role: role })
-                }
-              >
-                {t('users.make', { role: t(`role.${role}`) })}
-              </Menu.Item>
-            ))}
-          {user.role === 'admin' && (
-            <Menu.Item onClick={() => ask(t('users.ask_user', { email: user.email }), { role: 'user' })}>
-              {t('users.make_user')}
-            </Menu.Item>
-          )}
+          <RoleItems user={user} />
           <Menu.Divider />
           <Menu.Item
             {...(user.disabled ? {} : { color: 'red' })}
@@ -222,5 +196,43 @@ function UserMenu({
         </Menu.Dropdown>
       </Menu>
     </Group>
+  )
+}
+
+/** The roles that the signed-in operator may give to a user. */
+function RoleItems({ user }: { readonly user: ConsoleUser }): ReactNode {
+  const { t } = useTranslation()
+  const params = { id: user.id }
+  const roles = useRoles()
+  const change = useAct('PATCH /admin/v1/users/:id', { renews: ['GET /admin/v1/users'], said: t('common.saved') })
+  const ask = (title: string, body: Readonly<{ role: 'user' } | { operator_role: OperatorRole }>): void =>
+    confirm({
+      title,
+      text: t('users.ask_role_text'),
+      act: t('users.do_role'),
+      onConfirm: () => change.mutate({ params, body }),
+    })
+  return (
+    <>
+      <Menu.Divider />
+      <Menu.Label>{t('settings.role')}</Menu.Label>
+      {roles
+        .filter((role) => role !== user.operator_role)
+        .map((role) => (
+          <Menu.Item
+            key={role}
+            onClick={() =>
+              ask(t('users.ask_role', { email: user.email, role: t(`role.${role}`) }), { operator_role: role })
+            }
+          >
+            {t('users.make', { role: t(`role.${role}`) })}
+          </Menu.Item>
+        ))}
+      {user.role === 'admin' && (
+        <Menu.Item onClick={() => ask(t('users.ask_user', { email: user.email }), { role: 'user' })}>
+          {t('users.make_user')}
+        </Menu.Item>
+      )}
+    </>
   )
 }

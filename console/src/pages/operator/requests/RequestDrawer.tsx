@@ -114,32 +114,7 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
       <Part title={t('request.what')}>
         <What story={story} />
       </Part>
-      <div className={css.bills}>
-        <Part title={t('requests.customer_bill')}>
-          <Bill
-            label={t('requests.customer_bill')}
-            lines={story.bill}
-            total={story.bill_total}
-            charged={story.total_cost}
-            shortfall={story.shortfall}
-            chargedLabel={t('request.charged')}
-          />
-        </Part>
-        <Part title={t('requests.provider_bill')}>
-          <Bill
-            label={t('requests.provider_bill')}
-            lines={story.provider_bill}
-            total={story.provider_bill_total}
-            charged={story.provider_cost}
-            chargedLabel={t('margin.provider_cost')}
-          />
-          {story.insured > 0 && (
-            <Text size="sm" c="dimmed" mt="xs">
-              {t('requests.insured', { amount: format.money(story.insured) })}
-            </Text>
-          )}
-        </Part>
-      </div>
+      <Bills story={story} />
       <div className={css.bills}>
         <Part title={t('request.hold')}>
           <Hold hold={story.hold} />
@@ -148,6 +123,39 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
           <Timeline story={story} />
         </Part>
       </div>
+    </div>
+  )
+}
+
+function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <div className={css.bills}>
+      <Part title={t('requests.customer_bill')}>
+        <Bill
+          label={t('requests.customer_bill')}
+          lines={story.bill}
+          total={story.bill_total}
+          charged={story.total_cost}
+          shortfall={story.shortfall}
+          chargedLabel={t('request.charged')}
+        />
+      </Part>
+      <Part title={t('requests.provider_bill')}>
+        <Bill
+          label={t('requests.provider_bill')}
+          lines={story.provider_bill}
+          total={story.provider_bill_total}
+          charged={story.provider_cost}
+          chargedLabel={t('margin.provider_cost')}
+        />
+        {story.insured > 0 && (
+          <Text size="sm" c="dimmed" mt="xs">
+            {t('requests.insured', { amount: format.money(story.insured) })}
+          </Text>
+        )}
+      </Part>
     </div>
   )
 }

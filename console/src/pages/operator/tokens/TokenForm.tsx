@@ -23,7 +23,6 @@ export function TokenForm({
 }): ReactNode {
   const { t } = useTranslation()
   const { zone } = useFormat()
-  const { scopes: grantable } = useProfile()
   const roles = useRoles()
   const [name, setName] = useState('')
   const [role, setRole] = useState<OperatorRole | typeof OWN>('read_only')
@@ -78,38 +77,51 @@ export function TokenForm({
             { value: OWN, label: t('tokens.own') },
           ]}
         />
-        <fieldset className={css.areas}>
-          <legend className={css.legend}>{t('tokens.scopes')}</legend>
-          {areasOf(grantable).map(({ area, read, write }) => (
-            <div key={area} className={css.area}>
-              <span>{t(`scope.${area}`)}</span>
-              {read && (
-                <Checkbox
-                  size="xs"
-                  label={t('tokens.read')}
-                  aria-label={`${t(`scope.${area}`)}: ${t('tokens.read')}`}
-                  checked={scopes.has(`${area}:read` as AdminScope)}
-                  onChange={() => toggle(`${area}:read` as AdminScope)}
-                />
-              )}
-              {write && (
-                <Checkbox
-                  size="xs"
-                  label={t('tokens.write')}
-                  aria-label={`${t(`scope.${area}`)}: ${t('tokens.write')}`}
-                  checked={scopes.has(`${area}:write` as AdminScope)}
-                  onChange={() => toggle(`${area}:write` as AdminScope)}
-                />
-              )}
-            </div>
-          ))}
-        </fieldset>
-        <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending} disabled={name.trim() === '' || scopes.size === 0}>
-            {t('tokens.create')}
-          </Button>
-        </Group>
+        <ScopeBoxes scopes={scopes} toggle={toggle} />
+        <Button ml="auto" type="submit" loading={create.isPending} disabled={name.trim() === '' || scopes.size === 0}>
+          {t('tokens.create')}
+        </Button>
       </Stack>
     </form>
+  )
+}
+
+/** A box for each scope that the signed-in operator has. */
+function ScopeBoxes({
+  scopes,
+  toggle,
+}: {
+  readonly scopes: ReadonlySet<AdminScope>
+  readonly toggle: (scope: AdminScope) => void
+}): ReactNode {
+  const { t } = useTranslation()
+  const { scopes: grantable } = useProfile()
+  return (
+    <fieldset className={css.areas}>
+      <legend className={css.legend}>{t('tokens.scopes')}</legend>
+      {areasOf(grantable).map(({ area, read, write }) => (
+        <div key={area} className={css.area}>
+          <span>{t(`scope.${area}`)}</span>
+          {read && (
+            <Checkbox
+              size="xs"
+              label={t('tokens.read')}
+              aria-label={`${t(`scope.${area}`)}: ${t('tokens.read')}`}
+              checked={scopes.has(`${area}:read` as AdminScope)}
+              onChange={() => toggle(`${area}:read` as AdminScope)}
+            />
+          )}
+          {write && (
+            <Checkbox
+              size="xs"
+              label={t('tokens.write')}
+              aria-label={`${t(`scope.${area}`)}: ${t('tokens.write')}`}
+              checked={scopes.has(`${area}:write` as AdminScope)}
+              onChange={() => toggle(`${area}:write` as AdminScope)}
+            />
+          )}
+        </div>
+      ))}
+    </fieldset>
   )
 }
