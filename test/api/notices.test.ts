@@ -27,6 +27,7 @@ const receiver = createServer((request, response) => {
   request.on('end', () => {
     const path = request.url ?? ''
     received.push({ path, headers: request.headers, body: Buffer.concat(parts).toString() })
+    if (path === '/hangs') return
     response.writeHead(answers.get(path) ?? 204, { location: '/elsewhere' }).end()
   })
 })
@@ -129,6 +130,18 @@ test('what a receiver refuses is tried again; a redirect is not followed; a repl
   assert.ok(!received.some(({ path }) => path === '/elsewhere'))
   const metrics = await fetch(`${tollgate.url}/metrics`)
   assert.match(await metrics.text(), /tollgate_notice_attempts_total\{outcome="failed"\} 2\n/)
+})
+
+test('a receiver that never answers holds up no other', async () => {
+  const hanging = await channel('/hangs', [])
+  const quick = await channel('/quick', [])
+  await sendTest(hanging.id)
+  await until(20_000, 'it hangs', async () => received.some(({ path }) => path === '/hangs'))
+  await sendTest(quick.id)
+  await until(20_000, 'the other has arrived', async () => received.some(({ path }) => path === '/quick'))
+  await until(20_000, 'it is given up for now', async () => typeof (await delivery(hanging.id))['error'] === 'string')
+  assert.equal((await delivery(hanging.id))['error'], 'it did not answer within 10 seconds')
+  assert.equal((await tollgate.admin('DELETE', `/admin/v1/notices/channels/${hanging.id}`)).status, 200)
 })
 
 test('a receiver that is off hears nothing but a test; one that is removed takes its messages with it', async () => {
