@@ -83,7 +83,7 @@ test('an invited administrator gets an absolute link, a new one while it was not
     tollgate.admin('POST', '/admin/v1/administrators', { email: 'guest@example.com' })
   const invited = await invite()
   assert.equal(invited.status, 201, invited.text)
-  assert.deepEqual(Object.keys(invited.body), ['id', 'email', 'link'])
+  assert.deepEqual(Object.keys(invited.body), ['id', 'email', 'link', 'mailed'])
   assert.ok(invited.body.link.startsWith(`${tollgate.url}/setup?token=`), invited.body.link)
   const again = await invite()
   assert.deepEqual([again.status, again.body.id], [201, invited.body.id])
