@@ -6,7 +6,7 @@ import { consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
 import { logStatements } from './log/migration.ts'
-import { noticeStatements } from './notices/notice-migration.ts'
+import { noticeCodeStatements, noticeStatements } from './notices/notice-migration.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 interface Migration {
@@ -326,6 +326,12 @@ const MIGRATIONS: readonly Migration[] = [
     least: { sqlite: 24, postgres: 8 },
     statements: () => [],
   },
+  {
+    version: 25,
+    name: 'codes of receivers of notices',
+    least: { sqlite: 24, postgres: 8 },
+    statements: noticeCodeStatements,
+  },
 ]
 
 /** Programs from this version on seal what they write. */
@@ -450,6 +456,11 @@ async function apply(database: Database, sql: Sql, migration: Migration): Promis
 async function currentVersion(sql: Sql): Promise<number> {
   const [row] = await sql.all('SELECT COALESCE(MAX(version), 0) AS version FROM schema_version')
   return Number(row?.['version'] ?? 0)
+}
+
+/** Version and checksum of each. A store that has one with another checksum does not start. */
+export function migrationChecksums(dialect: Database['dialect']): readonly string[] {
+  return MIGRATIONS.map((migration) => `${migration.version} ${checksum(migration, dialect).slice(0, 12)}`)
 }
 
 function checksum({ statements }: Migration, dialect: Database['dialect']): string {

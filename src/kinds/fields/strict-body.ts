@@ -185,6 +185,8 @@ function boundError(
       ? null
       : fieldError(field, 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
   if (amount < minimum) return fieldError(field, 'not_negative', {}, 'must be 0 or more, or null for none')
+  if (amount > maximum)
+    return fieldError(field, 'decimal', { most: `${maximum}` }, `must be a number from 0 to ${maximum}`)
   return amount > exclusiveMinimum ? null : fieldError(field, 'above_zero', {}, 'must be above 0')
 }
 
