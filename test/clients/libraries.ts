@@ -69,7 +69,7 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
-  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n, usage: /"promptTokens": ?1000/ },
+  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n, usage: 'an estimate of its own' },
   {
     ...pythonLibrary('Open WebUI', ['acme/chat', 'acme/messages'], 'open-webui', 'open_webui_turns.py'),
     usage: /"prompt_tokens": 1000/,
