@@ -64,11 +64,12 @@ function version(): string {
 
 /** The buffer for log lines while a reader is slow or the disk is full; lines beyond it are dropped. */
 const LOG_BYTES_MAX = 4 * 1_048_576
-/** Lines are written together, after this many characters or this time. Errors are written at once. */
+/** Lines are written together, after this many characters or this time. An error is written at once. */
 const LOG_WRITE_CHARS = 49_152
 const LOG_WRITE_MS = 200
-/** pino's number for the level. */
+/** pino's numbers for the levels. */
 const INFO = 30
+const ERROR = 50
 
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
 /**
@@ -101,6 +102,7 @@ function createLog(config: Config): ProcessLog {
     write()
   }
   const readable = process.stdout.isTTY
+  let failedMs = 0
   let dropped = 0
   let told = 0
   destination.on('drop', (lines: string) => {
@@ -119,11 +121,14 @@ function createLog(config: Config): ProcessLog {
       // Balancers and monitors ask every second: their lines would be most of the log.
       if (!failed && PROBES.has(fields['route']) && config.logLevel !== 'debug') return
       if (readable) process.stdout.write(`${terminalLine(fields, new Date())}\n`)
-      else if (failed) atOnce(() => logger.error(fields))
-      // As pino writes it, in a third of the time.
-      else if (logger.isLevelEnabled('info')) {
-        waiting += `{"level":${INFO},"time":${Date.now()},${JSON.stringify(fields).slice(1)}\n`
-        if (waiting.length >= LOG_WRITE_CHARS) writeWaiting()
+      else if (logger.isLevelEnabled(failed ? 'error' : 'info')) {
+        const nowMs = Date.now()
+        // As pino writes it, in a third of the time.
+        waiting += `{"level":${failed ? ERROR : INFO},"time":${nowMs},${JSON.stringify(fields).slice(1)}\n`
+        // An error at once, but those that follow it together: a node that refuses much has no time for a write each.
+        const isFirst = failed && Math.abs(nowMs - failedMs) >= LOG_WRITE_MS
+        if (isFirst) failedMs = nowMs
+        if (isFirst || waiting.length >= LOG_WRITE_CHARS) writeWaiting()
       }
     },
     notice: (message) => {

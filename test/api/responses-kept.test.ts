@@ -162,7 +162,7 @@ test('item_reference: 404 of what is not kept, removed, running, of another acco
   const unkept = (await ask({})).response.output[0].id
   const removed = await ask({ store: true })
   await tollgate.request('DELETE', of(removed.response.id), { key })
-  const running = await ask({ background: true, input: 'sandbox: delay_ms=300' })
+  const running = await ask({ background: true, input: 'sandbox: delay_ms=60000' })
   const refer = (named: unknown, as = key): ReturnType<typeof respond> =>
     respond(tollgate.url, as, { model: 'test/sandbox', input: [{ type: 'item_reference', id: named }] })
   assert.equal((await refer(id)).status, 200)
