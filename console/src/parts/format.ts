@@ -37,8 +37,10 @@ export function createFormat(language: string, zone: string): Format {
   // Making a formatter takes longer than drawing a row of a list, so each is made once.
   const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
   const times = remembered((options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options))
-  const rub = (value: number, options: Intl.NumberFormatOptions): string =>
-    numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options }).format(value)
+  const rubles = (options: Intl.NumberFormatOptions): Intl.NumberFormat =>
+    numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options })
+  const rub = (value: number, options: Intl.NumberFormatOptions): string => rubles(options).format(value)
+  const exact = { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }
   const time = (iso: string, options: Intl.DateTimeFormatOptions): string =>
     times({ timeZone: zone, ...options }).format(new Date(iso))
   const number = (value: number, digits = 0): string => numbers({ maximumFractionDigits: digits }).format(value)
@@ -46,7 +48,6 @@ export function createFormat(language: string, zone: string): Format {
     times({ timeZone: 'UTC', day: 'numeric', month: 'long', ...(withYear ? { year: 'numeric' } : {}) }).format(
       new Date(`${day}T00:00:00Z`),
     )
-  const money = (value: number): string => rub(value, { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS })
   return {
     locale,
     zone,
@@ -55,11 +56,12 @@ export function createFormat(language: string, zone: string): Format {
         .formatToParts(0.5)
         .find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
-    money,
+    money: (value) => rub(value, exact),
     moneyInColumn: (value) =>
-      money(value).replace(/[.,](\d+)(?!.*\d)/u, (digits, fraction: string) =>
-        digits.padEnd(digits.length + MICRO_DIGITS - fraction.length, FIGURE_SPACE),
-      ),
+      rubles(exact)
+        .formatToParts(value)
+        .map(({ type, value: text }) => (type === 'fraction' ? text.padEnd(MICRO_DIGITS, FIGURE_SPACE) : text))
+        .join(''),
     price: (value) =>
       rub(Number(value), {
         minimumFractionDigits: 0,
