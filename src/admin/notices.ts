@@ -3,8 +3,7 @@ import type { Route } from '../http/edge.ts'
 import { choiceParameter } from '../query-parameters.ts'
 import type { NoticeKind } from '../notice-table.ts'
 import type { NoticeChannelBody } from '../notices/channel-contract.ts'
-import { newChannel, wireChannel } from '../notices/channels.ts'
-import { reasonError } from '../refusals.ts'
+import { newChannel, raiseTest, tooManyChannels, wireChannel } from '../notices/channels.ts'
 import type { Channel, Delivery } from '../store/notices/notice-rows.ts'
 import { NoticeDelivery } from './notice-contract.ts'
 import {
@@ -43,14 +42,7 @@ export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
       return { status: 200, body: { id: channel.id, deleted: true } }
     }),
     adminRoute('POST /admin/v1/notices/channels/:id/test', async (call) => {
-      const { id: channelId } = await channelOf(ports, call)
-      const id = `ntc_${ports.ids.letters(24)}`
-      const atMs = ports.clock.now()
-      await notices.raise(
-        { id, kind: 'test', accountId: null, subject: null, clearAtMicro: null, atMs, detail: {} },
-        channelId,
-      )
-      return { status: 202, body: { notice: id } }
+      return { status: 202, body: { notice: await raiseTest(ports, await channelOf(ports, call)) } }
     }),
     adminRoute('GET /admin/v1/notices/deliveries', async (call) => {
       const state = choiceParameter(call.query, 'state', NoticeDelivery.fields.state)
@@ -83,8 +75,7 @@ async function addChannel(
     accountId: null,
     allowPrivate: ports.allowPrivateUpstreams,
   })
-  if ((await ports.store.notices.addChannel(channel, CHANNELS_MAX)) === 'full')
-    throw reasonError('conflict', 'channels_most', { most: CHANNELS_MAX }, `At most ${CHANNELS_MAX} receivers are kept`)
+  if ((await ports.store.notices.addChannel(channel, CHANNELS_MAX)) === 'full') throw tooManyChannels(CHANNELS_MAX)
   await recordEvent(ports, call, 'notice_channel.create', channel.id, null, wireChannel(channel))
   return { status: 201, body: { ...wireChannel(channel), secret } }
 }

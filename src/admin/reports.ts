@@ -9,7 +9,6 @@ import { choiceParameter, timeParameter } from '../query-parameters.ts'
 import type { HIJACKED, Route } from '../http/edge.ts'
 import { sendCsv } from '../http/sent-csv.ts'
 import { focusCsv } from '../ledger/focus-export.ts'
-import { publicUrlOf } from '../http/public-url.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
 import type { EventFilter } from '../store/events/event-store.ts'
@@ -24,7 +23,7 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
-import { refuseOwnLink } from './users.ts'
+import { handedLink, refuseOwnLink } from './users.ts'
 import { UsageGroup } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 
@@ -138,14 +137,6 @@ async function invite(
   refuseOwnLink(ports, call, readEmail(email))
   const { id, email: kept, token } = await ports.links.invite(email, role)
   await recordEvent(ports, call, 'administrator.create', id, null, { email: kept, role })
-  ports.mailedLinks?.send({ email: kept, language: null, kind: 'invitation', token })
-  return {
-    status: 201,
-    body: {
-      id,
-      email: kept,
-      link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}`,
-      mailed: ports.mailedLinks !== null,
-    },
-  }
+  const person = { id, email: kept, language: null }
+  return { status: 201, body: handedLink(ports, call, person, { kind: 'invitation', token }) }
 }

@@ -4,9 +4,11 @@ import { ROLE_SCOPES, type OperatorRole } from '../admin-scopes.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
 import { publicUrlOf } from '../http/public-url.ts'
+import type { MailedLink } from '../notices/mailed-links.ts'
 import { choiceParameter } from '../query-parameters.ts'
+import type { Static } from '../schema.ts'
 import type { UserPatch, UserRecord } from '../store/people/user-store.ts'
-import { UserRole, type ConsoleUser } from './account-contract.ts'
+import { UserRole, type ConsoleUser, type PersonLink } from './account-contract.ts'
 import type { BodyOf } from '../wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import {
@@ -152,16 +154,18 @@ async function passwordLink(
   refuseOwnLink(ports, call, user.email)
   const token = await ports.links.newPassword(user, clearTotp)
   await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
-  ports.mailedLinks?.send({ email: user.email, language: user.language, kind: 'password', token })
-  return {
-    status: 200,
-    body: {
-      id: user.id,
-      email: user.email,
-      link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}`,
-      mailed: ports.mailedLinks !== null,
-    },
-  }
+  return { status: 200, body: handedLink(ports, call, user, { kind: 'password', token }) }
+}
+
+/** A link for the operator to hand over; its person gets it by mail too, where mail is set up. */
+export function handedLink(
+  { mailedLinks, publicUrl }: AdminPorts,
+  call: AdminCall,
+  { id, email, language }: Pick<UserRecord, 'id' | 'email' | 'language'>,
+  { kind, token }: Pick<MailedLink, 'kind' | 'token'>,
+): Static<typeof PersonLink> {
+  mailedLinks?.send({ email, language, kind, token })
+  return { id, email, link: `${publicUrlOf(publicUrl, call)}/setup?token=${token}`, mailed: mailedLinks !== null }
 }
 
 /** Anyone at a session left open could otherwise set a new password with a link for its user. */

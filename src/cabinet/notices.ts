@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { serviceLowBalance } from '../ledger/notice.ts'
 import { microOf, rubles } from '../money.ts'
-import { newChannel, wireChannel } from '../notices/channels.ts'
+import { newChannel, raiseTest, tooManyChannels, wireChannel } from '../notices/channels.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { Channel, ChannelCode } from '../store/notices/notice-rows.ts'
 import { ownValue } from '../lib/own-value.ts'
@@ -73,13 +73,7 @@ export function noticeRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
         if (!channel.confirmed)
           throw reasonError('conflict', 'channel_unconfirmed', {}, 'Confirm this receiver with its code first')
         takeTurn(ports.noticeTests, visit.accountId, 'test messages')
-        const id = `ntc_${ports.ids.letters(24)}`
-        const atMs = ports.clock.now()
-        await notices.raise(
-          { id, kind: 'test', accountId: visit.accountId, subject: null, clearAtMicro: null, atMs, detail: {} },
-          channel.id,
-        )
-        return { notice: id }
+        return { notice: await raiseTest(ports, channel) }
       },
       202,
     ),
@@ -123,8 +117,7 @@ async function addChannel(
   if (!channel.confirmed) takeCodeTurns(ports, visit, channel)
   const { code, given: digits } = newCode(ports, channel)
   const added = await ports.store.notices.addChannel(channel, CHANNELS_MAX, channel.confirmed ? null : code)
-  if (added === 'full')
-    throw reasonError('conflict', 'channels_most', { most: CHANNELS_MAX }, `At most ${CHANNELS_MAX} receivers are kept`)
+  if (added === 'full') throw tooManyChannels(CHANNELS_MAX)
   if (!channel.confirmed) sendCode(ports, channel, digits)
   await note(ports, visit, 'notice_channel.create', channel.id, wireOwn(channel))
   return { ...wireOwn(channel), secret }

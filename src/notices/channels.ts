@@ -6,8 +6,10 @@ import type { IdSource } from '../lib/ids.ts'
 import { isMailAddress } from '../lib/mail-address.ts'
 import { isPrivateAddress } from '../lib/private-address.ts'
 import type { NoticeKind } from '../notice-table.ts'
-import { fieldError } from '../refusals.ts'
+import type { ApiError } from '../errors.ts'
+import { fieldError, reasonError } from '../refusals.ts'
 import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-rows.ts'
+import type { NoticeStore } from '../store/notices/notice-store.ts'
 import type { NoticeChannel, NoticeChannelBody } from './channel-contract.ts'
 
 const SECRET_BYTES = 32
@@ -49,6 +51,24 @@ export function newChannel(
       confirmed: accountId === null || type === 'webhook',
     },
   }
+}
+
+export function tooManyChannels(most: number): ApiError {
+  return reasonError('conflict', 'channels_most', { most }, `At most ${most} receivers are kept`)
+}
+
+/** A notice that only this channel gets. Answers its id. */
+export async function raiseTest(
+  { ids, clock, store }: Pick<ChannelPorts, 'ids' | 'clock'> & { readonly store: { readonly notices: NoticeStore } },
+  { id: channelId, accountId }: Channel,
+): Promise<string> {
+  const id = `ntc_${ids.letters(24)}`
+  const atMs = clock.now()
+  await store.notices.raise(
+    { id, kind: 'test', accountId, subject: null, clearAtMicro: null, atMs, detail: {} },
+    channelId,
+  )
+  return id
 }
 
 function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {

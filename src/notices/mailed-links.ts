@@ -1,6 +1,14 @@
 import type { Letters } from './letters.ts'
 import type { Language } from './text-format.ts'
 
+export interface MailedLink {
+  readonly email: string
+  /** null = of a person who has not said; the letter has both. */
+  readonly language: Language | null
+  readonly kind: 'password' | 'invitation'
+  readonly token: string
+}
+
 /** Mails links with which people choose a password. Their address is the configured one: a request's Host may lie. */
 export class MailedLinks {
   readonly #letters: Pick<Letters, 'post'>
@@ -11,18 +19,8 @@ export class MailedLinks {
     this.#publicUrl = publicUrl
   }
 
-  /** Answers at once. `language`: null = of a person who has not said; the letter has both. */
-  send({
-    email,
-    language,
-    kind,
-    token,
-  }: {
-    readonly email: string
-    readonly language: Language | null
-    readonly kind: 'password' | 'invitation'
-    readonly token: string
-  }): void {
+  /** Answers at once. */
+  send({ email, language, kind, token }: MailedLink): void {
     const link = `${this.#publicUrl}/setup?token=${token}`
     this.#letters.post({ by: 'email', to: email, language, about: { kind, link } })
   }

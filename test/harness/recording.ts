@@ -5,6 +5,17 @@ import { madeMedia, type MediaSpec } from './made-media.ts'
 
 const FOLDER = join(import.meta.dirname, '../recordings')
 
+/** Adapters of the protocols in which providers answer a chat. */
+export const CHAT_ADAPTERS: Readonly<Record<string, string>> = {
+  'openai-chat': 'openai',
+  'anthropic-messages': 'anthropic',
+  'gemini-generate': 'gemini',
+  'bedrock-converse': 'bedrock',
+  'cohere-v1-chat': 'cohere',
+  'cohere-v2-chat': 'cohere',
+  'ollama-chat': 'ollama',
+}
+
 export interface ExpectedChoice {
   readonly index: number
   readonly text: string | null

@@ -8,20 +8,10 @@ import { isWhole, PROTOCOLS, written, type Said } from '../harness/answer-said.t
 import { damaged } from '../harness/damaged-answer.ts'
 import { form } from '../harness/form.ts'
 import { callOf } from '../harness/protocol-read.ts'
-import { recordedCases, type RecordedCase } from '../harness/recording.ts'
+import { CHAT_ADAPTERS, recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { Random } from '../sim/random.ts'
 
-/** Adapters of the protocols in which providers answer a chat. */
-const ADAPTERS: Readonly<Record<string, string>> = {
-  'openai-chat': 'openai',
-  'anthropic-messages': 'anthropic',
-  'gemini-generate': 'gemini',
-  'bedrock-converse': 'bedrock',
-  'cohere-v1-chat': 'cohere',
-  'cohere-v2-chat': 'cohere',
-  'ollama-chat': 'ollama',
-}
 const ROUNDS = form({ short: 25, long: 1_000 })
 const SEED = form({ short: 1, long: 2 })
 const BYTES_MAX = 9_000
@@ -130,7 +120,7 @@ function comparable(whole: Said, streamed: Said): readonly [Said, Said] {
   return [read(whole), read(streamed)]
 }
 
-for (const [protocol, adapter] of Object.entries(ADAPTERS)) {
+for (const [protocol, adapter] of Object.entries(CHAT_ADAPTERS)) {
   test(`${protocol}: a damaged answer is the same events however it is cut, and says the same in each protocol, streamed and whole`, async (context) => {
     const all = recordedCases(
       ({ status, body, name }) => status === 200 && body.length < BYTES_MAX && name.includes('/chat/'),

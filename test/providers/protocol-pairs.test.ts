@@ -6,19 +6,8 @@ import { createAdapters } from '../../src/providers/index.ts'
 import type { AttemptFailure } from '../../src/providers/ports/attempt-failure.ts'
 import { isWhole, PROTOCOLS, written } from '../harness/answer-said.ts'
 import { callOf } from '../harness/protocol-read.ts'
-import { recordedCases, type RecordedCase } from '../harness/recording.ts'
+import { CHAT_ADAPTERS, recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-
-/** Adapters of the protocols in which providers answer a chat. */
-const ADAPTERS: Readonly<Record<string, string>> = {
-  'openai-chat': 'openai',
-  'anthropic-messages': 'anthropic',
-  'gemini-generate': 'gemini',
-  'bedrock-converse': 'bedrock',
-  'cohere-v1-chat': 'cohere',
-  'cohere-v2-chat': 'cohere',
-  'ollama-chat': 'ollama',
-}
 
 const { adapters, close } = createAdapters({ clock: systemClock })
 let upstream: Replay
@@ -52,7 +41,7 @@ async function eventsFrom(recorded: RecordedCase, adapter: string): Promise<read
 }
 
 const counts = new Map<string, number>()
-for (const [protocol, adapter] of Object.entries(ADAPTERS)) {
+for (const [protocol, adapter] of Object.entries(CHAT_ADAPTERS)) {
   describe(`recorded answers of ${protocol} say the same to every client, streamed and whole`, () => {
     const cases = recordedCases((one) => one.protocol === protocol && one.name.split('/')[1] === 'chat')
     for (const recorded of cases.filter(({ status }) => status < 400))
@@ -79,5 +68,5 @@ for (const [protocol, adapter] of Object.entries(ADAPTERS)) {
 }
 
 test('there are answers of every protocol', () => {
-  assert.deepEqual([...counts.keys()], Object.keys(ADAPTERS))
+  assert.deepEqual([...counts.keys()], Object.keys(CHAT_ADAPTERS))
 })
