@@ -26,6 +26,10 @@ export const NOTICES = {
     audience: 'operator',
     label: { en: 'A provider refuses its key', ru: 'Провайдер отвергает ключ' },
   },
+  'provider.balance_low': {
+    audience: 'operator',
+    label: { en: 'The money with a provider is low', ru: 'Деньги у провайдера на исходе' },
+  },
   'rates.held': {
     audience: 'operator',
     label: { en: 'Exchange rates were not applied', ru: 'Курсы валют не применены' },

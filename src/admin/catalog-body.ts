@@ -1,3 +1,4 @@
+import { BALANCE_API_NAMES } from '../catalog/balance-api.ts'
 import { INPUT_MODALITIES, MODEL_TYPES, OUTPUT_MODALITIES } from '../model-types.ts'
 import { PARAMETER_NAMES } from '../parameter-table.ts'
 import { PRICED_METERS } from '../meter-table.ts'
@@ -112,6 +113,15 @@ export const ProviderBody = narrowed<ProviderEntry>(
             progress: WAIT,
             total: whole('Seconds.', { minimum: 1, maximum: 86_400 }),
           }),
+        ),
+      ),
+      balance: maybe(
+        body(
+          {
+            api: oneOf(BALANCE_API_NAMES),
+            low: maybe(whole('In its currency; 10 if absent.', { minimum: 0, maximum: 1_000_000_000 })),
+          },
+          'Whose API tells what is left of the money with it, and below which amount people are told.',
         ),
       ),
       dialect: maybe(

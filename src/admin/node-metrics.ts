@@ -22,6 +22,13 @@ export interface NodeState {
   readonly ledger: () => LedgerLoad
   /** Messages since the start, by the end of their attempts. */
   readonly notices: () => Readonly<Record<'sent' | 'failed' | 'dead', number>>
+  /** What is left of the money with providers that tell it. */
+  readonly balances: () => readonly {
+    readonly provider: string
+    readonly key: number
+    readonly currency: string
+    readonly amount: number
+  }[]
   readonly priceVersion: () => number
   readonly unhealthyEndpoints: () => number
 }
@@ -147,6 +154,16 @@ function storeMetrics(state: NodeState): readonly Metric[] {
       help: 'Attempts to send notices: sent, failed and tried again, or dead.',
       type: 'counter',
       samples: () => Object.entries(state.notices()).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    },
+    {
+      name: 'tollgate_provider_balance',
+      help: 'What is left of the money with a provider that tells it, in its currency.',
+      type: 'gauge',
+      samples: () =>
+        state.balances().map(({ provider, key, currency, amount }) => ({
+          labels: { provider, key: String(key), currency },
+          value: amount,
+        })),
     },
     gauge('tollgate_ledger_waiting', 'Holds and ends of holds that wait for the store.', () => state.ledger().waiting),
     gauge(

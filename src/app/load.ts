@@ -82,6 +82,7 @@ export class Load {
       shedding: () => this.#shedding.levels,
       ledger: () => ledger.load,
       notices: () => this.#services.notifier.counts,
+      balances: () => this.#services.balances.readings(),
       priceVersion: () => core.catalog.current().priceVersion,
       unhealthyEndpoints: () =>
         [...core.catalog.current().models.values()].reduce(

@@ -5,6 +5,7 @@ import { createAccess, type Access } from '../access/access.ts'
 import { KeyLimiter } from '../access/key-limiter.ts'
 import { ConsoleSessions } from '../access/console-sessions.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
+import { ProviderBalances } from '../catalog/provider-balances.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
@@ -77,6 +78,7 @@ export interface Services {
   readonly rateFeed: RateFeed
   readonly notifier: Notifier
   readonly letters: Letters
+  readonly balances: ProviderBalances
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
@@ -119,7 +121,8 @@ export async function createServices(
   if (singleProcess) await store.idempotency.releaseLost()
   const paid = paidServices(base, { ledger, adapters, answers })
   const { relay, videos } = paid
-  const { rateFeed, sweep, logKeeper, notifier, letters } = upkeepOf(base, paid.responses)
+  const upkeep = upkeepOf(base, paid.responses)
+  const { rateFeed, sweep, logKeeper, notifier, letters, balances } = upkeep
   const callers = callerServices(base)
   const { access } = callers
   return {
@@ -131,9 +134,7 @@ export async function createServices(
     nodes,
     ledger,
     recovered,
-    rateFeed,
-    notifier,
-    letters,
+    ...upkeep,
     ...paid,
     ...callers,
     start: async () => {
@@ -144,11 +145,11 @@ export async function createServices(
         tellWindows: () => access.tellWindows(),
         findStream: (accountId, id) => ownStream(relay, accountId, id),
       })
+      // Who leads is known now.
+      balances.start()
     },
     stop: async (drainMs, closed) => {
-      await rateFeed.stop()
-      await sweep.stop()
-      await logKeeper.stop()
+      for (const part of [rateFeed, sweep, logKeeper, balances]) await part.stop()
       await Promise.all([letters.stop(), notifier.stop()])
       await relay.close(drainMs)
       await closed
@@ -273,6 +274,7 @@ function upkeepOf(
   readonly logKeeper: LogKeeper
   readonly notifier: Notifier
   readonly letters: Letters
+  readonly balances: ProviderBalances
 } {
   const {
     core: { store, catalog },
@@ -321,7 +323,7 @@ function noticesOf({
   ids,
   nodes,
   notice,
-}: Base): Pick<Services, 'notifier' | 'letters'> {
+}: Base): Pick<Services, 'notifier' | 'letters' | 'balances'> {
   const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
   const own = patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
   const { allowPrivateUpstreams, mail, telegram, publicUrl } = config
@@ -352,7 +354,15 @@ function noticesOf({
     log: notice,
     newId: () => `ltr_${ids.letters(24)}`,
   })
-  return { notifier, letters }
+  const balances = new ProviderBalances({
+    catalog,
+    store: store.notices,
+    clock,
+    dispatcher: own,
+    leads: () => nodes.leads,
+    log: notice,
+  })
+  return { notifier, letters, balances }
 }
 
 /** The services that identify callers: API keys, console sessions, the operator. */

@@ -1,4 +1,5 @@
 import type { KnownAdapters } from './adapters.ts'
+import { BALANCE_LOW } from './balance-api.ts'
 import { BUNDLED } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry } from './document.ts'
@@ -68,7 +69,7 @@ function isActive({ slug, adapter }: KnownProvider, { own, keys, adapters }: Bas
 }
 
 function providerEntry(
-  { name, adapter, baseUrl, cancelStopsBilling }: KnownProvider,
+  { name, adapter, baseUrl, cancelStopsBilling, balanceApi }: KnownProvider,
   key: string | undefined,
 ): ProviderEntry {
   return {
@@ -77,6 +78,7 @@ function providerEntry(
     base_url: baseUrl,
     ...(key === undefined ? {} : { api_key: [key] }),
     ...(cancelStopsBilling ? { cancel_stops_billing: true } : {}),
+    ...(balanceApi === undefined ? {} : { balance: { api: balanceApi, low: BALANCE_LOW } }),
   }
 }
 

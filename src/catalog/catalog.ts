@@ -2,6 +2,7 @@ import type { ModelType } from '../model-types.ts'
 import type { PriceKey } from '../meter-table.ts'
 import type { Decimal } from '../money.ts'
 import type { PriceSheet } from '../meters.ts'
+import type { BalanceEntry } from './balance-api.ts'
 import type { Dialect } from './dialect.ts'
 import type { PlainSettings } from '../settings-table.ts'
 
@@ -28,6 +29,8 @@ export interface Provider {
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
   readonly dialect: Dialect
+  /** Where it tells what is left of the money with it; absent = it does not. */
+  readonly balance?: BalanceEntry
   /** Only of adapter `ai-sdk`. `factory` null = the one exported function whose name begins with create. */
   readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }

@@ -1,6 +1,7 @@
 import { isTimezone } from '../ledger/period.ts'
 import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../settings-table.ts'
 import type { KnownAdapters } from './adapters.ts'
+import { readBalance } from './balance-api.ts'
 import { readDialect } from './dialect.ts'
 import {
   EMPTY_DOCUMENT,
@@ -248,6 +249,7 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
     api_key: keys?.filter((key) => key !== '') ?? null,
     cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
     timeouts,
+    balance: readBalance(reader),
     dialect: quirks === null ? null : readDialect(quirks),
   })
   const sdkPackage = readSdkPackage(reader, adapter)

@@ -1,6 +1,7 @@
 import type { PriceKey } from '../meter-table.ts'
 import type { GivenSettings } from '../settings-table.ts'
 import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
+import type { BalanceEntry } from './balance-api.ts'
 import type { DialectEntry } from './dialect.ts'
 
 /**
@@ -17,6 +18,7 @@ export interface ProviderEntry {
   readonly api_key?: readonly string[]
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
+  readonly balance?: BalanceEntry
   /** Only for the adapter `openai`. */
   readonly dialect?: DialectEntry
   /** Only of adapter `ai-sdk`: the package to load, and its function that makes the provider. */

@@ -1,3 +1,5 @@
+import type { BalanceApi } from './balance-api.ts'
+
 /** A provider that the bundled catalogue can reach. */
 export interface KnownProvider {
   /** Its name here and in the price data set. */
@@ -10,6 +12,8 @@ export interface KnownProvider {
   readonly cancelStopsBilling: boolean
   /** The author of models whose names have none; null = it serves other authors' models. */
   readonly author: string | null
+  /** Whose API tells what is left of the money with it; absent = it does not tell. */
+  readonly balanceApi?: BalanceApi
 }
 
 /** In the order in which a model lists its endpoints. A provider without an adapter in this version stays off. */
@@ -58,6 +62,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     keyVariables: ['DEEPSEEK_API_KEY'],
     cancelStopsBilling: false,
     author: 'deepseek',
+    balanceApi: 'deepseek',
   },
   {
     slug: 'x-ai',
@@ -112,5 +117,6 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     keyVariables: ['OPENROUTER_API_KEY'],
     cancelStopsBilling: false,
     author: null,
+    balanceApi: 'openrouter',
   },
 ]

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { request } from '../lib/http-request.ts'
+import { fetchedBytes } from '../lib/fetched.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { EventStore } from '../store/events/event-store.ts'
 import { parseDailyRates, refusalText } from './feed-rates.ts'
@@ -108,23 +108,14 @@ export class RateFeed {
   }
 }
 
-/** No redirect is followed: the answer must come from the configured address. */
 async function fetchRates(url: string, stop: AbortSignal): Promise<Readonly<Record<string, string>>> {
-  const answer = await request(url, {
-    method: 'GET',
-    headers: { accept: 'application/xml, text/xml', 'user-agent': 'tollgate' },
-    signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
+  const bytes = await fetchedBytes(url, {
+    headers: { accept: 'application/xml, text/xml' },
+    timeoutMs: TIMEOUT_MS,
+    bytesMax: BYTES_MAX,
+    stop,
   })
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of answer.body) {
-    const part = Buffer.from(chunk)
-    bytes += part.length
-    if (bytes > BYTES_MAX) throw new Error(`the answer is longer than ${BYTES_MAX} bytes`)
-    chunks.push(part)
-  }
-  if (answer.statusCode !== 200) throw new Error(`it answered ${answer.statusCode}`)
-  const rates = parseDailyRates(Buffer.concat(chunks).toString('latin1'))
+  const rates = parseDailyRates(bytes.toString('latin1'))
   if (rates === null) throw new Error('the answer is not the daily list of rates')
   return rates
 }

@@ -89,6 +89,7 @@ function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters)
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...PROVIDER_TIMEOUTS, ...entry.timeouts }),
     dialect: dialectOf(entry.dialect),
+    ...(entry.balance === undefined ? {} : { balance: Object.freeze(entry.balance) }),
     ...(entry.package === undefined
       ? {}
       : { sdkPackage: Object.freeze({ name: entry.package, factory: entry.factory ?? null }) }),

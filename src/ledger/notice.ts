@@ -219,6 +219,29 @@ export function keyRefusedNotice(
   return noticeOf(kind, { subject, atMs, detail })
 }
 
+export function providerBalanceSubject(provider: string, key: number): string {
+  return `provider.balance_low ${provider} ${key}`
+}
+
+/**
+ * Little money is left with a provider; told again only after it was a tenth above the threshold. Amounts are of
+ * `currency`.
+ */
+export function providerBalanceNotice(
+  detail: {
+    readonly provider: string
+    readonly key: number
+    readonly keys: number
+    readonly balance: number
+    readonly threshold: number
+    readonly currency: string
+  },
+  atMs: number,
+): NewNotice {
+  const subject = providerBalanceSubject(detail.provider, detail.key)
+  return noticeOf('provider.balance_low', { cause: `${subject} ${atMs}`, subject, atMs, detail })
+}
+
 /** An endpoint that was taken out of service because it fails, once an hour; `<provider>/<its name of the model>`. */
 export function failingNotice(endpointId: string, atMs: number): NewNotice {
   const kind = 'provider.failing'

@@ -73,6 +73,7 @@ const PROVIDER = {
   base_url: 'https://api.example.com/v1',
   api_key: ['a', 'b'],
   timeouts: { connect: 5 },
+  balance: { api: 'deepseek', low: 5 },
   dialect: { query: { v: '1' }, names: { top_n: 'n' }, reasoning: 'effort' },
 }
 const SDK = {

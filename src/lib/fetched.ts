@@ -1,0 +1,45 @@
+import type { Dispatcher } from 'undici'
+import { request } from './http-request.ts'
+
+export interface FetchBounds {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Absent = shared connections. */
+  readonly dispatcher?: Dispatcher
+  readonly timeoutMs: number
+  /** Of the answer; a longer one is an error. */
+  readonly bytesMax: number
+  readonly stop: AbortSignal
+}
+
+/** The body of a 200 answer. No redirect is followed: the answer must come from the given address. */
+export async function fetchedBytes(
+  url: string,
+  { headers = {}, dispatcher, timeoutMs, bytesMax, stop }: FetchBounds,
+): Promise<Buffer> {
+  const answer = await request(url, {
+    method: 'GET',
+    headers: { 'user-agent': 'tollgate', ...headers },
+    signal: AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]),
+    ...(dispatcher === undefined ? {} : { dispatcher }),
+  })
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of answer.body) {
+    const part = Buffer.from(chunk)
+    bytes += part.length
+    if (bytes > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`)
+    chunks.push(part)
+  }
+  if (answer.statusCode !== 200) throw new Error(`it answered ${answer.statusCode}`)
+  return Buffer.concat(chunks)
+}
+
+/** The same, read as JSON. */
+export async function fetchedJson(url: string, bounds: FetchBounds): Promise<unknown> {
+  const bytes = await fetchedBytes(url, { ...bounds, headers: { accept: 'application/json', ...bounds.headers } })
+  try {
+    return JSON.parse(bytes.toString()) as unknown
+  } catch {
+    throw new Error('the answer is not JSON')
+  }
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import { CHOSEN_KINDS, NOTICES, type NoticeKind } from '../../src/notice-table.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
+import { until } from '../harness/patience.ts'
+
+/** Every kind of notice, each by its real cause, to a real mail server and a real receiver of webhooks. */
+
+interface Told {
+  readonly id: string
+  readonly type: string
+  readonly account: string | null
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const told: Told[] = []
+/** The usage that the provider reports next. */
+let usage = ''
+let mail: MailServer
+let tollgate: InProcessServer
+let rich: { readonly id: string; readonly key: string }
+let receiver = ''
+
+/** The receiver, the providers and the Central Bank, by path. */
+const world = createServer((request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    const answer = (status: number, body: unknown): void =>
+      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    switch (request.url) {
+      case '/hook':
+        told.push(JSON.parse(Buffer.concat(parts).toString()) as Told)
+        return answer(200, {})
+      case '/refuses/chat/completions':
+        return answer(401, { error: { message: 'no' } })
+      case '/works/chat/completions':
+        return answer(200, {
+          id: 'c',
+          choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
+          usage: JSON.parse(usage) as unknown,
+        })
+      case '/user/balance':
+        return answer(200, {
+          is_available: true,
+          balance_infos: [
+            { currency: 'CNY', total_balance: '7.50', granted_balance: '0.00', topped_up_balance: '7.50' },
+          ],
+        })
+      default:
+        return answer(503, {})
+    }
+  })
+})
+
+before(async () => {
+  await new Promise<void>((resolve) => world.listen(0, '127.0.0.1', resolve))
+  // A server that listens on a port has an address with it.
+  const own = `http://127.0.0.1:${(world.address() as AddressInfo).port}`
+  receiver = `${own}/hook`
+  mail = await startMailServer()
+  const model = (id: string, provider: string): string =>
+    `  - { id: test/${id}, type: chat, context_length: 200000, tokenizer: o200k_base, max_completion_tokens: 1000, endpoints: [{ provider: ${provider}, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }`
+  tollgate = await startInProcess({
+    env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: `${own}/bank` },
+  })
+  rich = await tollgate.createAccount({ balance: 50_000 })
+  for (const channel of [{ target: receiver }, { type: 'email', target: 'ops@example.com' }]) {
+    const made = await tollgate.admin('POST', '/admin/v1/notices/channels', { ...channel, kinds: CHOSEN_KINDS })
+    assert.equal(made.status, 201, made.text)
+  }
+  // What the catalogue brings about is told to receivers that are there.
+  const catalog = `
+rates: { source: cbr, USD: 90 }
+providers:
+  works: { adapter: openai, base_url: '${own}/works', api_key: k, balance: { api: deepseek, low: 20 } }
+  refuses: { adapter: openai, base_url: '${own}/refuses', api_key: k }
+  gone: { adapter: openai, base_url: 'http://127.0.0.1:9/v1', api_key: k }
+models:
+${model('works', 'works')}
+${model('refuses', 'refuses')}
+${model('gone', 'gone')}
+`
+  await tollgate.app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, file: 'test' })
+})
+after(async () => {
+  await tollgate.stop()
+  await mail.close()
+  world.closeAllConnections()
+  world.close()
+})
+
+async function ask(model: string, reported: readonly [number, number] = [20, 3], key = rich.key): Promise<void> {
+  usage = `{"prompt_tokens":${reported[0]},"completion_tokens":${reported[1]}}`
+  const body = { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }
+  await tollgate.request('POST', '/v1/chat/completions', { key, body })
+}
+
+async function keyWithLimit(limit: number): Promise<{ readonly id: string; readonly key: string }> {
+  const { body } = await tollgate.admin('POST', `/admin/v1/accounts/${rich.id}/keys`, { name: 'limited', limit })
+  return { id: String(body.id), key: String(body.key) }
+}
+
+/** What brings each kind about, and what distinguishes its message. */
+const CAUSES: Readonly<Record<NoticeKind, () => Promise<Partial<Told>>>> = {
+  'balance.low': async () => {
+    const { id } = await tollgate.createAccount({ balance: 150 })
+    const entry = { kind: 'adjustment', amount: -60, reason: 'test', reference: 'low' }
+    assert.equal((await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, entry)).status, 201)
+    return { account: id, data: { balance: 90, threshold: 100 } }
+  },
+  'limit.near': async () => {
+    const { id, key } = await keyWithLimit(100)
+    await ask('test/works', [40, 45], key)
+    return { account: rich.id, data: { key: id, limit: 100, limit_reset: null, spent: 85 } }
+  },
+  'limit.reached': async () => {
+    const { id, key } = await keyWithLimit(80)
+    await ask('test/works', [40, 45], key)
+    return { account: rich.id, data: { key: id, limit: 80, limit_reset: null, spent: 80 } }
+  },
+  'job.ended': async () => {
+    const body = { model: 'sandbox/video', prompt: 'A lake', duration: 4 }
+    const { status, body: job, text } = await tollgate.request('POST', '/v1/videos', { key: rich.key, body })
+    assert.ok(status < 300, text)
+    return { account: rich.id, data: { job: job.id, model: 'sandbox/video', status: 'completed' } }
+  },
+  'provider.failing': async () => {
+    for (let count = 0; count < 6; count += 1) await ask('test/gone')
+    return { data: { provider: 'gone', model: 'm' } }
+  },
+  'provider.key_refused': async () => {
+    await ask('test/refuses')
+    await ask('test/refuses')
+    return { data: { provider: 'refuses', key: 1, keys: 1, status: 401 } }
+  },
+  'provider.balance_low': async () => {
+    // It is asked when it comes into the catalogue.
+    return { data: { provider: 'works', key: 1, keys: 1, balance: 7.5, threshold: 20, currency: 'CNY' } }
+  },
+  'rates.held': async () => {
+    await tollgate.app.rateFeed.start()
+    return { data: { action: 'rates.failed', kind: 'rates_failed', reason: 'it answered 503' } }
+  },
+  'usage.flagged': async () => {
+    await ask('test/works', [60_000, 900])
+    await ask('test/works', [60_000, 900])
+    return {}
+  },
+  shortfall: async () => {
+    const { id, key } = await tollgate.createAccount({ balance: 71 })
+    await ask('test/works', [100, 50], key)
+    return { account: id }
+  },
+  'audit.violation': async () => {
+    const { id } = await tollgate.createAccount({ balance: 1_000 })
+    const database = new DatabaseSync(join(tollgate.dataDir, 'tollgate.db'))
+    const damage = (micro: number): void =>
+      void database.prepare('UPDATE account SET available = available + ? WHERE id = ?').run(micro, id)
+    damage(1)
+    for (let count = 0; count < 2; count += 1) {
+      const audit = await tollgate.admin('GET', '/admin/v1/audit')
+      assert.ok(Number(audit.body.violations) > 0, audit.text)
+    }
+    damage(-1)
+    database.close()
+    return { account: null }
+  },
+  test: async () => {
+    const { body } = await tollgate.admin('GET', '/admin/v1/notices/channels')
+    // The contract's type.
+    for (const { id } of (body as unknown as { readonly data: readonly { readonly id: string }[] }).data)
+      await tollgate.admin('POST', `/admin/v1/notices/channels/${id}/test`, {})
+    return { account: null, data: {} }
+  },
+}
+
+const expected = new Map<string, Partial<Told>>()
+
+test('each kind has a cause', async () => {
+  for (const [kind, cause] of Object.entries(CAUSES)) expected.set(kind, await cause())
+})
+
+// The table's own names.
+for (const kind of Object.keys(CAUSES) as readonly NoticeKind[])
+  test(`${kind}: each receiver is told once`, async () => {
+    const wish = expected.get(kind) ?? {}
+    const isIt = ({ type, account, data }: Told): boolean =>
+      type === kind &&
+      (wish.account === undefined || wish.account === account) &&
+      Object.entries(wish.data ?? {}).every(([name, value]) => data[name] === value)
+    const posted = (): readonly Told[] => told.filter(isIt)
+    /** A mail names its event; those of a test are two events. */
+    const mailed = (): readonly string[] =>
+      mail.received
+        .map(({ text }) => text)
+        .filter((text) =>
+          kind === 'test' ? text.startsWith(NOTICES.test.label.en) : posted().some(({ id }) => text.includes(id)),
+        )
+    await until(20_000, 'both have it', () => posted().length > 0 && mailed().length > 0)
+    assert.deepEqual([posted().length, mailed().length], [1, 1], JSON.stringify(told))
+    assert.match(mailed()[0] ?? '', new RegExp(`^${NOTICES[kind].label.en.replaceAll(/[.*]/g, String.raw`\$&`)}`))
+  })
+
+test('nothing is told twice, whatever else happens', async () => {
+  await until(20_000, 'nothing waits', async () => (await tollgate.app.store.notices.counts()).pending === 0)
+  assert.equal(new Set(told.map(({ id }) => id)).size, told.length)
+  assert.equal(await tollgate.app.store.notices.counts().then(({ dead }) => dead), 0)
+})
