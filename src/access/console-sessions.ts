@@ -6,6 +6,7 @@ import type { Cipher } from '../lib/cipher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { cookieOf } from './cookies.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
 const PURPOSE = 'console/known-device/v1'
 const KEEP_SECONDS = 180 * 86_400
@@ -13,7 +14,6 @@ const ID_LETTERS = 22
 /** The most people who share a browser; the one seen longest ago is dropped. */
 const USERS_MAX = 8
 
-const HOUR_MS = 3_600_000
 /** Idle and absolute limits of guarantees.md requirement 8. */
 const LIMITS = {
   user: { idleMs: 12 * HOUR_MS, absoluteMs: 7 * 24 * HOUR_MS },

@@ -1,6 +1,7 @@
 import { reasonError } from '../refusals.ts'
 import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 import { identityId } from '../store/people/identity.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** An identity in the form that both parts of the console show. */
 export interface ShownIdentity {
@@ -20,7 +21,7 @@ export function identitiesOf({ oidc }: UserRecord): readonly ShownIdentity[] {
       issuer,
       subject,
       email,
-      linked_at: linkedAtMs === null ? null : new Date(linkedAtMs).toISOString(),
+      linked_at: isoTime(linkedAtMs),
     },
   ]
 }

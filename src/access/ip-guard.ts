@@ -4,10 +4,10 @@ import { RecentMap } from '../lib/recent-map.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders } from './rate-limit.ts'
 import { SlidingWindow } from './sliding-window.ts'
+import { DAY_MS } from '../lib/time.ts'
 
 const IPS_MAX = 100_000
 const PROVEN_MAX = 100_000
-const DAY_MS = 86_400_000
 /** The limit in responses without an account; informative only, nothing is refused by it (wire.md D-7.2). */
 const ANONYMOUS_REQUESTS = 60
 const ANONYMOUS_WINDOW_MS = 60_000

@@ -7,6 +7,7 @@ import { digestBytes } from './api-key.ts'
 import { ipList, type IpList } from '../http/ip-list.ts'
 import { countedLimits } from '../store/accounts/key-limits.ts'
 import type { Principal } from './principal.ts'
+import { isoSeconds } from '../lib/time.ts'
 
 /** A revoked key stops within this time on every node, even if no news of it arrives (guarantees.md requirement 2). */
 const FRESH_MS = 5_000
@@ -159,10 +160,7 @@ export class KeyCache {
 /** The reason why a known key may not be used now from this address, or null. */
 export function refusalOf(known: KnownKey, nowMs: number, ip: string): ApiError | null {
   if (known.expiresAtMs !== null && known.expiresAtMs <= nowMs) {
-    return new ApiError(
-      'key_expired',
-      `API key expired at ${new Date(known.expiresAtMs).toISOString().replace('.000Z', 'Z')}`,
-    )
+    return new ApiError('key_expired', `API key expired at ${isoSeconds(known.expiresAtMs)}`)
   }
   if (known.disabled) return new ApiError('key_deactivated', 'API key is deactivated')
   if (known.allowedIps?.has(ip) === false)

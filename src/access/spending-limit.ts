@@ -1,13 +1,14 @@
 import { ApiError } from '../errors.ts'
 import type { HoldOutcome } from '../ledger/ledger-store.ts'
 import { kopeckText, rubles, type Micro } from '../money.ts'
+import { isoSeconds } from '../lib/time.ts'
 
 type LimitExceeded = Extract<HoldOutcome, { readonly status: 'limit_exceeded' }>
 
 /** 429 `limit_exceeded` (wire.md D-9.3). `resetsAtMs` is the end of the period, null for a fixed limit. */
 export function limitExceededError(outcome: LimitExceeded, requiredMicro: Micro, resetsAtMs: number | null): ApiError {
   const { limitMicro, limitReset, spentMicro, heldMicro } = outcome
-  const resetsAt = resetsAtMs === null ? null : new Date(resetsAtMs).toISOString().replace('.000Z', 'Z')
+  const resetsAt = isoSeconds(resetsAtMs)
   const limit = kopeckText(limitMicro, 'down')
   const spent = kopeckText(spentMicro, 'up')
   // Without this a refusal caused by running requests would look like an arithmetic error.

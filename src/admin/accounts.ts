@@ -32,6 +32,7 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 const ID_LETTERS = 16
 
@@ -74,7 +75,7 @@ function accountBody(record: AccountRecord): Account {
     balance: rubles(record.availableMicro + record.heldMicro),
     available: rubles(record.availableMicro),
     reserved: rubles(record.heldMicro),
-    created_at: new Date(record.createdAtMs).toISOString(),
+    created_at: isoTime(record.createdAtMs),
   }
 }
 
@@ -191,7 +192,7 @@ function entryBody(entry: EntryRecord): Entry {
     reference: entry.reference,
     reason: entry.reason,
     actor: entry.actor,
-    created_at: new Date(entry.createdAtMs).toISOString(),
+    created_at: isoTime(entry.createdAtMs),
   }
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fieldError } from '../refusals.ts'
 import { parseDecimal, type Decimal } from '../money.ts'
+import { isDay, isoDay } from '../lib/time.ts'
 
 /** The amount that a provider bills for one model over one or more days. */
 export interface BillLine {
@@ -206,12 +207,7 @@ function periodOf(text: string): { readonly from: string; readonly to: string } 
 }
 
 function lastOf(year: number, month: number): string {
-  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10)
-}
-
-function isDay(text: string): boolean {
-  const atMs = Date.parse(text)
-  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text)
+  return isoDay(Date.UTC(year, month, 0))
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** Crockford's alphabet: no two of its characters are mistaken for each other when typed. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -45,11 +46,11 @@ function wireCode(code: CodeRecord): Code {
     amount: rubles(code.amountMicro),
     uses_max: code.usesMax,
     uses: code.uses,
-    expires_at: code.expiresAtMs === null ? null : new Date(code.expiresAtMs).toISOString(),
+    expires_at: isoTime(code.expiresAtMs),
     note: code.note,
     disabled: code.disabled,
     created_by: code.createdBy,
-    created_at: new Date(code.createdAtMs).toISOString(),
+    created_at: isoTime(code.createdAtMs),
   }
 }
 
@@ -128,8 +129,8 @@ async function listPayments(ports: AdminPorts, call: AdminCall): Promise<AdminRe
     currency: payment.currency,
     state: payment.state,
     payment_id: payment.paymentId,
-    created_at: new Date(payment.createdAtMs).toISOString(),
-    paid_at: payment.paidAtMs === null ? null : new Date(payment.paidAtMs).toISOString(),
+    created_at: isoTime(payment.createdAtMs),
+    paid_at: isoTime(payment.paidAtMs),
     refunded: rubles(payment.refundedMicro),
     refund_missing: rubles(payment.refundMissingMicro),
   }))

@@ -1,13 +1,14 @@
 import type { Principal } from '../access/principal.ts'
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { priceText, shownPrices } from '../catalog/shown-prices.ts'
-import { dayAfter, dayRange, daysBetween } from '../http/day-range.ts'
+import { dayRange, daysBetween } from '../http/day-range.ts'
 import type { Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
 import type { UsageRow } from '../store/log/generation-store.ts'
 import type { PricedEndpoint, PricedModel } from './catalog-contract.ts'
 import type { MarginReport, UsageSums } from './report-contract.ts'
 import { adminRoute, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
+import { dayAfter } from '../lib/time.ts'
 
 /** Margin reports: by model at today's prices, and by what was sold. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {

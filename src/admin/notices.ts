@@ -16,6 +16,7 @@ import {
   type AdminPorts,
   type AdminReply,
 } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 const CHANNELS_MAX = 20
 
@@ -99,18 +100,14 @@ function wireDelivery({
       // A newer program may have written another, which is shown as it is.
       type: notice.kind as NoticeKind,
       account: notice.accountId,
-      created_at: iso(notice.atMs),
+      created_at: isoTime(notice.atMs),
       data: notice.detail,
     },
     state,
     attempts,
-    due_at: state === 'pending' ? iso(dueAtMs) : null,
+    due_at: state === 'pending' ? isoTime(dueAtMs) : null,
     error,
-    created_at: iso(createdAtMs),
-    ended_at: endedAtMs === null ? null : iso(endedAtMs),
+    created_at: isoTime(createdAtMs),
+    ended_at: isoTime(endedAtMs),
   }
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString()
 }

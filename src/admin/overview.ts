@@ -1,12 +1,11 @@
 import type { ErrorType } from '../errors.ts'
 import type { Principal } from '../access/principal.ts'
-import { dayAfter } from '../http/day-range.ts'
 import type { Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
 import type { Overview } from './report-contract.ts'
 import { adminRoute, type AdminPorts } from './ports.ts'
+import { DAY_MS, dayAfter, isoTime } from '../lib/time.ts'
 
-const DAY_MS = 86_400_000
 const DAYS = 30
 const COVERED_DAYS = 3
 
@@ -24,7 +23,7 @@ async function overview({ store, clock, periods }: AdminPorts): Promise<Overview
   })
   return {
     recent: {
-      from: recent.fromMs === null ? null : new Date(recent.fromMs).toISOString(),
+      from: isoTime(recent.fromMs),
       requests: recent.requests,
       errors: recent.errors,
       flagged: recent.flagged,

@@ -10,6 +10,7 @@ import { parseBill } from './bill-csv.ts'
 import type { AuditReport, ReconciliationBody, ReplayReport } from './report-contract.ts'
 import { adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import { reconcile } from './reconciliation.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** One percent in millionths, as decimals of a body are read. */
 export const PERCENT = 1_000_000n
@@ -69,8 +70,8 @@ export async function replayBody(
   )
   return {
     ok: report.violations.length === 0,
-    from: isoOrNull(fromMs),
-    to: isoOrNull(toMs),
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
     ...sums(total),
     types: types.map(([type, each]) => ({ type, ...sums(each) })),
     price_versions: await versionsOf(report, catalog),
@@ -112,10 +113,6 @@ async function versionsOf(
     })
   }
   return shown
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString()
 }
 
 async function reconciliation(

@@ -1,12 +1,13 @@
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { Snapshot } from '../catalog/catalog.ts'
 import { fieldError, reasonError } from '../refusals.ts'
-import { dayAfter, daysBetween } from '../http/day-range.ts'
+import { daysBetween } from '../http/day-range.ts'
 import { rubles, type Decimal, type Micro } from '../money.ts'
 import type { GenerationStore, ProviderDay } from '../store/log/generation-store.ts'
 import type { BillLine } from './bill-csv.ts'
 import type { Reconciliation, ReconciliationRow } from './report-contract.ts'
 import { ownValue } from '../lib/own-value.ts'
+import { dayAfter } from '../lib/time.ts'
 
 const DAYS_MAX = 366
 const HALF_DAY_MS = 43_200_000

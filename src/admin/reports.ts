@@ -26,8 +26,8 @@ import {
 import { handedLink, refuseOwnLink } from './users.ts'
 import { UsageGroup } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
+import { DAY_MS, isoTime } from '../lib/time.ts'
 
-const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 
 /** Usage, health, events and administrators. */
@@ -100,7 +100,7 @@ async function events(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'G
     ...event,
     // The store writes no other action.
     action: event.action as EventAction,
-    at: new Date(atMs).toISOString(),
+    at: isoTime(atMs),
     before: before === null ? null : JSON.parse(before),
     after: after === null ? null : JSON.parse(after),
   }))
@@ -125,7 +125,7 @@ async function warnings({ store, catalog }: AdminPorts): Promise<readonly Operat
   const trouble = catalog.ratesSource() === 'cbr' ? await currentRateTrouble(store.events) : null
   if (trouble === null) return []
   const { sinceMs, ...told } = trouble
-  return [{ ...told, since: new Date(sinceMs).toISOString() }]
+  return [{ ...told, since: isoTime(sinceMs) }]
 }
 
 async function invite(

@@ -5,8 +5,9 @@ import { reasonError } from '../refusals.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { UserRecord, UserStore } from '../store/people/user-store.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
-const SETUP_MS = 3_600_000
+const SETUP_MS = HOUR_MS
 const TOKEN_BYTES = 32
 
 export interface SetupLinkPorts {

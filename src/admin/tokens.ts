@@ -17,6 +17,7 @@ import {
   type AdminReply,
 } from './ports.ts'
 import type { AdminToken, AdminTokenBody } from './token-contract.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** Named tokens for the admin API. */
 export function tokenAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
@@ -36,7 +37,6 @@ export function tokenAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
 }
 
 function wireToken({ clock }: AdminPorts, token: AdminTokenRecord): AdminToken {
-  const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
   const expired = token.expiresAtMs !== null && token.expiresAtMs <= clock.now()
   return {
     id: token.id,
@@ -45,10 +45,10 @@ function wireToken({ clock }: AdminPorts, token: AdminTokenRecord): AdminToken {
     scopes: token.scopes,
     state: token.revokedAtMs !== null ? 'revoked' : expired ? 'expired' : 'active',
     created_by: token.createdBy,
-    created_at: new Date(token.createdAtMs).toISOString(),
-    expires_at: iso(token.expiresAtMs),
-    revoked_at: iso(token.revokedAtMs),
-    last_used_at: iso(token.lastUsedAtMs),
+    created_at: isoTime(token.createdAtMs),
+    expires_at: isoTime(token.expiresAtMs),
+    revoked_at: isoTime(token.revokedAtMs),
+    last_used_at: isoTime(token.lastUsedAtMs),
   }
 }
 

@@ -24,6 +24,7 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** People of the console, and blocked addresses. Nobody ever acts as somebody else. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
@@ -33,9 +34,7 @@ export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
     adminRoute('POST /admin/v1/users/:id/password-link', (call, read) => passwordLink(ports, call, read)),
     adminRoute('DELETE /admin/v1/users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
     adminRoute('GET /admin/v1/ip-blocks', async () => {
-      const data = ports.access
-        .blocks()
-        .map(({ ip, untilMs, times }) => ({ ip, until: new Date(untilMs).toISOString(), times }))
+      const data = ports.access.blocks().map(({ ip, untilMs, times }) => ({ ip, until: isoTime(untilMs), times }))
       return { status: 200, body: { data, total: data.length } }
     }),
     adminRoute('DELETE /admin/v1/ip-blocks/*ip', async (call) => {
@@ -59,8 +58,8 @@ function wireUser(user: UserRecord): ConsoleUser {
     has_oidc: user.oidc !== null,
     identities: identitiesOf(user),
     totp: user.totpEnabled,
-    created_at: new Date(user.createdAtMs).toISOString(),
-    last_sign_in_at: user.lastSignInAtMs === null ? null : new Date(user.lastSignInAtMs).toISOString(),
+    created_at: isoTime(user.createdAtMs),
+    last_sign_in_at: isoTime(user.lastSignInAtMs),
   }
 }
 

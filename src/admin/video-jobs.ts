@@ -14,6 +14,7 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** Video jobs that may or may not have reached the provider, and what the operator found out there. */
 export function videoAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
@@ -37,8 +38,8 @@ function parkedRecord({ id, accountId, model, holdMicro, createdAtMs, deadlineMs
     provider: candidate?.providerSlug ?? null,
     endpoint: candidate?.endpointId ?? null,
     held: rubles(holdMicro),
-    created_at: new Date(createdAtMs).toISOString(),
-    expires_at: new Date(deadlineMs).toISOString(),
+    created_at: isoTime(createdAtMs),
+    expires_at: isoTime(deadlineMs),
   }
 }
 

@@ -28,6 +28,7 @@ import { totpRoutes } from './totp-routes.ts'
 import { turns } from './turns.ts'
 import { apps, logFilters, usage } from './usage.ts'
 import { Yookassa, type YookassaOptions } from './yookassa.ts'
+import { DAY_MS } from '../lib/time.ts'
 
 /** Counted in the process: each node counts for itself. */
 const HOUR_SECONDS = 3_600
@@ -43,7 +44,7 @@ const NOTICE_TESTS = 20
 /** Far above any shop; the provider repeats a notification that is refused. */
 const NOTICES = 20_000
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
-const SIGN_INS_KEPT_MS = 90 * 86_400_000
+const SIGN_INS_KEPT_MS = 90 * DAY_MS
 
 export interface CabinetOptions extends Omit<
   CabinetPorts,

@@ -6,7 +6,8 @@ import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { KeyWithSpend } from '../store/accounts/key-store.ts'
 import type { Key, KeyBody, NewKey } from './key-contract.ts'
-import { iso, recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
+import { recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
@@ -35,7 +36,7 @@ export function shownKey(
   const resetsAt =
     key.limitMicro === null || key.limitReset === null
       ? null
-      : iso(periodEndMs(ports.clock.now(), key.limitReset, timezone))
+      : isoTime(periodEndMs(ports.clock.now(), key.limitReset, timezone))
   return keyBody(key, spend, ports.periods(), { limit_resets_at: resetsAt })
 }
 

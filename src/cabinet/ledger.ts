@@ -6,8 +6,9 @@ import { focusCsv } from '../ledger/focus-export.ts'
 import { statementOf, type Statement } from '../ledger/statement.ts'
 import { rubles } from '../money.ts'
 import { EntryFilter, type EntryPage } from './money-contract.ts'
-import { cursorOf, iso, type CabinetPorts, type Visit } from './ports.ts'
+import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** Every entry of the account, newest first. */
 export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<EntryPage> {
@@ -16,7 +17,7 @@ export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit
   const rows = await ports.store.entries.before({ accountId, kind, beforeId: cursorOf(call.query), limit })
   const data = rows.map((entry) => ({
     id: entry.id,
-    at: iso(entry.createdAtMs),
+    at: isoTime(entry.createdAtMs),
     kind: entry.kind,
     amount: rubles(entry.amountMicro),
     reference: entry.reference,

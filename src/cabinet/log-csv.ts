@@ -6,6 +6,7 @@ import { viewFields, type GenerationRow } from '../ledger/generation-record.ts'
 import { logFilter, logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { ownValue } from '../lib/own-value.ts'
+import { isoDay } from '../lib/time.ts'
 
 const PAGE_ROWS = 500
 const ROWS_MAX = 1_000_000
@@ -18,7 +19,7 @@ const COLUMNS: readonly string[] = viewFields('log')
 /** The filtered log as CSV (RFC 4180). */
 export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
   const filter = logFilter(call.query, accountId)
-  const name = `tollgate-log-${new Date(ports.clock.now()).toISOString().slice(0, 10)}.csv`
+  const name = `tollgate-log-${isoDay(ports.clock.now())}.csv`
   return sendCsv(call, name, linesOf(ports.store.log, filter))
 }
 

@@ -5,7 +5,8 @@ import { readLogFilter } from '../ledger/log-filters.ts'
 import { tokensPerSecond } from '../ledger/request-story.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import type { LogAnswer, LogRow } from './log-contract.ts'
-import { cursorOf, isoOrNull, type CabinetPorts, type Visit } from './ports.ts'
+import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 300
@@ -27,7 +28,7 @@ export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): 
   return {
     data: page.data.map(logRow),
     next_cursor: page.nextSeq === null ? null : String(page.nextSeq),
-    searched_to: isoOrNull(page.searchedToMs),
+    searched_to: isoTime(page.searchedToMs),
   }
 }
 

@@ -4,7 +4,8 @@ import type { Route } from '../http/edge.ts'
 import { reasonError } from '../refusals.ts'
 import type { ManagementKey as ManagementKeyRecord } from '../store/accounts/management-key-store.ts'
 import type { ManagementKey, ManagementKeyBody, NewManagementKey } from './key-contract.ts'
-import { iso, isoOrNull, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 const KEYS_MAX = 20
 const ID_LETTERS = 16
@@ -26,9 +27,9 @@ function shownKey(record: ManagementKeyRecord): ManagementKey {
     id,
     name,
     label,
-    expires_at: isoOrNull(expiresAtMs),
-    created_at: iso(createdAtMs),
-    last_used_at: isoOrNull(lastUsedAtMs),
+    expires_at: isoTime(expiresAtMs),
+    created_at: isoTime(createdAtMs),
+    last_used_at: isoTime(lastUsedAtMs),
   }
 }
 

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { ModelEndpoint, ModelRow, Prices } from './model-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf } from './summary.ts'
+import { isoDay } from '../lib/time.ts'
 
 export async function modelList(
   ports: CabinetPorts,
@@ -33,7 +34,7 @@ function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] 
     max_completion_tokens: model.maxCompletionTokens,
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
-    created: new Date(model.created * 1_000).toISOString().slice(0, 10),
+    created: isoDay(model.created * 1_000),
     prices: cheapest === null ? {} : pricesOf(model, cheapest),
     aliases: model.aliases,
     allowed: allowed === null || allowed.includes(model.id),

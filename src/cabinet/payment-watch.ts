@@ -1,9 +1,8 @@
 import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentBooking } from './payment-booking.ts'
 import { recordEvent, type CabinetPorts } from './ports.ts'
+import { DAY_MS, MINUTE_MS } from '../lib/time.ts'
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 const EVERY_MS = MINUTE_MS
 /** The time between two looks at an order: a minute, doubled each time up to this. */
 const WAIT_MOST_MS = 6 * 60 * MINUTE_MS

@@ -9,8 +9,9 @@ import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { Payment, PaymentBody, PaymentMethod } from './money-contract.ts'
 import type { PaymentBooking } from './payment-booking.ts'
 import type { PaymentProvider } from './payment-provider.ts'
-import { cursorOf, iso, isoOrNull, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { cursorOf, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
+import { isoTime } from '../lib/time.ts'
 
 const ID_LETTERS = 16
 const KOPECK_MICRO = 10_000n
@@ -78,8 +79,8 @@ export function wirePayment(payment: PaymentRecord): Payment {
     currency: 'RUB',
     state: payment.state,
     confirmation_url: payment.state === 'pending' ? payment.confirmationUrl : null,
-    created_at: iso(payment.createdAtMs),
-    paid_at: isoOrNull(payment.paidAtMs),
+    created_at: isoTime(payment.createdAtMs),
+    paid_at: isoTime(payment.paidAtMs),
     refunded: rubles(payment.refundedMicro),
   }
 }

@@ -154,14 +154,6 @@ export function visitOf(ports: CabinetPorts, call: CabinetCall): Visit {
   return { call, user, session, accountId: user.accountId }
 }
 
-export function iso(atMs: number): string {
-  return new Date(atMs).toISOString()
-}
-
-export function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : iso(atMs)
-}
-
 /** Appends a user's change to the audit log. */
 export async function recordEvent(
   ports: Pick<CabinetPorts, 'store' | 'clock'>,

@@ -5,9 +5,10 @@ import { wholeParameter } from '../query-parameters.ts'
 import { isTimezone } from '../ledger/period.ts'
 import type { UserPatch } from '../store/people/user-store.ts'
 import type { PasswordBody, Profile, ProfilePatch } from './session-contract.ts'
-import { cursorOf, iso, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { cursorOf, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { proveOwner } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** The signed-in user's settings, password, sessions and sign-ins. */
 export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
@@ -21,9 +22,9 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
         current: item.id === session.id,
         ip: item.ip,
         user_agent: item.userAgent,
-        created_at: iso(item.createdAtMs),
-        last_seen_at: iso(item.lastSeenAtMs),
-        ends_at: iso(item.endsAtMs),
+        created_at: isoTime(item.createdAtMs),
+        last_seen_at: isoTime(item.lastSeenAtMs),
+        ends_at: isoTime(item.endsAtMs),
       })),
     })),
     visitRoute(ports, 'DELETE /cabinet/v1/sessions/:id', async ({ call, user }) => {
@@ -44,7 +45,7 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
       return {
         data: rows.map(({ id, atMs, ip, userAgent, method, outcome }) => ({
           id,
-          at: iso(atMs),
+          at: isoTime(atMs),
           ip,
           user_agent: userAgent,
           method,

@@ -5,7 +5,8 @@ import type { SessionRecord } from '../store/people/session-store.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
 import type { Profile, ServiceFacts, SessionState } from './session-contract.ts'
 import { FRESH_SIGN_IN_MS } from './own-proof.ts'
-import { iso, type CabinetCall, type CabinetPorts } from './ports.ts'
+import { type CabinetCall, type CabinetPorts } from './ports.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** Facts about the service that the sign-in page shows. */
 async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: string | null): Promise<ServiceFacts> {
@@ -47,7 +48,7 @@ export async function profileOf(ports: CabinetPorts, given: UserRecord): Promise
       recovery_codes_left: user.totpEnabled ? await ports.store.users.recoveryCodesLeft(user.id) : 0,
     },
     must_enrol_totp: user.role === 'admin' && ports.adminTotpRequired && !user.totpEnabled,
-    created_at: iso(user.createdAtMs),
+    created_at: isoTime(user.createdAtMs),
   }
 }
 
@@ -65,9 +66,9 @@ export async function sessionState(
     profile: await profileOf(ports, found.user),
     session: {
       id: session.id,
-      idle_ends_at: iso(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)),
-      ends_at: iso(session.endsAtMs),
-      fresh_until: iso(session.createdAtMs + FRESH_SIGN_IN_MS),
+      idle_ends_at: isoTime(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)),
+      ends_at: isoTime(session.endsAtMs),
+      fresh_until: isoTime(session.createdAtMs + FRESH_SIGN_IN_MS),
     },
   }
 }

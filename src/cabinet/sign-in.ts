@@ -8,12 +8,10 @@ import type { UserRecord } from '../store/people/user-store.ts'
 import { recordEvent, type CabinetCall, type CabinetPorts } from './ports.ts'
 import type { CodeSignInBody, SignInBody } from './session-contract.ts'
 import { useCode } from './totp.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
 const TICKET_MS = 5 * MINUTE_MS
 const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
-const DAY_MS = 24 * HOUR_MS
 /** Nobody is locked out for good: each window forgets its failures. */
 const RULES: readonly SignInRule[] = [
   { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },

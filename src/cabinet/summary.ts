@@ -1,6 +1,5 @@
 import type { Snapshot } from '../catalog/catalog.ts'
 import { reasonError } from '../refusals.ts'
-import { dayAfter } from '../http/day-range.ts'
 import { rubles, compare } from '../money.ts'
 import type { AccountRecord } from '../store/accounts/account-store.ts'
 import type { Key } from './key-contract.ts'
@@ -9,11 +8,12 @@ import type { Summary } from './summary-contract.ts'
 import { shownKey } from './keys.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
+import { DAY_MS, dayAfter } from '../lib/time.ts'
 
 const DAYS = 30
 const TOP_MODELS = 5
 const NEAR_SHARE = 0.8
-const EXPIRES_SOON_MS = 7 * 86_400_000
+const EXPIRES_SOON_MS = 7 * DAY_MS
 
 /** The first page after signing in. */
 export async function summary(ports: CabinetPorts, { accountId }: Visit): Promise<Summary> {

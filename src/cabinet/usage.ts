@@ -1,10 +1,11 @@
 import { fieldError } from '../refusals.ts'
-import { dayAfter, dayRange } from '../http/day-range.ts'
+import { dayRange } from '../http/day-range.ts'
 import { choiceParameter } from '../query-parameters.ts'
 import { rubles } from '../money.ts'
 import { UsageGroup, type AppRow, type LogFilters, type UsageAnswer } from './log-contract.ts'
-import { iso, type CabinetPorts, type Visit } from './ports.ts'
+import { type CabinetPorts, type Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
+import { dayAfter, isoTime } from '../lib/time.ts'
 
 const GROUPS_MAX = 50
 const REST = '…rest'
@@ -67,7 +68,7 @@ export async function apps(
     top_models: byCost(members, ({ model }) => model)
       .slice(0, TOP_MODELS)
       .map((model) => ({ model: model.id, requests: model.sums.requests, cost: rubles(model.sums.costMicro) })),
-    last_used_at: iso(Math.max(...members.map(({ lastAtMs }) => lastAtMs))),
+    last_used_at: isoTime(Math.max(...members.map(({ lastAtMs }) => lastAtMs))),
   }))
   return { data }
 }

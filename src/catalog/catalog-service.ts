@@ -38,6 +38,7 @@ import { priceFaults, priceWarnings } from './price-doubts.ts'
 import type { Fault } from './problem.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'
+import { isoDay, isoTime } from '../lib/time.ts'
 
 const VERSIONS_KEPT = 64
 const DOCUMENTS_KEPT = 4
@@ -303,7 +304,7 @@ export class CatalogService implements Catalog {
       release,
       keys,
       renew,
-      today: new Date(clock.now()).toISOString().slice(0, 10),
+      today: isoDay(clock.now()),
     })
   }
 
@@ -332,7 +333,7 @@ export class CatalogService implements Catalog {
     const next = successorOf(
       withBundled(this.#state.own, this.#state.base),
       document,
-      new Date(this.#ports.clock.now()).toISOString(),
+      isoTime(this.#ports.clock.now()),
       problems,
     )
     const state = this.#after(next)

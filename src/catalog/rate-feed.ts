@@ -4,8 +4,9 @@ import type { CatalogService } from './catalog-service.ts'
 import type { EventStore } from '../store/events/event-store.ts'
 import { parseDailyRates, refusalText } from './feed-rates.ts'
 import { noteRates, type RateTrouble } from './rate-trouble.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
-const EVERY_MS = 6 * 3_600_000
+const EVERY_MS = 6 * HOUR_MS
 /** Rates that did not arrive, or were not believed, are fetched again sooner. */
 const RETRY_MS = 15 * 60_000
 const TIMEOUT_MS = 10_000

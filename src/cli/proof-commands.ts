@@ -8,6 +8,7 @@ import type { CliContext } from './ports.ts'
 import { recordEvent, withStore } from './store-access.ts'
 import { fileText } from './store-commands.ts'
 import type { JsonObject } from '../lib/json-object.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** Commands that show whether the books are right. */
 export const PROOF_COMMANDS: readonly Command[] = [
@@ -74,7 +75,7 @@ function timeOption(input: CommandInput, name: string): number | null {
 
 function query(times: Readonly<Record<string, number | null>>): string {
   const given = Object.entries(times).flatMap(([name, atMs]) =>
-    atMs === null ? [] : [`${name}=${encodeURIComponent(new Date(atMs).toISOString())}`],
+    atMs === null ? [] : [`${name}=${encodeURIComponent(isoTime(atMs))}`],
   )
   return given.length === 0 ? '' : `?${given.join('&')}`
 }

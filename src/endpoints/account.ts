@@ -8,6 +8,7 @@ import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
 import { rubles } from '../money.ts'
 import type { Store } from '../store/store.ts'
+import { isoSeconds, isoTime } from '../lib/time.ts'
 
 export interface AccountRoutePorts {
   readonly store: Pick<Store, 'accounts' | 'keys' | 'managementKeys' | 'entries'>
@@ -83,7 +84,7 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
     usage_weekly: rubles(spend.weekMicro),
     usage_monthly: rubles(spend.monthMicro),
     currency: 'RUB',
-    expires_at: record.expiresAtMs === null ? null : new Date(record.expiresAtMs).toISOString(),
+    expires_at: isoTime(record.expiresAtMs),
     ...sharedFields(ports, principal),
     ...limitFieldsOf(record.limits),
   }
@@ -106,7 +107,7 @@ async function managementKey(ports: AccountRoutePorts, principal: Principal): Pr
     usage_weekly: 0,
     usage_monthly: 0,
     currency: 'RUB',
-    expires_at: found.expiresAtMs === null ? null : new Date(found.expiresAtMs).toISOString(),
+    expires_at: isoTime(found.expiresAtMs),
     ...sharedFields(ports, principal),
     ...limitFieldsOf(null),
   }
@@ -138,9 +139,4 @@ function sharedFields({ catalog }: AccountRoutePorts, principal: Principal) {
       note: 'Requests per sliding window; see X-RateLimit-* headers.',
     },
   }
-}
-
-/** Boundaries have whole seconds, without a fraction. */
-export function isoSeconds(atMs: number): string {
-  return new Date(atMs).toISOString().replace('.000Z', 'Z')
 }

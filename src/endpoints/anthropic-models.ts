@@ -1,6 +1,7 @@
 import type { Model } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { wholeParameter } from '../query-parameters.ts'
+import { isoTime } from '../lib/time.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 1_000
@@ -17,7 +18,7 @@ export function anthropicModel({
     type: 'model',
     id,
     display_name: name,
-    created_at: new Date(created * 1_000).toISOString(),
+    created_at: isoTime(created * 1_000),
     max_input_tokens: contextLength,
     max_tokens: maxCompletionTokens,
   }

@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts'
 import { principalOf } from './account.ts'
 import type { LogRecord, SearchNotes } from './log-contract.ts'
 import { wholeParameter } from '../query-parameters.ts'
+import { isoTime } from '../lib/time.ts'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 300
@@ -54,7 +55,7 @@ export function searchNotes({ atLeast, searchedToMs }: LogPage): SearchNotes {
   if (atLeast === undefined) return {}
   return {
     total_exact: false,
-    ...(searchedToMs === undefined ? {} : { searched_to: new Date(searchedToMs).toISOString() }),
+    ...(searchedToMs === undefined ? {} : { searched_to: isoTime(searchedToMs) }),
   }
 }
 
@@ -90,7 +91,7 @@ function openRouterRecord(row: GenerationRow, discount: number | null): Record<s
     api_type: REQUEST_TYPE_TABLE[row.type].apiType,
     model: row.model,
     provider_name: row.providerName,
-    created_at: new Date(row.createdAtMs).toISOString(),
+    created_at: isoTime(row.createdAtMs),
     total_cost: cost,
     usage: cost,
     currency: 'RUB',

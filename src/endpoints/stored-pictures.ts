@@ -8,11 +8,12 @@ import type { Clock } from '../lib/clock.ts'
 import { timedId, type IdSource } from '../lib/ids.ts'
 import type { FileStore } from '../store/files/file-store.ts'
 import type { StoredFile } from '../store/files/file-rows.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
 const PATH = '/v1/images/content'
 const RETRY_SECONDS = 2
 /** wire.md D-2.3a. */
-const KEPT_MS = 24 * 3_600_000
+const KEPT_MS = 24 * HOUR_MS
 /** 62^22 is more than 2^128. */
 const TOKEN_LETTERS = 22
 

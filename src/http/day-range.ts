@@ -1,13 +1,7 @@
 import { fieldError } from '../refusals.ts'
+import { DAY_MS, dayAfter, isDay } from '../lib/time.ts'
 
-const DAY_MS = 86_400_000
 const DAYS_MAX = 366
-const SHAPE = /^\d{4}-\d{2}-\d{2}$/
-
-/** The day `count` days after one; days are `YYYY-MM-DD` without a zone. */
-export function dayAfter(day: string, count: number): string {
-  return new Date(Date.parse(day) + count * DAY_MS).toISOString().slice(0, 10)
-}
 
 /** Every day from one to another, both included. */
 export function daysBetween(from: string, to: string): readonly string[] {
@@ -28,7 +22,6 @@ export function dayRange(query: URLSearchParams, today: string): { readonly from
 function dayParameter(query: URLSearchParams, name: string): string | null {
   const text = query.get(name)
   if (text === null) return null
-  if (SHAPE.test(text) && !Number.isNaN(Date.parse(text)) && new Date(Date.parse(text)).toISOString().startsWith(text))
-    return text
+  if (isDay(text)) return text
   throw fieldError(name, 'day', {}, `must be a day such as 2026-11-20, got '${text.slice(0, 40)}'`)
 }

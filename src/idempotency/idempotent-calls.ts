@@ -9,11 +9,12 @@ import { timedId, type IdSource } from '../lib/ids.ts'
 import type { CallClaim } from '../relay/operation.ts'
 import { answerPurpose, type ClaimOutcome, type IdempotencyStore } from '../store/idempotency/idempotency-store.ts'
 import { keptAnswer, readKeptAnswer, writeKeptAnswer } from './kept-answer.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
 const HEADER = 'idempotency-key'
 /** At most 255 characters that are safe in a header; spaces only inside. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
-const KEEP_MS = 24 * 3_600_000
+const KEEP_MS = 24 * HOUR_MS
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 export interface IdempotentCallPorts {

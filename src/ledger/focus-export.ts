@@ -2,6 +2,7 @@ import { csvLine, type CsvValue } from '../lib/csv.ts'
 import { decimalText, type Micro } from '../money.ts'
 import type { AdjustmentRow, ChargedDay, ChargeStore } from '../store/ledger/charge-store.ts'
 import { periodEndMs, periodStarts, startOfDay } from './period.ts'
+import { isoSeconds } from '../lib/time.ts'
 
 const PAGE_ROWS = 1_000
 const NAME = 'Tollgate'
@@ -129,19 +130,14 @@ function calendar(timezone: string): (day: string) => Times {
     if (before !== undefined) return before
     const startMs = startOfDay(of, timezone)
     const times = {
-      day: utc(startMs),
-      dayAfter: utc(periodEndMs(startMs, 'daily', timezone)),
-      month: utc(startOfDay(`${of.slice(0, 7)}-01`, timezone)),
-      monthAfter: utc(periodEndMs(startMs, 'monthly', timezone)),
+      day: isoSeconds(startMs),
+      dayAfter: isoSeconds(periodEndMs(startMs, 'daily', timezone)),
+      month: isoSeconds(startOfDay(`${of.slice(0, 7)}-01`, timezone)),
+      monthAfter: isoSeconds(periodEndMs(startMs, 'monthly', timezone)),
     }
     known.set(of, times)
     return times
   }
-}
-
-/** Seconds, as the specification writes times. */
-function utc(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z')
 }
 
 function amount(micro: Micro): CsvValue {

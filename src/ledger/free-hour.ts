@@ -1,7 +1,7 @@
 import type { Micro } from '../money.ts'
 import type { AccountRow, GuardedCharge, HoldRow, LedgerRows } from './ledger-store.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
-const HOUR_MS = 3_600_000
 /**
  * The cost to the operator, by free answers and by charges beyond its balance, that an account may cause in an hour
  * before it is checked: 20 RUB.

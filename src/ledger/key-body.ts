@@ -3,6 +3,7 @@ import { NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
 import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
 import { limitPeriod } from './hold-rules.ts'
 import type { PeriodStarts } from './ledger-store.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** The rest of a key's limit in its period; null without a limit. */
 export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
@@ -39,11 +40,11 @@ export function keyBody<More extends object>(
     usage_daily: rubles(spend.dayMicro),
     usage_weekly: rubles(spend.weekMicro),
     usage_monthly: rubles(spend.monthMicro),
-    expires_at: isoOrNull(key.expiresAtMs),
+    expires_at: isoTime(key.expiresAtMs),
     allowed_models: key.allowedModels,
     ...limitFieldsOf(key.limits),
-    created_at: new Date(key.createdAtMs).toISOString(),
-    last_used_at: isoOrNull(key.lastUsedAtMs),
+    created_at: isoTime(key.createdAtMs),
+    last_used_at: isoTime(key.lastUsedAtMs),
   }
 }
 
@@ -65,8 +66,4 @@ export function limitFieldsOf(limits: KeyLimits | null) {
           ),
     allowed_ips: allowedIps,
   }
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : new Date(atMs).toISOString()
 }

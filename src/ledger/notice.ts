@@ -14,9 +14,8 @@ import {
   type LedgerRows,
   type SpendKey,
 } from './ledger-store.ts'
+import { DAY_MS, HOUR_MS } from '../lib/time.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const RATE_ACTIONS: ReadonlySet<EventAction> = new Set(['rates.failed', 'rates.refused'])
 const NEAR_PERCENT = 80n
 const NONE: readonly NewNotice[] = []

@@ -1,6 +1,6 @@
 import type { LimitReset, PeriodStarts } from './ledger-store.ts'
+import { DAY_MS, isoDay } from '../lib/time.ts'
 
-const DAY_MS = 86_400_000
 const FORMATTERS_MAX = 16
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
@@ -31,10 +31,6 @@ function formatter(timezone: string): Intl.DateTimeFormat {
     formatters.set(timezone, known)
   }
   return known
-}
-
-function isoDay(day: CivilDay): string {
-  return new Date(day).toISOString().slice(0, 10)
 }
 
 function monday(day: CivilDay): CivilDay {

@@ -3,6 +3,7 @@ import { decimalText, multiply, rubles, shift } from '../money.ts'
 import type { GenerationRow } from './generation-record.ts'
 import type { HoldRow } from './ledger-store.ts'
 import type { BillLine, StoryAttempt, StoryParts } from './request-story-contract.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** The prices of an endpoint: its provider's, and those of customers. */
 export interface StoryPrices {
@@ -19,9 +20,9 @@ export function storyOf(row: GenerationRow, both: StoryPrices | null, hold: Hold
     cache_saved: prices === null || row.billingBasis === 'free' ? null : rubles(cacheSavedMicro(row.usage, prices)),
     hold: holdOf(hold),
     timings: {
-      arrived_at: iso(row.createdAtMs),
-      first_token_at: row.latencyMs === null ? null : iso(row.createdAtMs + row.latencyMs),
-      ended_at: iso(row.createdAtMs + row.durationMs),
+      arrived_at: isoTime(row.createdAtMs),
+      first_token_at: row.latencyMs === null ? null : isoTime(row.createdAtMs + row.latencyMs),
+      ended_at: isoTime(row.createdAtMs + row.durationMs),
     },
   }
 }
@@ -82,14 +83,10 @@ function holdOf(hold: HoldRow | null): StoryParts['hold'] {
   return {
     amount: rubles(hold.amountMicro),
     state: hold.state,
-    placed_at: iso(hold.placedAtMs),
-    ended_at: hold.endedAtMs === null ? null : iso(hold.endedAtMs),
+    placed_at: isoTime(hold.placedAtMs),
+    ended_at: isoTime(hold.endedAtMs),
     charged: rubles(charged),
     returned: rubles(returned),
     shortfall: rubles(hold.shortfallMicro ?? 0n),
   }
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString()
 }

@@ -1,5 +1,6 @@
 import { rubles } from '../money.ts'
 import { viewFields, type GenerationRow, type LogView, type RowView, type ViewField } from './generation-record.ts'
+import { isoTime } from '../lib/time.ts'
 
 const FIELDS: Readonly<Record<LogView, readonly ViewField[]>> = {
   log: viewFields('log'),
@@ -18,6 +19,6 @@ export function viewOf<V extends LogView>(row: GenerationRow, view: V): RowView<
 
 function written(value: unknown, as: ViewField['as']): unknown {
   if (as === 'rubles' && typeof value === 'bigint') return rubles(value)
-  if (as === 'time' && typeof value === 'number') return new Date(value).toISOString()
+  if (as === 'time' && typeof value === 'number') return isoTime(value)
   return value ?? null
 }

@@ -3,6 +3,7 @@ import { rubles, type Micro } from '../money.ts'
 import { day, flag, list, nullable, object, oneOf, rub, text, time, whole, type Static } from '../schema.ts'
 import type { StatementLine, StatementStore } from '../store/ledger/statement-store.ts'
 import type { AccountRecord } from '../store/accounts/account-store.ts'
+import { isoTime } from '../lib/time.ts'
 
 /** A statement in whole days: opening + lines = closing. Charges are one line for each day and model. */
 export const Statement = object(
@@ -55,7 +56,7 @@ export async function statementOf(
     account: { id, name, email },
     from,
     to,
-    issued_at: new Date(nowMs).toISOString(),
+    issued_at: isoTime(nowMs),
     closed: sheet.closed,
     opening: rubles(sheet.openingMicro),
     closing: rubles(sheet.closingMicro),

@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { CopyStream, StreamCopy } from '../relay/event-buffer.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
 /** Events within this time share one write. */
 const GATHER_MS = 50
@@ -9,7 +10,7 @@ const GATHER_MS = 50
 const RUNNING_MS = 15_000
 const RENEW_MS = 5_000
 /** An index row outlives the longest stream and its retention; it leads nowhere when the copy is gone. */
-const INDEX_MS = 2 * 3_600_000
+const INDEX_MS = 2 * HOUR_MS
 
 /** Time until a write without an answer is repeated. */
 const RETRY_MS = 250

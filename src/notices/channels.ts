@@ -11,6 +11,7 @@ import { fieldError, reasonError } from '../refusals.ts'
 import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-rows.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
 import type { NoticeChannel, NoticeChannelBody } from './channel-contract.ts'
+import { isoTime } from '../lib/time.ts'
 
 const SECRET_BYTES = 32
 
@@ -104,7 +105,7 @@ function webhookAddress(given: string, allowPrivate: boolean): string {
 }
 
 export function wireChannel({ id, type, target, kinds, language, enabled, createdAtMs }: Channel): NoticeChannel {
-  const created_at = new Date(createdAtMs).toISOString()
+  const created_at = isoTime(createdAtMs)
   return { id, type, target, kinds: kinds.filter(isChosen), language, enabled, created_at }
 }
 

@@ -4,6 +4,7 @@ import type { Cipher } from '../lib/cipher.ts'
 import { secretPurpose, type Channel, type Notice } from '../store/notices/notice-rows.ts'
 import { DeliveryError } from './delivery-error.ts'
 import { post } from './post.ts'
+import { isoTime } from '../lib/time.ts'
 
 export interface WebhookPorts {
   readonly cipher: Cipher
@@ -15,7 +16,7 @@ export interface WebhookPorts {
 
 /** The body of a webhook, and `data` by kind as docs/notifications.md lists them. */
 export function webhookBody({ id, kind, accountId, atMs, detail }: Notice): string {
-  return JSON.stringify({ id, type: kind, created_at: new Date(atMs).toISOString(), account: accountId, data: detail })
+  return JSON.stringify({ id, type: kind, created_at: isoTime(atMs), account: accountId, data: detail })
 }
 
 /** HMAC-SHA256 over `timestamp.body`, with the whole secret as its key. */

@@ -22,6 +22,7 @@ import {
 } from '../store/responses/response-store.ts'
 import { StopMarks } from './stop-marks.ts'
 import type { JsonObject } from '../lib/json-object.ts'
+import { DAY_MS } from '../lib/time.ts'
 
 /** A longer answer is charged but not kept. */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
@@ -29,7 +30,6 @@ const ANSWER_BYTES_MAX = 8 * 1_048_576
 const CONVERSATION_BYTES_MAX = 10 * 1_048_576
 /** The most that is read for a conversation: the answers also repeat their requests' tools. */
 const CHAIN_BYTES_MAX = 64 * 1_048_576
-const DAY_MS = 24 * 3_600_000
 const MEGABYTE = 1_048_576
 const LINE_END = 0x0a
 const COMMA = Buffer.from(',')

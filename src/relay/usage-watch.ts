@@ -2,8 +2,8 @@ import type { EventAction } from '../ledger/event-action.ts'
 import type { GenerationRecord } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Micro } from '../money.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
-const HOUR_MS = 3_600_000
 /** More flagged answers in an hour than this part of them are an event: 0.1 %. */
 const FLAGGED_PARTS = 1_000
 

@@ -17,6 +17,7 @@ import { decryptOperation, encryptOperation } from './encrypted-operation.ts'
 import { accepted, isLive, JOB_TTL_MS } from './video-job.ts'
 import { videoRecord, type VideoView } from './video-record.ts'
 import { VideoRunner, type RunnerPorts } from './video-runner.ts'
+import { isoTime } from '../lib/time.ts'
 
 const REMOVE_TRIES_MAX = 5
 
@@ -101,7 +102,7 @@ export class AccountVideos {
       )
     const expiresAtMs = row.expiresAtMs ?? 0
     const file = this.#ports.clock.now() < expiresAtMs ? await this.#ports.files.find(fileIdOf(id, index)) : null
-    if (file === null) throw gone(`expired at ${new Date(expiresAtMs).toISOString()}`)
+    if (file === null) throw gone(`expired at ${isoTime(expiresAtMs)}`)
     return file
   }
 

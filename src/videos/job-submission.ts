@@ -11,6 +11,7 @@ import { endFree, reasonOf } from './job-end.ts'
 import type { JobPorts } from './job-ports.ts'
 import { decryptOperation, encryptOperation, withoutPictures } from './encrypted-operation.ts'
 import { accepted, candidateOf, parked, refused, sending } from './video-job.ts'
+import { isoTime } from '../lib/time.ts'
 
 const LATE_TRIES_MAX = 5
 
@@ -143,7 +144,7 @@ function unknownText(attempt: FailedAttempt): string {
 }
 
 export function parkedSentence(row: JobRow, how: string): string {
-  return `Video job ${row.id} is parked: its submission to '${candidateOf(row).providerSlug}' may have arrived (${how}). It is not sent again and expires at ${new Date(row.deadlineMs).toISOString()} unless it is resolved`
+  return `Video job ${row.id} is parked: its submission to '${candidateOf(row).providerSlug}' may have arrived (${how}). It is not sent again and expires at ${isoTime(row.deadlineMs)} unless it is resolved`
 }
 
 /** Identifies the provider key of a job without revealing it. */

@@ -3,11 +3,12 @@ import { keptName, type GenerationRecord } from '../ledger/generation-record.ts'
 import { assert } from '../lib/assert.ts'
 import type { Usage } from '../meters.ts'
 import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../store/jobs/job.ts'
+import { HOUR_MS } from '../lib/time.ts'
 
 /** A job that is not finished by then expires (wire.md D-4.2). */
 export const JOB_TTL_MS = 60 * 60_000
 /** How long a finished video is kept (wire.md D-4.5). */
-export const VIDEO_KEPT_MS = 72 * 3_600_000
+export const VIDEO_KEPT_MS = 72 * HOUR_MS
 
 const POLL_MS_MIN = 1_000
 const POLL_MS_MAX = 10_000

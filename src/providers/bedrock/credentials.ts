@@ -1,5 +1,6 @@
 import aws4 from 'aws4'
 import type { JsonRequest } from '../ports/upstream-request.ts'
+import { isoTime } from '../../lib/time.ts'
 
 const SERVICE = 'bedrock'
 const REGION_DEFAULT = 'us-east-1'
@@ -22,7 +23,7 @@ export function credentialHeaders(
   if (accessKeyId === '' || secretAccessKey === '') return { authorization: `Bearer ${apiKey}` }
   const { host, pathname } = new URL(baseUrl)
   return (body) => {
-    const datetime = new Date(nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, '')
+    const datetime = isoTime(nowMs).replaceAll(/[:-]|\.\d{3}/g, '')
     const headers: Record<string, string> = {
       'content-type': CONTENT_TYPE,
       'x-amz-date': datetime,

@@ -6,6 +6,7 @@ import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './
 import type { Books } from './book-store.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { NO_LIVE_JOB } from '../jobs/job-store.ts'
+import { DAY_MS, isoDay } from '../../lib/time.ts'
 
 export type AuditInvariant =
   | 'I1'
@@ -40,7 +41,6 @@ export interface AuditCheck {
 const VIOLATIONS_MAX = 100
 /** An open hold may outlive its lease by the time that the sweeper needs. */
 const LEASE_SLACK_MS = 60_000
-const DAY_MS = 86_400_000
 
 interface Query {
   readonly id: AuditInvariant
@@ -184,7 +184,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
 
 /** Leaves out a day that began before `sinceMs` anywhere on earth. */
 async function wrongSums(sql: Sql, sinceMs: number): Promise<readonly string[]> {
-  const fromDay = sinceMs === 0 ? '' : new Date(sinceMs + 2 * DAY_MS).toISOString().slice(0, 10)
+  const fromDay = sinceMs === 0 ? '' : isoDay(sinceMs + 2 * DAY_MS)
   const violations: string[] = []
   for (const { text, days } of DAY_SUMS) {
     const rows = await sql.all(

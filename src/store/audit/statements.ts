@@ -1,5 +1,6 @@
 import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { big, text, type Row, type Sql } from '../database.ts'
+import { isoDay } from '../../lib/time.ts'
 
 const PAGE_ROWS = 1_000n
 
@@ -61,5 +62,5 @@ const COLUMNS = sealedSelect('statement_month')
 /** The first day of the month after one such as 2026-11. */
 function monthAfter(month: string): string {
   const [year = '', number = ''] = month.split('-')
-  return new Date(Date.UTC(Number(year), Number(number), 1)).toISOString().slice(0, 10)
+  return isoDay(Date.UTC(Number(year), Number(number), 1))
 }

@@ -3,10 +3,10 @@ import type { Micro } from '../../money.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { big, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import type { EntryKind } from './entry-store.ts'
+import { DAY_MS, dayAfter, isoDay } from '../../lib/time.ts'
 
 const PAGE_ROWS = 1_000n
 const LINES_MAX = 20_000
-const DAY_MS = 86_400_000
 /** Days of two zones are never further apart. */
 const ZONES_MS = 2 * DAY_MS
 
@@ -298,13 +298,9 @@ function clipped(day: string, first: string, last: string): string {
 
 function monthAfter(firstDay: string): string {
   const date = new Date(firstDay)
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)).toISOString().slice(0, 10)
+  return isoDay(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1))
 }
 
 function lastDay(firstDay: string): string {
-  return new Date(Date.parse(monthAfter(firstDay)) - DAY_MS).toISOString().slice(0, 10)
-}
-
-function dayAfter(day: string): string {
-  return new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)
+  return dayAfter(monthAfter(firstDay), -1)
 }

@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Books } from '../audit/book-store.ts'
 import type { LogUpkeep } from './upkeep.ts'
+import { DAY_MS } from '../../lib/time.ts'
 
 const EVERY_MS = 60 * 60_000
 /** After a failure, such as a partition that an audit is reading. */
 const AGAIN_MS = 60_000
 /** Pause between two steps, so that money goes first. */
 const STEP_PAUSE_MS = 20
-const DAY_MS = 86_400_000
 
 export interface LogKeeperPorts {
   readonly upkeep: LogUpkeep

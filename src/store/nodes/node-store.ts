@@ -1,5 +1,6 @@
 import { big, integer, text, type Database } from '../database.ts'
 import { NEWEST_SCHEMA } from '../migrations.ts'
+import { DAY_MS } from '../../lib/time.ts'
 
 /** An address that may not try keys for a while. */
 export interface SharedBlock {
@@ -28,7 +29,7 @@ export interface NodeView {
 /** A node that has not reported for this long is not counted and does not lead. */
 const LIVE_MS = 10_000
 /** Age of rows of nodes and blocks that nobody needs any more. */
-const FORGET_MS = 86_400_000
+const FORGET_MS = DAY_MS
 /** Changes are read again for this long, since a transaction may have committed after a read that it began before. */
 const OVERLAP_MS = 10_000
 const DB_NOW = '(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint'

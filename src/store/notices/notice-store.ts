@@ -31,6 +31,7 @@ import {
   type DeliveryState,
   type Notice,
 } from './notice-rows.ts'
+import { DAY_MS } from '../../lib/time.ts'
 
 export type ChannelPatch = Partial<Pick<Channel, 'kinds' | 'language' | 'enabled'>>
 
@@ -41,12 +42,11 @@ export type AttemptEnd = 'sent' | { readonly error: string; readonly dueAtMs: nu
 const PENDING_MAX = 1_000n
 /** Notices that one step addresses. */
 const STEP = 100n
-const KEPT_MS = 90 * 86_400_000
+const KEPT_MS = 90 * DAY_MS
 /** Of a six-digit code. */
 const CODE_TRIES = 5n
 /** Messages for people that an account's channel gets in a day. */
 const DAILY_MAX = 200n
-const DAY_MS = 86_400_000
 const REMOVED_AT_ONCE = 1_000n
 
 /** The same text in both dialects. A notice that is there already, by its id or its subject, stays as it is. */

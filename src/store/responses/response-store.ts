@@ -1,5 +1,6 @@
 import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import { listedIds } from '../locked-ids.ts'
+import { DAY_MS } from '../../lib/time.ts'
 
 /** The most turns of one conversation. */
 export const CHAIN_MAX = 1_000
@@ -8,7 +9,6 @@ const ACCOUNT_ROWS_MAX = 10_000n
 /** The part of an account's answers that stays when room is made, so that not every new answer has to make some. */
 const ROOM_LEFT_PERCENT = 90n
 const PAGE = 100n
-const DAY_MS = 24 * 3_600_000
 
 /**
  * A conversation from its newest turn on, for a query that says `OWN`. A step goes by the id alone, or a store may take
