@@ -39,6 +39,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/cabinet-sign-in.test.ts',
   'test/api/errors-of-doors.test.ts',
   'test/api/flapping.test.ts',
+  'test/api/hosted-tools.test.ts',
   'test/api/kek.test.ts',
   'test/api/long-reads.test.ts',
   'test/api/overload.test.ts',

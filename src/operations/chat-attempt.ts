@@ -29,6 +29,8 @@ export interface ChatAttemptParts {
   readonly written?: number
   /** How often the model may read its whole context: once, and again after each call of a provider-run tool. */
   readonly readings?: number
+  /** The most web searches that the request allows; absent = those of `web_search_options`, which have no limit. */
+  readonly searchesMax?: number
   readonly start: AttemptStart
   readonly sink: AnswerSink<Buffer>
   /** Parts of the request that were not sent to this provider. */
@@ -192,14 +194,15 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #measure(usage: UsageReport): MeasuredUsage {
-    const { request, inputs, written = request.n, readings, start } = this.#parts
+    const { request, inputs, written = request.n, start } = this.#parts
+    const { endpoint } = start.candidate
     const { report, reported, flagged, basis } = measureUsage(usage, {
       inputMax: () => this.#inputMax(),
-      outputMax: (start.plan.maxTokens + predictedTokens(request, start.candidate.endpoint)) * written * inputs,
+      outputMax: (start.plan.maxTokens + predictedTokens(request, endpoint)) * written * inputs,
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
-    // More searches than the cap that was sent are impossible: the customer does not pay for them.
-    const searchesMax = readings === undefined ? Infinity : readings - 1
+    // More searches than the request allows are impossible: the customer does not pay for them.
+    const { searchesMax = searches(request, endpoint) ? Infinity : 0 } = this.#parts
     const isBeyond = (report.usage.search ?? 0) > searchesMax
     const possible = isBeyond ? { ...report, usage: { ...report.usage, search: searchesMax } } : report
     const billed = this.#withFixed(possible)

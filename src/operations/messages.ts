@@ -2,6 +2,7 @@ import type { Endpoint } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { nativeBody } from '../kinds/messages/native-body.ts'
 import type { MessagesRequest, ServerTools } from '../kinds/messages/request.ts'
+import { isWebSearch } from '../kinds/messages/tools.ts'
 import { ownedStart, UnfilteredMessages } from '../kinds/messages/unfiltered-writer.ts'
 import { MessagesWriter, PING } from '../kinds/messages/writer.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
@@ -15,7 +16,6 @@ import { askChat, chatFields } from './chat-call.ts'
 
 /** Provider-run tools that cost only the tokens of their results. */
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
-const WEB_SEARCH = /^web_search_/
 
 /** Messages (clients.md 2): unfiltered where the endpoint speaks them, else as the equivalent chat. */
 export function messagesOperation(request: MessagesRequest, requestId: string, adapters: AdapterTable): Operation {
@@ -41,6 +41,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
             : new MessagesWriter(message, request.omitsThinking, count),
           inputs: 1,
           ...(serverTools === null ? {} : { readings: 1 + serverTools.callsMax }),
+          ...(isNative ? { searchesMax: serverTools?.searchesMax ?? 0 } : {}),
           start,
           sink,
           dropped: isNative ? withheld : [...withheld, ...untranslated],
@@ -87,9 +88,7 @@ function planMessages(request: MessagesRequest, input: PlanInput, adapters: Adap
 
 /** The type of a provider-run tool without a price at the endpoint; null = none. */
 function unpricedTool(tools: ServerTools | null, { priced }: Endpoint): string | null {
-  return (
-    tools?.types.find((type) => !TOKENS_ONLY.test(type) && !(WEB_SEARCH.test(type) && priced.has('search'))) ?? null
-  )
+  return tools?.types.find((type) => !TOKENS_ONLY.test(type) && !(isWebSearch(type) && priced.has('search'))) ?? null
 }
 
 function askNatively(request: MessagesRequest, start: AttemptStart, sink: AnswerSink): RunningCall {

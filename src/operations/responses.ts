@@ -53,6 +53,7 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
           writer: new ResponsesWriter(start.identity, echo, () => start.clock.now(), native ? null : request.names),
           inputs: 1,
           ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
+          ...(native ? { searchesMax: hosted?.types.some(isWebSearch) === true ? hosted.callsMax : 0 } : {}),
           start,
           sink,
           dropped: [...(native ? offer.dropped : request.dropped), ...request.ignored],

@@ -110,6 +110,7 @@ export const GenerateContentAnswer = object({
       content: object({ role: only('model'), parts: list(anything('As in a request.')) }),
       finishReason: text('`STOP`, `MAX_TOKENS`, `SAFETY`, …'),
       index: whole(),
+      groundingMetadata: optional(anything('The searches of the provider, as it sent them.')),
     }),
   ),
   usageMetadata: GeminiUsage,

@@ -189,7 +189,7 @@ test('tools that Anthropic describes are functions elsewhere, those that it runs
   assert.equal(bash.chat.tools?.[0]?.function.name, 'bash')
   assert.deepEqual([bash.nativeOnly, bash.serverTools], [null, null])
   const search = read({ tools: [{ type: 'web_search_20260209', name: 'web_search', max_uses: 3 }] })
-  assert.deepEqual(search.serverTools, { callsMax: 3, types: ['web_search_20260209'] })
+  assert.deepEqual(search.serverTools, { callsMax: 3, searchesMax: 3, types: ['web_search_20260209'] })
   assert.deepEqual(search.nativeOnly, { path: 'tools[0]', type: 'web_search_20260209' })
   const memory = read({ tools: [{ type: 'memory_20250818', name: 'memory' }] })
   assert.deepEqual([memory.serverTools, memory.nativeOnly?.type], [null, 'memory_20250818'])

@@ -30,6 +30,8 @@ export interface MessagesHeaders {
 export interface ServerTools {
   /** The most calls, which the hold covers. */
   readonly callsMax: number
+  /** Those of them that may be web searches. */
+  readonly searchesMax: number
   /** Their types, in the client's spelling. */
   readonly types: readonly string[]
 }

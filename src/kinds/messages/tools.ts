@@ -64,6 +64,7 @@ export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
   const functions: ChatTool[] = []
   const types: string[] = []
   let callsMax = 0
+  let searchesMax = 0
   for (const [index, tool] of list.entries()) {
     const path = `tools[${index}]`
     if (!isObject(tool)) throw invalidInput(path, 'must be an object')
@@ -77,14 +78,20 @@ export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
         notes.nativeOnly ??= { path, type: quoted(type) }
         if (CLIENT_RUN.test(type)) continue
         types.push(type)
-        callsMax += Math.min(wholeOf(field(tool, 'max_uses')) ?? CALLS_MAX_DEFAULT, CALLS_MAX)
+        const most = Math.min(wholeOf(field(tool, 'max_uses')) ?? CALLS_MAX_DEFAULT, CALLS_MAX)
+        callsMax += most
+        if (isWebSearch(type)) searchesMax += most
       }
     }
   }
   return {
     functions: functions.length === 0 ? null : functions,
-    server: types.length === 0 ? null : { callsMax, types: [...new Set(types)] },
+    server: types.length === 0 ? null : { callsMax, searchesMax, types: [...new Set(types)] },
   }
+}
+
+export function isWebSearch(type: string): boolean {
+  return type.startsWith('web_search_')
 }
 
 /** Whether a tool of this type costs only its tokens, because the client runs it. */
