@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Base64Floats } from './base64-floats.ts'
-import { parseLifted, type VectorBytes } from '../wire/lifted-json.ts'
+import { LiftedBody, parseLifted, type VectorBytes } from '../wire/lifted-json.ts'
 import { vectorOf } from '../ports/embeddings-protocol.ts'
 import { countOf } from './token-reader.ts'
 import type { VectorFormat } from '../../kinds/embeddings/request.ts'
@@ -52,6 +52,50 @@ test('a body is what JSON.parse makes of it, but for its vectors, which stay as 
       },
     ),
   )
+})
+
+/** Strings and lists in whose middle a piece may end. */
+const CUT_BODY = bytesOf({
+  data: [
+    { embedding: base64Of(Array.from({ length: 20 }, (_value, index) => -index / 3)).replaceAll('/', '\\/') },
+    { embedding: [1, -2.5, 3] },
+    { b64_json: `data:image/png;base64,${'QUJD'.repeat(30)}` },
+  ],
+  note: 'a "quoted" text, and a \\ before its end \\',
+  lists: [[[]], [[' [1'], [[]]]],
+})
+
+test('however a body is cut into pieces, the same is read of it', () => {
+  const spaced = Buffer.from(CUT_BODY.toString().replaceAll('[', '[   '))
+  for (const body of [CUT_BODY, spaced]) {
+    const whole = parseLifted(body)
+    assert.equal(whole?.vectors.length, 3)
+    fc.assert(
+      fc.property(fc.array(fc.nat(body.length), { maxLength: body.length }), (cuts) => {
+        const lifted = new LiftedBody()
+        let from = 0
+        for (const cut of [...cuts.toSorted((a, b) => a - b), body.length]) {
+          lifted.push(body.subarray(from, cut))
+          from = cut
+        }
+        assert.deepEqual(lifted.end(), whole)
+      }),
+    )
+    const bytewise = new LiftedBody()
+    for (const byte of body) bytewise.push(Buffer.of(byte))
+    assert.deepEqual(bytewise.end(), whole)
+  }
+})
+
+test('a vector does not keep the framing alive that came with it', () => {
+  const read = Buffer.alloc(65_536)
+  const piece = read.subarray(0, read.write(`{"data":[${JSON.stringify([0.5, 0.25])}`))
+  const lifted = new LiftedBody()
+  lifted.push(piece)
+  lifted.push(Buffer.from(']}'))
+  const [vector] = lifted.end()?.vectors ?? []
+  assert.equal(vector?.bytes.toString(), '[0.5,0.25]')
+  assert.notEqual(vector.bytes.buffer, read.buffer)
 })
 
 test('the place of a vector is no number that a reader would take for a count', () => {

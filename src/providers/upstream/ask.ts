@@ -5,9 +5,10 @@ import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
 import type { RerankCall, RerankProtocol } from '../ports/rerank-protocol.ts'
 import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
 import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
+import { LiftedBody, type LiftedJson } from '../wire/lifted-json.ts'
 import { LISTING_LIMITS, parseJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { UpstreamResponse, type ResponseReader } from './response.ts'
+import { UpstreamResponse, type PieceReader, type ResponseReader } from './response.ts'
 
 /**
  * The words of a sound of 10 MB with their times are less than 10 MB, whatever its codec. A client gets each of them up
@@ -58,34 +59,40 @@ export function unsendable({ message }: UnsendableError): AttemptFailure {
 }
 
 /** A request whose answer is read when all of it has come. */
-export interface WholeRequest<Result extends object> {
+export interface WholeAsk {
   /** Throws an `UnsendableError` for a request that this provider cannot express. */
   request(): UpstreamRequest
-  answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
   /** The failure of an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
   /** The largest accepted answer; absent = 32 MiB. */
   readonly bytesMax?: number
 }
 
+/** The same with the reader of its answer: of all bytes, or of JSON whose vectors and files are left as bytes. */
+export type WholeRequest<Result extends object> = WholeAsk &
+  (
+    | { answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure }
+    | { lifted(answer: LiftedJson, headers: UpstreamHeaders): Result | AttemptFailure }
+  )
+
 /** One request, one result. */
 export function askWhole<Result extends object>(
   transport: Transport,
   { endpoint }: Pick<Asked, 'endpoint'>,
-  { request, answer, error, bytesMax }: WholeRequest<Result>,
+  asked: WholeRequest<Result>,
   sink: ResultSink<Result>,
 ): RunningCall {
   let result: Result | null = null
+  const take = (read: Result | AttemptFailure): AttemptFailure | null => {
+    if ('reason' in read) return read
+    result = read
+    return null
+  }
   const reader: ResponseReader = {
     stream: null,
-    whole: (body, headers) => {
-      const read = answer(body, headers)
-      if ('reason' in read) return read
-      result = read
-      return null
-    },
-    error,
-    ...(bytesMax === undefined ? {} : { bytesMax }),
+    whole: 'lifted' in asked ? liftedReader(asked.lifted, take) : (body, headers) => take(asked.answer(body, headers)),
+    error: asked.error,
+    ...(asked.bytesMax === undefined ? {} : { bytesMax: asked.bytesMax }),
   }
   const answers: AnswerSink = {
     headers: () => sink.headers(),
@@ -93,7 +100,21 @@ export function askWhole<Result extends object>(
     end: () => (result === null ? sink.fail(failure('garbage', null, 'the answer is empty')) : sink.result(result)),
     fail: (found) => sink.fail(found),
   }
-  return whenSendable(() => ask(transport, { endpoint, streaming: false }, request(), reader, answers), sink)
+  return whenSendable(() => ask(transport, { endpoint, streaming: false }, asked.request(), reader, answers), sink)
+}
+
+function liftedReader<Result>(
+  read: (answer: LiftedJson, headers: UpstreamHeaders) => Result | AttemptFailure,
+  take: (read: Result | AttemptFailure) => AttemptFailure | null,
+): PieceReader {
+  const body = new LiftedBody()
+  return {
+    push: (bytes) => body.push(bytes),
+    end: (headers) => {
+      const answer = body.end()
+      return take(answer === undefined ? failure('garbage', null, 'not JSON') : read(answer, headers))
+    },
+  }
 }
 
 /** Asks a provider what was said. */

@@ -6,10 +6,9 @@ import {
   type VectorFormat,
 } from '../../kinds/embeddings/request.ts'
 import { sumUsage } from '../../kinds/answer/usage-sum.ts'
-import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { ResultSink, RunningCall } from '../ports/call.ts'
 import type { EmbeddingsCall, EmbeddingsPage, EmbeddingsProtocol } from '../ports/embeddings-protocol.ts'
-import { parseLifted } from '../wire/lifted-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { vectorTexts } from '../answers/vector-text.ts'
 import { askWhole } from './ask.ts'
@@ -47,10 +46,7 @@ export function askEmbeddings(
       call,
       {
         request: () => protocol.request(call, input),
-        answer: (body, headers) => {
-          const answer = parseLifted(body)
-          return answer === undefined ? garbage('not JSON', body) : protocol.page(answer, headers, call)
-        },
+        lifted: (answer, headers) => protocol.page(answer, headers, call),
         error: (status, body, headers) => protocol.error(status, body, headers),
         bytesMax: BYTES_MAX,
       },

@@ -31,6 +31,15 @@ export interface StreamProgress {
 /** null = the answer is complete. */
 type WholeRead = AttemptFailure | null
 
+/** Reads a whole body. A large one is read in turns, and the promise resolves to a function that ends it. */
+type BodyReader = (body: Buffer, headers: UpstreamHeaders) => WholeRead | Promise<() => WholeRead>
+
+/** Reads a whole body as it comes. */
+export interface PieceReader {
+  push(bytes: Buffer): void
+  end(headers: UpstreamHeaders): WholeRead
+}
+
 /** How a protocol reads one answer. Content goes to the sink; the end is returned. */
 export interface ResponseReader {
   /** Reads the head of a good answer before its body; a failure aborts the answer. */
@@ -41,11 +50,8 @@ export interface ResponseReader {
     /** The body has ended; null when the answer is complete. */
     end(): AttemptFailure | null
   } | null
-  /**
-   * Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. A large body is
-   * read in turns, and the promise resolves to a function that ends it.
-   */
-  whole(body: Buffer, headers: UpstreamHeaders): WholeRead | Promise<() => WholeRead>
+  /** Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. */
+  readonly whole: BodyReader | PieceReader
   /** The failure of an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
   /** The largest body of a whole answer; absent = 32 MiB. */
@@ -65,6 +71,8 @@ export class UpstreamResponse implements RunningCall {
   #streaming = false
   #inflated: InflatedBody | null = null
   #body = new CollectedBody(null)
+  /** Bytes of the body that came. */
+  #bytes = 0
   /** Room in the node's budget for a large whole answer. */
   readonly #room: AnswerHold
   #waitsForRoom = false
@@ -147,26 +155,36 @@ export class UpstreamResponse implements RunningCall {
 
   #collect(bytes: Buffer): boolean {
     this.#sent.progressed()
-    if (!this.#ok && this.#body.bytes + bytes.length > ERROR_BYTES_MAX) {
-      this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#body.bytes))
+    if (!this.#ok && this.#bytes + bytes.length > ERROR_BYTES_MAX) {
+      this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#bytes))
       this.#giveUp(this.#readError(this.#body.take()))
-    } else if (this.#body.bytes + bytes.length > this.#bytesMax)
+    } else if (this.#bytes + bytes.length > this.#bytesMax)
       this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
     else {
-      this.#body.add(bytes)
+      this.#bytes += bytes.length
+      const pieces = this.#pieces
+      if (pieces === null) this.#body.add(bytes)
+      else pieces.push(bytes)
       return (
-        this.#body.bytes < LARGE_BYTES ||
-        this.#body.bytes <= this.#room.bytes ||
-        this.#hasRoom(roomFor(this.#body.bytes), () => undefined)
+        this.#bytes < LARGE_BYTES ||
+        this.#bytes <= this.#room.bytes ||
+        this.#hasRoom(roomFor(this.#bytes), () => undefined)
       )
     }
     return true
+  }
+
+  /** The reader that takes the pieces of this body, if it has one. */
+  get #pieces(): PieceReader | null {
+    const { whole } = this.#reader
+    return this.#ok && typeof whole !== 'function' ? whole : null
   }
 
   /** A large answer takes its memory only when the node has room for all of it. */
   #expect(bytesTold: number | null): void {
     if (bytesTold === null || bytesTold < LARGE_BYTES) return
     const begin = (): void => {
+      if (this.#pieces !== null) return
       const early = this.#body.take()
       this.#body = new CollectedBody(bytesTold)
       this.#body.add(early)
@@ -210,15 +228,17 @@ export class UpstreamResponse implements RunningCall {
 
   #readEnd(): WholeRead | Promise<() => WholeRead> {
     if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
+    if (!this.#ok) return this.#readError(this.#body.take())
+    const { whole } = this.#reader
+    if (typeof whole !== 'function') return whole.end(this.#headers)
     const body = this.#body.take()
-    if (!this.#ok) return this.#readError(body)
-    return body.length < TURN_BYTES ? this.#reader.whole(body, this.#headers) : this.#readLarge(body)
+    return body.length < TURN_BYTES ? whole.call(this.#reader, body, this.#headers) : this.#readLarge(body, whole)
   }
 
   /** Pieces of 32 MB are joined in one turn and parsed in another. */
-  async #readLarge(body: Buffer): Promise<() => WholeRead> {
+  async #readLarge(body: Buffer, whole: BodyReader): Promise<() => WholeRead> {
     await nextTurn()
-    const found = this.#over ? null : await this.#reader.whole(body, this.#headers)
+    const found = this.#over ? null : await whole.call(this.#reader, body, this.#headers)
     return typeof found === 'function' ? found : () => found
   }
 

@@ -1,11 +1,11 @@
-import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { ResultSink, RunningCall } from '../ports/call.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
-import { parseLifted, type LiftedJson } from '../wire/lifted-json.ts'
+import type { LiftedJson } from '../wire/lifted-json.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
-import { askWhole, unsendable, type Asked, type WholeRequest } from './ask.ts'
+import { askWhole, unsendable, type Asked, type WholeAsk, type WholeRequest } from './ask.ts'
 
 /** A step that failed because of the provider. */
 export class StepFailedError extends Error {
@@ -57,8 +57,6 @@ function failureOf(thrown: unknown): AttemptFailure {
   return failure('garbage', null, thrown instanceof Error ? thrown.message : String(thrown))
 }
 
-export type StepRequest = Omit<WholeRequest<object>, 'answer'>
-
 /**
  * One request of a step, with a JSON answer, whose pictures stay as they came. Rejects with a StepFailedError, also for
  * an error inside a 200.
@@ -67,15 +65,13 @@ export function askJson(
   context: StepContext,
   transport: Transport,
   call: Pick<Asked, 'endpoint'>,
-  request: StepRequest,
+  request: WholeAsk,
 ): Promise<LiftedJson> {
-  const answer = (bytes: Buffer): LiftedJson | AttemptFailure => {
-    const lifted = parseLifted(bytes)
-    if (lifted === undefined) return garbage('not JSON', bytes)
-    const said = objectOf(lifted.json)?.['error'] ?? null
-    return said === null ? lifted : eventFailure(said)
+  const lifted = (answer: LiftedJson): LiftedJson | AttemptFailure => {
+    const said = objectOf(answer.json)?.['error'] ?? null
+    return said === null ? answer : eventFailure(said)
   }
-  return askInStep(context, transport, call, { ...request, answer })
+  return askInStep(context, transport, call, { ...request, lifted })
 }
 
 /** One request of a step. Rejects with a StepFailedError. */
