@@ -45,6 +45,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/overload.test.ts',
   'test/api/responses-socket-attacks.test.ts',
   'test/api/sign-in-timing.test.ts',
+  'test/api/unreasoned-answers.test.ts',
   'test/console/forgot-password.test.ts',
   'test/console/operator-access.test.ts',
   'test/console/operator-first-run.test.ts',

@@ -120,10 +120,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   /** No tokens, no content, and no finish reason that makes it an answer. */
   isEmpty(): boolean {
-    const { hasContent, usage } = this.#ended()
-    return (
-      !hasContent && (usage === null || usage.outputTokens === 0) && (this.finish === null || this.finish === 'error')
-    )
+    const { hasContent, usage, isReasoned } = this.#ended()
+    return !hasContent && (usage === null || usage.outputTokens === 0) && (!isReasoned || this.finish === 'error')
   }
 
   measured(): MeasuredUsage {

@@ -6,7 +6,6 @@ interface ChoiceEnd {
   native: string | null
   given: FinishReason | null
   toolCalls: boolean
-  said: boolean
 }
 
 /** The facts about past events that the end of an answer needs, in constant memory. */
@@ -39,7 +38,8 @@ export class AnswerEnd {
       case 'wire':
         return
       case 'spliced':
-        this.#hasContent = this.#choice(0).said = true
+        this.#choice(0)
+        this.#hasContent = true
         return
       case 'finish': {
         const choice = this.#choice(event.choice)
@@ -57,15 +57,16 @@ export class AnswerEnd {
       case 'extra':
       case 'item':
     }
-    const choice = this.#choice(event.choice)
-    if (isContent(event)) this.#hasContent = choice.said = true
+    this.#choice(event.choice)
+    if (isContent(event)) this.#hasContent = true
   }
 
   result(): StreamEnd {
     const choices = [...this.#choices].toSorted(([left], [right]) => left - right)
     const finishes = choices.map(([index, choice]) => ({ index, finish: finishOf(choice), native: choice.native }))
     return {
-      finishes: finishes.length === 0 ? [{ index: 0, finish: null, native: null }] : finishes,
+      finishes: finishes.length === 0 ? [{ index: 0, finish: 'stop', native: null }] : finishes,
+      isReasoned: choices[0] !== undefined && reasonOf(choices[0][1]) !== null,
       usage: this.#usage,
       upstreamId: this.#upstreamId,
       hasContent: this.#hasContent,
@@ -75,14 +76,18 @@ export class AnswerEnd {
   #choice(index: number): ChoiceEnd {
     let choice = this.#choices.get(index)
     if (choice === undefined) {
-      choice = { native: null, given: null, toolCalls: false, said: false }
+      choice = { native: null, given: null, toolCalls: false }
       this.#choices.set(index, choice)
     }
     return choice
   }
 }
 
-/** A clean end with content and no reason given is `stop` (wire.md D-3.2). */
-function finishOf({ native, given, toolCalls, said }: ChoiceEnd): FinishReason | null {
-  return given ?? finishReasonOf(native, toolCalls) ?? (said ? 'stop' : null)
+/** A clean end without a reason is `stop` (wire.md D-3.2): some clients fail on an answer without one, or ask again. */
+function finishOf(choice: ChoiceEnd): FinishReason {
+  return reasonOf(choice) ?? 'stop'
+}
+
+function reasonOf({ native, given, toolCalls }: ChoiceEnd): FinishReason | null {
+  return given ?? finishReasonOf(native, toolCalls)
 }

@@ -40,9 +40,11 @@ export interface StreamEnd {
    */
   readonly finishes: readonly {
     readonly index: number
-    readonly finish: FinishReason | null
+    readonly finish: FinishReason
     readonly native: string | null
   }[]
+  /** The provider gave a reason for the end of the first choice. */
+  readonly isReasoned: boolean
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
   readonly hasContent: boolean
@@ -52,7 +54,7 @@ export interface StreamEnd {
 export interface ChatAnswer {
   readonly choices: readonly {
     readonly index: number
-    readonly finish: FinishReason | null
+    readonly finish: FinishReason
     readonly native: string | null
     /**
      * role, content, refusal and, when non-empty, reasoning, reasoning_details, tool_calls, annotations, images, audio.

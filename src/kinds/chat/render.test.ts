@@ -27,6 +27,7 @@ function end(fields: Partial<StreamEnd> = {}): StreamEnd {
     usage: report,
     upstreamId: null,
     hasContent: true,
+    isReasoned: true,
     ...fields,
   }
 }
@@ -85,7 +86,7 @@ test('with include_usage a chunk without choices follows the finish chunk', () =
 test('with several choices each finishes, and only the last finish carries the usage', () => {
   const finishes = [
     { index: 0, finish: 'stop', native: 'stop' },
-    { index: 1, finish: null, native: null },
+    { index: 1, finish: 'stop', native: null },
   ] as const
   const events = streamTail({ identity, end: end({ finishes }), usage, includeUsage: false })
     .toString()

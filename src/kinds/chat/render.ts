@@ -1,6 +1,6 @@
 import type { ApiError } from '../../errors.ts'
 import { rubles, type Micro } from '../../money.ts'
-import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd, UsageReport } from './answer.ts'
+import type { ChatAnswer, ChunkIdentity, StreamEnd, UsageReport } from './answer.ts'
 
 /** The `usage` object of an answer (wire.md 3.1). `cost` and `total_cost` are equal: clients read one or the other. */
 export interface UsageBody {
@@ -51,18 +51,13 @@ export function renderChatAnswer({
     system_fingerprint: answer.systemFingerprint,
     choices: answer.choices.map((choice) => ({
       index: choice.index,
-      finish_reason: finishOf(choice.finish, answer.hasContent),
+      finish_reason: choice.finish,
       native_finish_reason: choice.native,
       logprobs: choice.logprobs ?? null,
       message: messageBody(choice.message),
     })),
     usage,
   }
-}
-
-/** A clean end with content that names no reason is a `stop`. */
-function finishOf(finish: FinishReason | null, hasContent: boolean): FinishReason | null {
-  return finish ?? (hasContent ? 'stop' : null)
 }
 
 function messageBody(message: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -90,19 +85,18 @@ export function streamTail(tail: {
   includeUsage: boolean
 }): Buffer {
   const { identity, end, usage, includeUsage } = tail
-  const finishes = end.finishes.length > 0 ? end.finishes : [{ index: 0, finish: null, native: null }]
   let text = ''
-  for (const [position, { index, finish, native }] of finishes.entries()) {
+  for (const [position, { index, finish, native }] of end.finishes.entries()) {
     const choices = [
       {
         index,
         delta: {},
-        finish_reason: finishOf(finish, end.hasContent),
+        finish_reason: finish,
         native_finish_reason: native,
         logprobs: null,
       },
     ]
-    const last = position === finishes.length - 1
+    const last = position === end.finishes.length - 1
     text += event(last && !includeUsage ? { ...chunk(identity, choices), usage } : chunk(identity, choices))
   }
   if (includeUsage) text += event({ ...chunk(identity, []), usage })

@@ -36,7 +36,7 @@ export class CohereWriter implements AnswerWriter {
   }
 
   end({ finishes }: StreamEnd, usage: ChargedUsage): Buffer {
-    const delta = { finish_reason: finishOf(finishes[0]?.finish ?? null), usage: usageOf(usage) }
+    const delta = { finish_reason: finishOf(finishes[0]?.finish ?? 'stop'), usage: usageOf(usage) }
     return Buffer.from(
       this.#start() + this.#closeItems(true) + event('message-end', { id: this.#identity.id, delta }) + DONE,
     )
@@ -60,7 +60,7 @@ export class CohereWriter implements AnswerWriter {
     ]
     return {
       id: this.#identity.id,
-      finish_reason: finishOf(choice?.finish ?? null),
+      finish_reason: finishOf(choice?.finish ?? 'stop'),
       message: {
         role: 'assistant',
         ...(items.length === 0 ? {} : { content: items }),
@@ -138,8 +138,8 @@ export class CohereWriter implements AnswerWriter {
   }
 }
 
-function finishOf(finish: FinishReason | null): string {
-  return FINISHES[finish ?? 'stop']
+function finishOf(finish: FinishReason): string {
+  return FINISHES[finish]
 }
 
 /** Input tokens include cached ones. */

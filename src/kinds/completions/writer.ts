@@ -48,7 +48,7 @@ export class CompletionsWriter implements AnswerWriter {
         {
           index,
           text: '',
-          finish_reason: finish ?? (end.hasContent ? 'stop' : null),
+          finish_reason: finish,
           native_finish_reason: native,
           logprobs: null,
         },
@@ -73,7 +73,7 @@ export class CompletionsWriter implements AnswerWriter {
     const choices = answer.choices.map(({ index, finish, native, message, logprobs }): Choice => ({
       index,
       text: textOf(message),
-      finish_reason: finish ?? (answer.hasContent ? 'stop' : null),
+      finish_reason: finish,
       native_finish_reason: native,
       logprobs: logprobs ?? null,
     }))

@@ -6,7 +6,7 @@ import { isObject } from '../fields/json-fields.ts'
 import { ChunkFrames } from './frames.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { usageMetadata } from './usage.ts'
-import { errorChunk, GeminiWriter } from './writer.ts'
+import { errorChunk, finishReasonName, GeminiWriter } from './writer.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
 
 /**
@@ -53,13 +53,25 @@ export class UnfilteredGemini implements AnswerWriter {
     const sent = events.findLast((event) => event.type === 'wire')?.sent
     return sent === undefined || Buffer.isBuffer(sent)
       ? new GeminiWriter(this.#identity, this.#request).whole(answer, usage, events)
-      : this.#charged(sent, usage)
+      : this.#charged({ ...sent, ...reasoned(sent['candidates'], answer) }, usage)
   }
 
   /** The counts are those that are charged; fields that only the provider knows stay. */
   #charged(chunk: JsonObject, usage: ChargedUsage): Record<string, unknown> {
     const told = isObject(chunk['usageMetadata']) ? chunk['usageMetadata'] : {}
     return { ...ownedChunk(chunk, this.#identity), usageMetadata: { ...told, ...usageMetadata(usage) } }
+  }
+}
+
+/** A provider may leave out the reason of the end, without which some clients ask again. */
+function reasoned(candidates: unknown, { choices }: ChatAnswer): JsonObject {
+  if (!Array.isArray(candidates)) return {}
+  return {
+    candidates: candidates.map((candidate: unknown, index) =>
+      !isObject(candidate) || typeof candidate['finishReason'] === 'string'
+        ? candidate
+        : { ...candidate, finishReason: finishReasonName(choices[index]?.finish ?? 'stop', null, false) },
+    ),
   }
 }
 

@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<FinishReason, string>> = {
 
 interface Finish {
   readonly index: number
-  readonly finish: FinishReason | null
+  readonly finish: FinishReason
   readonly native: string | null
 }
 
@@ -123,8 +123,8 @@ function content(parts: readonly CandidatePart[]): Record<string, unknown> {
 }
 
 /** `finishReason` of a candidate; `isBroken` = one of its calls could not be shown. */
-function finishReasonName(finish: FinishReason | null, native: string | null, isBroken: boolean): string {
+export function finishReasonName(finish: FinishReason, native: string | null, isBroken: boolean): string {
   if (isBroken && finish !== 'length') return 'MALFORMED_FUNCTION_CALL'
   if (native !== null && OWN.has(native) && (finish === 'content_filter' || finish === 'error')) return native
-  return NAMES[finish ?? 'stop']
+  return NAMES[finish]
 }

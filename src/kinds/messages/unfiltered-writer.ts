@@ -4,7 +4,7 @@ import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, StreamEnd } from '../chat/answer.ts'
 import { isObject, wordOf } from '../fields/json-fields.ts'
 import { messageUsage } from './usage.ts'
-import { errorEvent, messageId, MessagesWriter, type MessageIdentity } from './writer.ts'
+import { errorEvent, messageId, MessagesWriter, stopReason, type MessageIdentity } from './writer.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
 
 /**
@@ -39,7 +39,7 @@ export class UnfilteredMessages implements AnswerWriter {
     // A provider may leave out the last events.
     if (last === -1) return this.#translated(end, usage)
     const stop = this.#held.some(({ type }) => type === 'message_stop') ? [] : [{ type: 'message_stop' }]
-    const events = this.#held.map((event, index) => (index === last ? charged(event, usage) : event))
+    const events = this.#held.map((event, index) => (index === last ? charged(reasoned(event, end), usage) : event))
     return Buffer.concat([...events, ...stop].map(eventBytes))
   }
 
@@ -51,7 +51,8 @@ export class UnfilteredMessages implements AnswerWriter {
     const sent = events.findLast((event) => event.type === 'wire')?.sent
     if (sent === undefined || Buffer.isBuffer(sent))
       return new MessagesWriter(this.#identity, false, () => 0).whole(answer, usage, events)
-    return charged({ ...sent, id: messageId(this.#identity.id), model: this.#identity.model }, usage)
+    const message = { ...sent, id: messageId(this.#identity.id), model: this.#identity.model }
+    return charged({ ...message, ...reason(sent, answer.choices[0]) }, usage)
   }
 
   #translated(end: StreamEnd, usage: ChargedUsage): Buffer {
@@ -65,6 +66,16 @@ export class UnfilteredMessages implements AnswerWriter {
 export function ownedStart(event: JsonObject, { id, model }: Pick<MessageIdentity, 'id' | 'model'>): Buffer {
   const message = isObject(event['message']) ? event['message'] : {}
   return eventBytes({ ...event, message: { ...message, id: messageId(id), model } })
+}
+
+/** A provider may leave out the reason of the end, which clients need. */
+function reasoned(event: JsonObject, { finishes }: StreamEnd): JsonObject {
+  const delta = isObject(event['delta']) ? event['delta'] : {}
+  return { ...event, delta: { ...delta, ...reason(delta, finishes[0]) } }
+}
+
+function reason(told: JsonObject, end: StreamEnd['finishes'][number] | undefined): JsonObject {
+  return typeof told['stop_reason'] === 'string' ? {} : { stop_reason: stopReason(end?.finish ?? 'stop', null) }
 }
 
 /** The counts are those that are charged; fields that only the provider knows stay. */

@@ -49,7 +49,7 @@ export class MessagesWriter implements AnswerWriter {
     this.#blocks.close()
     this.#event({
       type: 'message_delta',
-      delta: { stop_reason: stopReason(finish?.finish ?? null, finish?.native ?? null), stop_sequence: null },
+      delta: { stop_reason: stopReason(finish?.finish ?? 'stop', finish?.native ?? null), stop_sequence: null },
       usage: messageUsage(usage),
     })
     this.#event({ type: 'message_stop' })
@@ -67,7 +67,7 @@ export class MessagesWriter implements AnswerWriter {
   ): Record<string, unknown> {
     return {
       ...this.#head(foldedContent(events, this.#omitsThinking)),
-      stop_reason: stopReason(choice?.finish ?? null, choice?.native ?? null),
+      stop_reason: stopReason(choice?.finish ?? 'stop', choice?.native ?? null),
       stop_sequence: null,
       usage: messageUsage(usage),
     }
@@ -116,9 +116,9 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   error: 'end_turn',
 }
 
-function stopReason(finish: FinishReason | null, native: string | null): string {
+export function stopReason(finish: FinishReason, native: string | null): string {
   if (native !== null && ownValue(OWN_WORDS, native) === finish) return native
-  return WORDS[finish ?? 'stop']
+  return WORDS[finish]
 }
 
 type WrittenBlock = Record<string, unknown>

@@ -89,7 +89,7 @@ function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown
 }
 
 /** How an answer ended, by its normalised finish reason. */
-export function endOf(finish: FinishReason | null): Pick<ResponseState, 'status' | 'incompleteReason' | 'failure'> {
+export function endOf(finish: FinishReason): Pick<ResponseState, 'status' | 'incompleteReason' | 'failure'> {
   switch (finish) {
     case 'length':
       return { status: 'incomplete', incompleteReason: 'max_output_tokens', failure: null }
@@ -103,7 +103,6 @@ export function endOf(finish: FinishReason | null): Pick<ResponseState, 'status'
       }
     case 'stop':
     case 'tool_calls':
-    case null:
       return { status: 'completed', incompleteReason: null, failure: null }
   }
 }

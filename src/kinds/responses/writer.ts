@@ -44,7 +44,7 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   end(end: StreamEnd, usage: ChargedUsage): Buffer {
-    const finished = endOf(end.finishes[0]?.finish ?? null)
+    const finished = endOf(end.finishes[0]?.finish ?? 'stop')
     // Open items of a failed answer stay open: a client must not take them as complete.
     if (finished.status !== 'failed') this.#output.close(finished.status === 'completed' ? 'completed' : 'incomplete')
     this.#last({ ...finished, usage })
@@ -64,7 +64,7 @@ export class ResponsesWriter implements AnswerWriter {
   /** It may be asked for more than once, with another charge. */
   kept(end: StreamEnd, usage: ChargedUsage, how: KeptEnd): Record<string, unknown> {
     const finished =
-      how === 'cancelled' ? CANCELLED : endOf(how === 'failed' ? 'error' : (end.finishes[0]?.finish ?? null))
+      how === 'cancelled' ? CANCELLED : endOf(how === 'failed' ? 'error' : (end.finishes[0]?.finish ?? 'stop'))
     if (finished.status === 'completed' || finished.status === 'incomplete') this.#output.close(finished.status)
     const completedAt = this.#completedAt(finished.status)
     return this.#body({ ...finished, usage, output: this.#output.bodies(), completedAt })
@@ -73,7 +73,7 @@ export class ResponsesWriter implements AnswerWriter {
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
     const output = this.#newOutput(() => undefined)
     for (const event of events) output.add(event)
-    const end = endOf(answer.choices[0]?.finish ?? null)
+    const end = endOf(answer.choices[0]?.finish ?? 'stop')
     output.close(end.status === 'completed' ? 'completed' : 'incomplete')
     return this.#body({ ...end, output: output.bodies(), usage, completedAt: this.#completedAt(end.status) })
   }
