@@ -1,7 +1,7 @@
 import type { MailConfig } from '../config.ts'
 import { isMailAddress } from '../lib/mail-address.ts'
 import { oneLine } from '../lib/one-line.ts'
-import { DeliveryError } from './delivery-error.ts'
+import { DeliveryError, SILENT_REST_MS } from './delivery-error.ts'
 
 /** Of one message; shorter than the lease of a delivery, however slowly the server answers. */
 const TIMEOUT_MS = 30_000
@@ -56,11 +56,15 @@ export class Mailer {
         signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
       })
     } catch (thrown) {
-      throw new DeliveryError(reasonOf(thrown), { cause: thrown })
+      throw new DeliveryError(reasonOf(thrown), { cause: thrown, restMs: isAnswer(thrown) ? 0 : SILENT_REST_MS })
     } finally {
       transport.close()
     }
   }
+}
+
+function isAnswer(thrown: unknown): boolean {
+  return typeof (thrown as { readonly responseCode?: unknown }).responseCode === 'number'
 }
 
 function reasonOf(thrown: unknown): string {

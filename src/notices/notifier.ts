@@ -1,12 +1,14 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Delivery } from '../store/notices/notice-rows.ts'
-import type { NoticeStore } from '../store/notices/notice-store.ts'
+import type { Lane } from '../store/notices/delivery-lanes.ts'
+import type { NoticeStore, Taken } from '../store/notices/notice-store.ts'
+import { DeliveryError } from './delivery-error.ts'
 
 const EVERY_MS = 2_000
 /** Longer than an attempt may take: what is still under way is not taken by another node. */
 const LEASE_MS = 60_000
-/** Messages that are sent at once, each to another channel. */
-const SLOTS = 16
+/** Messages that are sent at once, each to another channel: receivers that hang take no slot of another lane. */
+const SLOTS: Readonly<Record<Lane, number>> = { operator: 8, well: 16, troubled: 8 }
 /** Pauses after each failed attempt, before jitter; after the last one the message is dead. */
 const PAUSES_MS = [10_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000] as const
 
@@ -35,7 +37,7 @@ export function retryPauseMs(attempts: number, random: number): number | null {
 export class Notifier {
   readonly #ports: NotifierPorts
   readonly #stop = new AbortController()
-  readonly #running = new Set<Promise<void>>()
+  readonly #running = new Map<Promise<void>, Lane>()
   #turning: Promise<void> | null = null
   #cancel: () => void = () => undefined
   /** Attempts since the start. */
@@ -56,7 +58,7 @@ export class Notifier {
     this.#stop.abort()
     this.#cancel()
     await this.#turning
-    await Promise.all(this.#running)
+    await Promise.all(this.#running.keys())
     await this.#ports.close()
   }
 
@@ -71,10 +73,11 @@ export class Notifier {
     const { store, clock, log } = this.#ports
     try {
       while ((await store.address(clock.now())) > 0 && !this.#stop.signal.aborted);
-      const room = SLOTS - this.#running.size
-      if (room === 0 || this.#stop.signal.aborted) return
+      if (this.#stop.signal.aborted) return
+      const room = { ...SLOTS }
+      for (const lane of this.#running.values()) room[lane] -= 1
       const nowMs = clock.now()
-      for (const delivery of await store.take(room, nowMs, nowMs + LEASE_MS)) this.#begin(delivery)
+      for (const taken of await store.take(room, nowMs, nowMs + LEASE_MS)) this.#begin(taken)
       this.#isDown = false
     } catch (thrown) {
       if (!this.#isDown) log(`Notices cannot be sent: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
@@ -82,13 +85,13 @@ export class Notifier {
     }
   }
 
-  #begin(delivery: Delivery): void {
+  #begin({ delivery, lane }: Taken): void {
     const running = this.#send(delivery).finally(() => {
       this.#running.delete(running)
       // The next message of this channel waits no longer.
       if (!this.#stop.signal.aborted) this.#turn()
     })
-    this.#running.add(running)
+    this.#running.set(running, lane)
   }
 
   async #send(delivery: Delivery): Promise<void> {
@@ -99,7 +102,13 @@ export class Notifier {
     } catch (thrown) {
       const pauseMs = this.#stop.signal.aborted ? 0 : retryPauseMs(delivery.attempts, random())
       const error = thrown instanceof Error ? thrown.message : String(thrown)
-      end = { error, dueAtMs: pauseMs === null ? null : clock.now() + pauseMs }
+      const restMs = thrown instanceof DeliveryError && !this.#stop.signal.aborted ? thrown.restMs : 0
+      const nowMs = clock.now()
+      end = {
+        error,
+        dueAtMs: pauseMs === null ? null : nowMs + Math.max(pauseMs, restMs),
+        ...(restMs === 0 ? {} : { restUntilMs: nowMs + restMs }),
+      }
     }
     this.counts[end === 'sent' ? 'sent' : end.dueAtMs === null ? 'dead' : 'failed'] += 1
     // What could not be noted is sent again after its lease.

@@ -1,8 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { request } from '../lib/http-request.ts'
-import { DeliveryError } from './delivery-error.ts'
+import { DeliveryError, SILENT_REST_MS } from './delivery-error.ts'
 
 const TIMEOUT_MS = 10_000
+const TOO_MANY = 429
+const UNAVAILABLE = 503
+/** The longest rest that a receiver may ask for. */
+const REST_MS_MAX = 3_600_000
 /** Read of an answer before its connection is closed. */
 const ANSWER_BYTES_MAX = 16_384
 
@@ -14,11 +18,14 @@ export async function post(
     headers = {},
     body,
     stop,
+    restSeconds = () => null,
   }: {
     readonly dispatcher: Dispatcher
     readonly headers?: Readonly<Record<string, string>>
     readonly body: string
     readonly stop: AbortSignal
+    /** How long the body of an answer asks to wait; null = it does not say. */
+    readonly restSeconds?: (body: string) => number | null
   },
 ): Promise<void> {
   try {
@@ -31,12 +38,32 @@ export async function post(
     })
     // A discarded body without an error listener could end the process.
     answer.body.on('error', () => undefined)
-    await answer.body.dump({ limit: ANSWER_BYTES_MAX })
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw new DeliveryError(`it answered ${answer.statusCode}`)
+    const { statusCode: status } = answer
+    if (status !== TOO_MANY && status !== UNAVAILABLE) await answer.body.dump({ limit: ANSWER_BYTES_MAX })
+    if (status >= 200 && status <= 299) return
+    const asked = status === TOO_MANY || status === UNAVAILABLE ? await restOf(answer, restSeconds) : 0
+    throw new DeliveryError(`it answered ${status}`, { restMs: Math.min(Math.max(asked, 0) * 1_000, REST_MS_MAX) })
   } catch (thrown) {
     if (thrown instanceof DeliveryError) throw thrown
-    throw new DeliveryError(reasonOf(thrown), { cause: thrown })
+    throw new DeliveryError(reasonOf(thrown), { cause: thrown, restMs: SILENT_REST_MS })
   }
+}
+
+/** Seconds that the answer asks to wait, in its body or else in `Retry-After`; a date there is not read. */
+async function restOf(
+  { body, headers }: Awaited<ReturnType<typeof request>>,
+  restSeconds: (text: string) => number | null,
+): Promise<number> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    const part = Buffer.from(chunk)
+    bytes += part.length
+    if (bytes > ANSWER_BYTES_MAX) break
+    parts.push(part)
+  }
+  const header = String(headers['retry-after'] ?? '')
+  return restSeconds(Buffer.concat(parts).toString()) ?? (/^\d{1,9}$/.test(header) ? Number(header) : 0)
 }
 
 function reasonOf(thrown: unknown): string {

@@ -15,5 +15,11 @@ export function sendTelegram(
   stop: AbortSignal,
 ): Promise<void> {
   const body = JSON.stringify({ chat_id: chat, text, link_preview_options: { is_disabled: true } })
-  return post(`${apiUrl}/bot${botToken}/sendMessage`, { dispatcher, body, stop })
+  return post(`${apiUrl}/bot${botToken}/sendMessage`, { dispatcher, body, stop, restSeconds })
+}
+
+/** `parameters.retry_after` of a refusal. */
+function restSeconds(body: string): number | null {
+  const found = /"retry_after"\s*:\s*(\d{1,9})\b/.exec(body)?.[1]
+  return found === undefined ? null : Number(found)
 }

@@ -122,6 +122,19 @@ test('what a mail server or a bot refuses is tried again, with a reason that hol
   assert.ok(!tollgate.logs().some((line) => line.includes(BOT) || line.includes('lanterns')))
 })
 
+test('a chat that is asked for too often rests as long as the bot is told, with its other messages', async () => {
+  const { body } = await addChannel({ type: 'telegram', target: '8', kinds: [] })
+  telegramAnswer = { status: 429, body: '{"ok":false,"error_code":429,"parameters":{"retry_after":600}}' }
+  const send = (): Promise<Answer> => tollgate.admin('POST', `/admin/v1/notices/channels/${String(body.id)}/test`, {})
+  await send()
+  await until(20_000, 'it is refused', async () => typeof (await delivery(String(body.id)))['error'] === 'string')
+  telegramAnswer = { status: 200, body: '{"ok":true}' }
+  const { due_at: due, error } = await delivery(String(body.id))
+  assert.equal(error, 'it answered 429')
+  const leftMs = Date.parse(String(due)) - Date.now()
+  assert.ok(leftMs > 500_000 && leftMs <= 600_000, `${leftMs} ms`)
+})
+
 test('an address that mail cannot be sent to, or a chat without a number, is refused', async () => {
   for (const target of [
     'nobody',

@@ -12,9 +12,9 @@ export async function madeNotice(
   const channel = (await server.admin('POST', '/admin/v1/notices/channels', body)).body.id
   await server.admin('POST', `/admin/v1/notices/channels/${channel}/test`, {})
   await notices.address(Date.now())
-  const [taken] = await notices.take(1, Date.now(), Date.now() + 60_000)
+  const [taken] = await notices.take({ operator: 1, well: 0, troubled: 0 }, Date.now(), Date.now() + 60_000)
   if (taken === undefined) throw new Error('The test message was taken by somebody else.')
-  await notices.ended(taken.id, { error: 'given up', dueAtMs: null }, Date.now())
+  await notices.ended(taken.delivery.id, { error: 'given up', dueAtMs: null }, Date.now())
   const own = (await customer.post('notices/channels', body)).body.id
-  return { channel, delivery: taken.id, own }
+  return { channel, delivery: taken.delivery.id, own }
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import type { NewNotice } from '../../src/ledger/new-notice.ts'
 import type { Channel, Delivery } from '../../src/store/notices/notice-rows.ts'
+import { DeliveryError } from '../../src/notices/delivery-error.ts'
+import { Notifier } from '../../src/notices/notifier.ts'
 import type { Store } from '../../src/store/store.ts'
+import { until } from '../harness/patience.ts'
 import { benchTests, newId, type Bench, type Customer } from './ledger-fixture.ts'
 import { createJob, move } from './jobs-contract.ts'
 
@@ -37,6 +40,10 @@ export function noticesContract(open: () => Promise<Store>): void {
   }
   const told = async (bench: Bench): Promise<readonly string[]> =>
     (await addressed(bench)).map(({ notice }) => notice.kind)
+  const taken = async ({ store, clock }: Bench, most = 10): Promise<readonly Delivery[]> => {
+    const room = { operator: most, well: most, troubled: most }
+    return (await store.notices.take(room, clock.now(), clock.now() + LEASE_MS)).map(({ delivery }) => delivery)
+  }
   const charge = async (bench: Bench, customer: Customer, micro: bigint, holdMicro = micro): Promise<string> => {
     const id = newId('gen-')
     await bench.hold(customer, holdMicro, id)
@@ -186,7 +193,7 @@ export function noticesContract(open: () => Promise<Store>): void {
     const { store, clock } = bench
     const one = await channel(bench)
     for (let count = 0; count < 2; count += 1) assert.equal(await store.notices.raise(test(bench)), true)
-    const take = (): Promise<readonly Delivery[]> => store.notices.take(10, clock.now(), clock.now() + LEASE_MS)
+    const take = (): Promise<readonly Delivery[]> => taken(bench)
     assert.deepEqual(await take(), [])
     assert.equal(await store.notices.address(clock.now()), 2)
     assert.equal(await store.notices.address(clock.now()), 0)
@@ -232,4 +239,99 @@ export function noticesContract(open: () => Promise<Store>): void {
       assert.deepEqual(await told(bench), ['shortfall'])
     },
   )
+
+  notices(
+    "an account has two receivers at work, those that failed have their own room, and the operator's too",
+    async (bench) => {
+      const { store, clock } = bench
+      const operator = await channel(bench, { kinds: ['balance.low'] })
+      const customers = [await bench.customer(2_000n), await bench.customer(2_000n)]
+      const names = new Map([[operator.id, 'operator']])
+      for (const [index, { accountId }] of customers.entries())
+        for (let count = 0; count < 3; count += 1)
+          names.set((await channel(bench, { accountId, kinds: ['balance.low'] })).id, `account ${index}`)
+      for (const customer of customers) await charge(bench, customer, 1_500n)
+      assert.equal(await store.notices.address(clock.now()), 2)
+      const of = (all: readonly Delivery[]): readonly string[] =>
+        all.map((delivery) => names.get(delivery.channel.id) ?? '').toSorted()
+      const first = await taken(bench)
+      const each = ['account 0', 'account 0', 'account 1', 'account 1']
+      assert.deepEqual(of(first), [...each, 'operator'])
+      assert.deepEqual(
+        of(await taken(bench)),
+        [],
+        'both are at work; the other message of the operator waits for the first',
+      )
+      const failed = first.filter(({ channel: { accountId } }) => accountId === customers[0]?.accountId)
+      for (const { id } of failed)
+        await store.notices.ended(
+          id,
+          { error: 'no answer', dueAtMs: clock.now(), restUntilMs: clock.now() + 10 },
+          clock.now(),
+        )
+      assert.deepEqual(of(await taken(bench)), ['account 0'], 'the third of it, while the two rest')
+      clock.advance(11)
+      const room = { operator: 0, well: 9, troubled: 1 }
+      const lanes = (await store.notices.take(room, clock.now(), clock.now() + LEASE_MS)).map(({ lane }) => lane)
+      assert.deepEqual(lanes, ['troubled'], 'one is at work, and the lane has room for one')
+    },
+  )
+
+  notices('receivers that hang keep neither the operator nor those that answer waiting', async (bench) => {
+    const { store, clock } = bench
+    const hanging = new Map<string, () => void>()
+    const sent: string[] = []
+    let random = 0
+    const notifier = new Notifier({
+      store: store.notices,
+      clock,
+      leads: () => true,
+      random: () => (random = (random + 0.37) % 1),
+      log: () => undefined,
+      close: async () => undefined,
+      send: ({ channel: { id, target } }) =>
+        target === 'hangs'
+          ? new Promise((_resolve, reject) => {
+              hanging.set(id, () => reject(new DeliveryError('no answer', { restMs: 10_000 })))
+            })
+          : Promise.resolve().then(() => {
+              sent.push(target)
+            }),
+    })
+    const pass = (what: string, done: () => boolean): Promise<unknown> =>
+      until(20_000, what, () => {
+        clock.advance(2_000)
+        return done()
+      })
+    const low = async (target: string, count: number): Promise<void> => {
+      const { accountId } = await bench.customer(1n)
+      for (let made = 0; made < count; made += 1) await channel(bench, { accountId, kinds: ['balance.low'], target })
+      await store.notices.raise({ ...test(bench), kind: 'balance.low', accountId })
+    }
+    for (let account = 0; account < 12; account += 1) await low('hangs', 2)
+    notifier.start()
+    await pass('the slots of those that are well are taken', () => hanging.size === 16)
+    await channel(bench, { target: 'operator', kinds: ['balance.low'] })
+    await low('fine', 1)
+    await pass('the operator is told', () => sent.includes('operator'))
+    assert.deepEqual(
+      sent.filter((target) => target === 'fine'),
+      [],
+      'until the first ones have failed',
+    )
+    const failAll = (): void => {
+      for (const fail of hanging.values()) fail()
+      hanging.clear()
+    }
+    failAll()
+    await pass('the account is told', () => sent.includes('fine'))
+    await pass('the others hang, and so do those that have failed', () => hanging.size === 16)
+    failAll()
+    await pass('all have failed: they share the slots of those in trouble', () => hanging.size === 8)
+    await low('quick', 1)
+    await pass('another is told beside them', () => sent.includes('quick'))
+    const stopped = notifier.stop()
+    failAll()
+    await stopped
+  })
 }

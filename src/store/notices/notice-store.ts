@@ -15,6 +15,7 @@ import {
   type SqlValue,
 } from '../database.ts'
 import type { Page } from '../page.ts'
+import { DUE_CHANNELS, type Lane } from './delivery-lanes.ts'
 import {
   CHANNEL_COLUMNS,
   CHANNEL_PLACES,
@@ -36,7 +37,20 @@ import { DAY_MS } from '../../lib/time.ts'
 export type ChannelPatch = Partial<Pick<Channel, 'kinds' | 'language' | 'enabled'>>
 
 /** The result of an attempt: `dueAtMs` = it is tried again then. */
-export type AttemptEnd = 'sent' | { readonly error: string; readonly dueAtMs: number | null }
+export type AttemptEnd =
+  | 'sent'
+  | {
+      readonly error: string
+      readonly dueAtMs: number | null
+      /** No other message of its channel is sent before; absent = they need not wait. */
+      readonly restUntilMs?: number
+    }
+
+/** A message to send, and whose slots it takes. */
+export interface Taken {
+  readonly delivery: Delivery
+  readonly lane: Lane
+}
 
 /** Messages that wait for one channel: a receiver that is away for long gets no more. */
 const PENDING_MAX = 1_000n
@@ -261,27 +275,30 @@ export class NoticeStore {
   }
 
   /**
-   * Takes up to `most` messages that are due, one of each channel, for a lease: nobody else sends them until it ends.
+   * Takes messages that are due, one of each channel and up to `room` of each lane, for a lease: nobody else sends them
+   * until it ends.
    */
-  async take(most: number, nowMs: number, leaseUntilMs: number): Promise<readonly Delivery[]> {
+  async take(room: Readonly<Record<Lane, number>>, nowMs: number, leaseUntilMs: number): Promise<readonly Taken[]> {
     const now = BigInt(nowMs)
-    const channels = await this.#read(
-      `SELECT channel_id, MIN(due_at) AS due FROM notice_delivery WHERE state = 'pending' GROUP BY channel_id HAVING MIN(due_at) <= ? AND MAX(lease_until) < ? ORDER BY 2 LIMIT ?`,
-      [now, now, BigInt(most)],
-    )
+    const left = { ...room }
+    const due = await this.#read(DUE_CHANNELS, [now, now, now, now, BigInt(Math.max(...Object.values(room)))])
+    // The statement names no other lanes.
+    const channels = due
+      .map((row) => ({ id: text(row, 'channel_id'), lane: text(row, 'lane') as Lane }))
+      .filter(({ lane }) => (left[lane] -= 1) >= 0)
     if (channels.length === 0) return []
     return this.#note(async (sql) => {
-      const taken: Delivery[] = []
-      for (const row of channels) {
+      const taken: Taken[] = []
+      for (const { id, lane } of channels) {
         const [mine] = await sql.all(
           `UPDATE notice_delivery SET lease_until = ?, attempts = attempts + 1
             WHERE id = (SELECT id FROM notice_delivery WHERE channel_id = ? AND state = 'pending' ORDER BY due_at, id LIMIT 1)
               AND state = 'pending' AND due_at <= ? AND lease_until < ? RETURNING id`,
-          [BigInt(leaseUntilMs), text(row, 'channel_id'), now, now],
+          [BigInt(leaseUntilMs), id, now, now],
         )
         if (mine === undefined) continue
         const [found] = await sql.all(`${SELECT_DELIVERY} WHERE d.id = ?`, [text(mine, 'id')])
-        if (found !== undefined) taken.push(readDelivery(found))
+        if (found !== undefined) taken.push({ delivery: readDelivery(found), lane })
       }
       return taken
     })
@@ -290,8 +307,8 @@ export class NoticeStore {
   async ended(id: string, end: AttemptEnd, nowMs: number): Promise<void> {
     const now = BigInt(nowMs)
     const state = end === 'sent' ? 'sent' : end.dueAtMs === null ? 'dead' : 'pending'
-    await this.#note((sql) =>
-      sql.run(
+    await this.#note(async (sql) => {
+      await sql.run(
         `UPDATE notice_delivery SET state = ?, error = ?, due_at = ?, lease_until = 0, ended_at = ? WHERE id = ? AND state = 'pending'`,
         [
           state,
@@ -300,8 +317,13 @@ export class NoticeStore {
           state === 'pending' ? null : now,
           id,
         ],
-      ),
-    )
+      )
+      if (end !== 'sent' && end.restUntilMs !== undefined)
+        await sql.run(
+          `UPDATE notice_delivery SET due_at = ? WHERE state = 'pending' AND due_at < ? AND channel_id = (SELECT channel_id FROM notice_delivery WHERE id = ?)`,
+          [BigInt(end.restUntilMs), BigInt(end.restUntilMs), id],
+        )
+    })
   }
 
   /** Newest first. `accountId`: null = of all channels, those of accounts too. */
