@@ -1,6 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { ADMIN_ROUTES } from '../src/admin/contract.ts'
+import { KNOWN_PROVIDERS } from '../src/catalog/known-providers.ts'
 import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
 import { themeCss } from './theme-css.ts'
 import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
@@ -38,7 +39,11 @@ function tableTextModules(): Plugin {
     name: 'table-texts',
     resolveId: (id) => ([FACTS, ADAPTERS, SCOPES].includes(id) || id.startsWith(NAME) ? `\0${id}` : null),
     load: (id) => {
-      if (id === `\0${ADAPTERS}`) return `export const adapters = ${JSON.stringify([...KNOWN_ADAPTERS])}`
+      if (id === `\0${ADAPTERS}`)
+        return [
+          `export const adapters = ${JSON.stringify([...KNOWN_ADAPTERS])}`,
+          `export const knownProviders = ${JSON.stringify(KNOWN_PROVIDERS)}`,
+        ].join('\n')
       if (id === `\0${SCOPES}`) return `export const scopes = ${JSON.stringify(SCOPE_OF)}`
       if (id === `\0${FACTS}`) return `export const facts = ${JSON.stringify(LOG_FACTS)}`
       if (!id.startsWith(`\0${NAME}`)) return null

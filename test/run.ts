@@ -48,6 +48,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/unreasoned-answers.test.ts',
   'test/console/forgot-password.test.ts',
   'test/console/operator-access.test.ts',
+  'test/console/operator-connect.test.ts',
   'test/console/operator-first-run.test.ts',
   'test/console/operator-log.test.ts',
   'test/console/operator.test.ts',

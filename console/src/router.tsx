@@ -134,6 +134,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/operator/ProvidersPage.tsx'), 'ProvidersPage'),
   ),
   operatorPage(
+    '/operator/providers/connect',
+    lazyRouteComponent(() => import('./pages/operator/connect/ConnectPage.tsx'), 'ConnectPage'),
+  ),
+  operatorPage(
     '/operator/prices',
     lazyRouteComponent(() => import('./pages/operator/PricesPage.tsx'), 'PricesPage'),
   ),

@@ -19,9 +19,24 @@ declare module 'virtual:admin-scopes' {
   export const scopes: Readonly<Partial<Record<string, AdminScope>>>
 }
 
+declare module '*.svg?url' {
+  const url: string
+  export default url
+}
+
 declare module 'virtual:adapters' {
   /** Each adapter by its name, with its facts. */
   export const adapters: readonly (readonly [string, { readonly baseUrl: string | null }])[]
+
+  /** A provider whose models and prices come with Tollgate. */
+  export interface KnownService {
+    readonly slug: string
+    readonly name: string
+    readonly adapter: string
+    readonly baseUrl: string
+    readonly cancelStopsBilling: boolean
+  }
+  export const knownProviders: readonly KnownService[]
 }
 
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {

@@ -144,6 +144,7 @@ export const ProviderBody = narrowed<ProviderEntry>(
       ...maybeEach({
         name: NAME,
         base_url: NAME,
+        bundled_models: NAMES,
         cancel_stops_billing: flag(),
         package: narrowed<string>({ ...NAME, description: 'For the adapter `ai-sdk`.' }),
         factory: narrowed<string>({ ...NAME, description: 'For the adapter `ai-sdk`.' }),
@@ -152,6 +153,16 @@ export const ProviderBody = narrowed<ProviderEntry>(
     'A provider as in the catalogue file. An `api_key` that comes back cut to its last four characters stays when it is sent back.',
   ),
 )
+
+/** A provider that is tried before it is kept. */
+export const TrialBody = body({ slug: FILLED, provider: ProviderBody })
+
+/** A provider with the models that it serves; each model needs its id here. */
+export const ConnectionBody = body({
+  slug: FILLED,
+  provider: ProviderBody,
+  models: narrowed<readonly ModelEntry[]>(list(MODEL, '', { maxItems: 5_000 })),
+})
 
 const { maintenance: _ofTheApiOnly, ...FILE_SETTINGS } = SettingsPatch.fields
 

@@ -1,4 +1,5 @@
 import type { CatalogWarning } from '../catalog/catalog-warning.ts'
+import { TRIAL_OUTCOMES } from '../catalog/listed-model.ts'
 import { MODEL_TYPES } from '../model-types.ts'
 import type { FieldCheck } from '../refusals.ts'
 import {
@@ -36,6 +37,7 @@ export const ProviderEntry = open(
     base_url: optional(text()),
     api_key: optional(either(text(), list(text()))),
     cancel_stops_billing: optional(flag()),
+    bundled_models: optional(list(text(), 'Ids of the bundled models that it serves; absent = all of them.')),
     timeouts: optional(
       object({
         connect: optional(number('Seconds.')),
@@ -49,6 +51,25 @@ export const ProviderEntry = open(
   'A provider as in the catalogue file. `api_key` comes back cut to its last four characters; sent back like this it stays.',
 )
 export type ProviderEntry = Static<typeof ProviderEntry>
+
+export const ProviderTrial = object(
+  {
+    outcome: oneOf(TRIAL_OUTCOMES, '`listed`: the address and the key are right, and `models` is what it has.'),
+    status: nullable(whole("The provider's HTTP status; null where nothing answered.")),
+    said: nullable(text("The provider's own words, without secrets.")),
+    elapsed_ms: whole(),
+    models: list(
+      object({
+        listed: flag('Whether the provider named it; the others are known from the bundled catalogue.'),
+        bundled: flag('Whether its prices are those of the bundled catalogue.'),
+        exists: flag('Whether the catalogue has the model already, from other providers perhaps.'),
+        entry: narrowed<ModelEntry>(anything('A model as in the catalogue file, without prices where none are known.')),
+      }),
+    ),
+  },
+  'What a provider answered to a real request with this address and key. Nothing is kept or charged.',
+)
+export type ProviderTrial = Static<typeof ProviderTrial>
 
 const Decimal = either(number(), text())
 const Price = either(Decimal, map(Decimal))

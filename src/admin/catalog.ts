@@ -1,25 +1,14 @@
 import type { KnownAdapters } from '../catalog/adapters.ts'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Principal } from '../access/principal.ts'
-import { CatalogFaults, problemText } from '../catalog/catalog-check.ts'
-import { EMPTY_DOCUMENT, type ProviderEntry } from '../catalog/document.ts'
-import {
-  parseDocumentJson,
-  parseModelJson,
-  parseProviderJson,
-  parseSettingsJson,
-  slugProblem,
-} from '../catalog/document-reader.ts'
+import { EMPTY_DOCUMENT } from '../catalog/document.ts'
+import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../catalog/document-reader.ts'
 import type { CatalogWarning } from '../catalog/catalog-warning.ts'
-import type { Fault, Problem } from '../catalog/problem.ts'
-import { wireDocument, wireModel, wireProvider, type WireModel, type WireProvider } from '../catalog/wire-document.ts'
-import { ApiError } from '../errors.ts'
+import { wireDocument, wireModel, type WireModel } from '../catalog/wire-document.ts'
 import { fieldError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
-import { isPrivateAddress } from '../lib/private-address.ts'
-import { withoutTrailing } from '../lib/trailing.ts'
 import { decimalText } from '../money.ts'
-import type { CatalogProblem, Settings, Warned } from './catalog-contract.ts'
+import type { Settings, Warned } from './catalog-contract.ts'
+import { applied, refuse } from './catalog-problems.ts'
 import {
   adminRoute,
   notFound,
@@ -30,11 +19,8 @@ import {
   type AdminPorts,
   type TextReply,
 } from './ports.ts'
+import { providerAdminRoutes, refusePrivate, shownProvider } from './providers.ts'
 import { namedSettings } from '../settings-table.ts'
-import { ownValue } from '../lib/own-value.ts'
-
-/** A text that is no catalogue at all has thousands of problems; nobody reads more than these. */
-const PROBLEMS_MAX = 50
 
 /** The catalogue, its parts and the live settings. */
 export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
@@ -68,7 +54,7 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): 
         body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion },
       }
     }),
-    adminRoute('PUT /admin/v1/providers/:slug', (call) => putProvider(ports, call, context)),
+    ...providerAdminRoutes(ports, context),
     adminRoute('DELETE /admin/v1/providers/:slug', (call) =>
       remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug)),
     ),
@@ -86,74 +72,6 @@ function showCatalog({ catalog }: AdminPorts, call: AdminCall): AdminReply<'GET 
   if (call.query.get('format') === 'yaml')
     return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
   return { status: 200, body: wireDocument(catalog.shown()) }
-}
-
-/** Refuses a document with problems, one sentence each. Endpoints that merely cannot be routed to are accepted. */
-function refuse(problems: readonly Problem[]): void {
-  const fatal = problems.filter((problem) => problem.unroutable !== true)
-  if (fatal.length > 0) throw problemsError(fatal)
-}
-
-function problemsError(problems: readonly Fault[]): ApiError {
-  const told = problems.slice(0, PROBLEMS_MAX)
-  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : []
-  const sentences = told.map((problem) => problemText({ ...problem, line: 0 }, 'body').replace(/^body: /, ''))
-  const message = [...sentences, ...more].join('; ')
-  const lines: readonly CatalogProblem[] = told.map(({ path, message: text, check, params }) => ({
-    path,
-    message: text,
-    check,
-    params,
-  }))
-  return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
-}
-
-/** A document may be 10 MB, and reading it took this turn: the changes are computed in another. */
-async function applied<T>(work: () => Promise<T>): Promise<T> {
-  await nextTurn()
-  try {
-    return await work()
-  } catch (thrown) {
-    if (thrown instanceof CatalogFaults) throw problemsError(thrown.faults)
-    throw thrown
-  }
-}
-
-/** A private address is always allowed in the operator's file only (guarantees.md requirement 14). */
-async function refusePrivate(ports: AdminPorts, slug: string, { base_url: baseUrl }: ProviderEntry): Promise<void> {
-  if (
-    ports.allowPrivateUpstreams ||
-    baseUrl === undefined ||
-    ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')
-  )
-    return
-  if (isPrivateAddress(new URL(baseUrl).hostname)) {
-    throw fieldError(
-      'base_url',
-      'private_address',
-      { host: new URL(baseUrl).host },
-      `'${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
-    )
-  }
-}
-
-async function putProvider(
-  ports: AdminPorts,
-  call: AdminCall,
-  context: Parameters<typeof parseProviderJson>[1],
-): Promise<AdminReply<'PUT /admin/v1/providers/:slug'>> {
-  const slug = param(call, 'slug')
-  const wrong = slugProblem(slug)
-  if (wrong !== null) throw fieldError('slug', 'slug', {}, `${wrong}`)
-  const { entry, problems } = parseProviderJson(call.json, context)
-  refuse(problems)
-  await refusePrivate(ports, slug, entry)
-  const before = shownProvider(ports, slug)
-  const outcome = await applied(() => ports.catalog.putProvider(slug, entry))
-  const after = shownProvider(ports, slug)
-  if (after === null) throw new Error(`Provider ${slug} is not in the catalogue that it was put into.`)
-  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, after)
-  return { status: outcome === 'created' ? 201 : 200, body: { slug, ...after } }
 }
 
 async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'PUT /admin/v1/models/*id'>> {
@@ -178,12 +96,6 @@ async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<
 /** Allowed values that may be mistakes; absent if there are none. */
 function warned(warnings: readonly CatalogWarning[]): Warned {
   return warnings.length === 0 ? {} : { warnings }
-}
-
-/** The provider as anyone may see it: credentials are cut to their last four characters. */
-function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
-  const entry = ownValue(catalog.shown().providers, slug)
-  return entry === undefined ? null : wireProvider(entry)
 }
 
 function shownModel({ catalog }: AdminPorts, id: string): WireModel | null {

@@ -29,6 +29,8 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'GET /admin/v1/catalog/warnings': 'catalog warnings',
   'PUT /admin/v1/catalog': 'catalog put',
   'POST /admin/v1/catalog/update': 'catalog update',
+  'POST /admin/v1/providers/try': 'provider try',
+  'POST /admin/v1/providers': 'provider connect',
   'PUT /admin/v1/providers/:slug': 'provider put',
   'DELETE /admin/v1/providers/:slug': 'provider delete',
   'PUT /admin/v1/models/*id': 'model put',

@@ -31,11 +31,12 @@ import {
   ModelEntry,
   PricedModel,
   ProviderEntry,
+  ProviderTrial,
   Settings,
   SettingsPatch,
   Warned,
 } from './catalog-contract.ts'
-import { CatalogBody, ModelBody, ProviderBody } from './catalog-body.ts'
+import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
 import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
@@ -241,6 +242,44 @@ export const ADMIN_ROUTES = {
     answer: CatalogChange,
     errors: ['invalid_input'],
     example: { query: { dry_run: '1' }, body: {} },
+  },
+  'POST /admin/v1/providers/try': {
+    scope: 'catalog:write',
+    summary: 'Asks a provider for its models with an address and a key, before they are kept.',
+    body: TrialBody,
+    answer: ProviderTrial,
+    errors: ['invalid_input'],
+    example: {
+      body: {
+        slug: 'example',
+        provider: { adapter: 'openai', base_url: 'https://127.0.0.1:9/v1', api_key: 'sk-of-the-provider' },
+      },
+    },
+  },
+  'POST /admin/v1/providers': {
+    scope: 'catalog:write',
+    summary: 'Makes or replaces a provider together with models that it serves, in one price version.',
+    body: ConnectionBody,
+    answer: ProviderEntry,
+    status: 201,
+    alsoStatus: 200,
+    errors: ['invalid_input'],
+    example: {
+      body: {
+        slug: 'example',
+        provider: { adapter: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-of-the-provider' },
+        models: [
+          {
+            id: 'example/large',
+            type: 'chat',
+            context_length: 8_000,
+            endpoints: [
+              { provider: 'example', model: 'large', price: { currency: 'RUB', prompt: 15, completion: 60 } },
+            ],
+          },
+        ],
+      },
+    },
   },
   'PUT /admin/v1/providers/:slug': {
     scope: 'catalog:write',

@@ -1,6 +1,8 @@
 import type { EventAction } from '../ledger/event-action.ts'
 import type { Access } from '../access/access.ts'
 import type { Principal } from '../access/principal.ts'
+import type { Provider } from '../catalog/catalog.ts'
+import type { ProviderTrial } from '../catalog/listed-model.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import { covers, type AdminScope } from '../admin-scopes.ts'
 import type { ApiError } from '../errors.ts'
@@ -53,6 +55,8 @@ export interface AdminPorts {
   readonly channelTypes: ReadonlySet<ChannelType>
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
+  /** Asks a provider for its models; nothing is charged. */
+  readonly tryProvider: (provider: Provider) => Promise<ProviderTrial>
   /** Waits for money of the account that nodes have set aside, where an entry of this amount needs it. */
   readonly freed: (accountId: string, amountMicro: bigint) => Promise<void>
   readonly rewrap: () => Promise<number>

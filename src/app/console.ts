@@ -1,7 +1,8 @@
 import type { Principal } from '../access/principal.ts'
 import { adminRoutes } from '../admin/index.ts'
 import { createCabinet } from '../cabinet/index.ts'
-import type { ModelType } from '../catalog/catalog.ts'
+import type { ModelType, Provider } from '../catalog/catalog.ts'
+import type { ProviderTrial } from '../catalog/listed-model.ts'
 import type { Config } from '../config.ts'
 import { readConsoleFiles } from '../endpoints/console-files.ts'
 import { ConsoleSite } from '../endpoints/console.ts'
@@ -14,6 +15,10 @@ import type { UserRecord } from '../store/people/user-store.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Services } from './services.ts'
 import { KNOWN_ADAPTERS } from '../providers/index.ts'
+
+/** An operator waits for it. */
+const TRIAL_MS = 20_000
+const NO_LIST: ProviderTrial = { outcome: 'no_list', status: null, said: null, models: [] }
 
 export interface ConsoleOptions {
   readonly config: Config
@@ -54,6 +59,8 @@ export function createConsole(
         accountId,
         amountMicro,
       ),
+    tryProvider: (provider: Provider) =>
+      adapters.get(provider.adapter)?.models?.(provider, AbortSignal.timeout(TRIAL_MS)) ?? Promise.resolve(NO_LIST),
     parametersOf: (name: string, type: ModelType) => parametersOf(adapters, name, type),
   }
   const cabinet = createCabinet({

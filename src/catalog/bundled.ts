@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withMaskedCredentials } from './credentials.ts'
-import type { CatalogDocument } from './document.ts'
+import type { CatalogDocument, ModelEntry } from './document.ts'
 import { ownValue } from '../lib/own-value.ts'
 
 /** The part that every installation has unless its file says `bundled: false`: the provider that needs no network. */
@@ -123,12 +123,33 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
 export function withBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
   const own = new Set(document.models.flatMap(({ id, aliases }) => [id, ...(aliases ?? [])]))
+  const models = chosenModels(document, base)
   return {
     bundled: true,
     settings: document.settings,
     providers: { ...base.providers, ...document.providers },
-    models: [...base.models.filter(({ id }) => !own.has(id)), ...document.models],
+    models: [...models.filter(({ id }) => !own.has(id)), ...document.models],
   }
+}
+
+/** Whether the bundle has a provider without an entry of the operator: the sandbox, or one with an environment's key. */
+function isBundledAlone(slug: string, { providers }: CatalogDocument): boolean {
+  return ownValue(BUNDLED.providers, slug) !== undefined || ownValue(providers, slug)?.api_key !== undefined
+}
+
+/** The bundled models without the endpoints that `bundled_models` of their provider leaves out. */
+function chosenModels({ providers }: CatalogDocument, { models }: CatalogDocument): readonly ModelEntry[] {
+  const chosen = new Map(
+    Object.entries(providers).flatMap(([slug, { bundled_models: ids }]) =>
+      ids === undefined ? [] : [[slug, new Set(ids)] as const],
+    ),
+  )
+  if (chosen.size === 0) return models
+  return models.flatMap((model) => {
+    const endpoints = model.endpoints.filter(({ provider }) => chosen.get(provider)?.has(model.id) !== false)
+    if (endpoints.length === model.endpoints.length) return [model]
+    return endpoints.length === 0 ? [] : [{ ...model, endpoints }]
+  })
 }
 
 /**
@@ -137,7 +158,7 @@ export function withBundled(document: CatalogDocument, base: CatalogDocument = B
  */
 export function withoutBundled(document: CatalogDocument, base: CatalogDocument = BUNDLED): CatalogDocument {
   if (!document.bundled) return document
-  const bundled = new Map(base.models.map((model) => [model.id, model]))
+  const bundled = new Map(chosenModels(document, base).map((model) => [model.id, model]))
   const masked = withMaskedCredentials(base).providers
   const models = document.models.filter((model) => !isDeepStrictEqual(model, bundled.get(model.id)))
   const providers = Object.fromEntries(
@@ -159,7 +180,7 @@ export function withExplicit(
   base: CatalogDocument = BUNDLED,
 ): CatalogDocument {
   const bundled =
-    (removed.provider !== undefined && ownValue(base.providers, removed.provider) !== undefined) ||
+    (removed.provider !== undefined && isBundledAlone(removed.provider, base)) ||
     base.models.some(({ id }) => id === removed.model)
   return document.bundled && bundled ? { ...withBundled(document, base), bundled: false } : document
 }

@@ -21,11 +21,19 @@ import {
   type CatalogState,
 } from './catalog-state.ts'
 import type { CatalogWarning } from './catalog-warning.ts'
-import type { Catalog, Prices, Snapshot } from './catalog.ts'
-import { credentialsOf, withMaskedCredentials, withoutCredentials } from './credentials.ts'
+import type { Catalog, Prices, Provider, Snapshot } from './catalog.ts'
+import { credentialsOf, keepCredentials, withMaskedCredentials, withoutCredentials } from './credentials.ts'
 import type { Cipher } from '../lib/cipher.ts'
 import { difference } from './difference.ts'
-import { successorOf, withModel, withoutModel, withoutProvider, withProvider, withSettings } from './document-edits.ts'
+import {
+  successorOf,
+  withConnection,
+  withModel,
+  withoutModel,
+  withoutProvider,
+  withProvider,
+  withSettings,
+} from './document-edits.ts'
 import {
   EMPTY_DOCUMENT,
   type CatalogDocument,
@@ -163,6 +171,30 @@ export class CatalogService implements Catalog {
 
   putProvider(slug: string, entry: ProviderEntry): Promise<'created' | 'changed'> {
     return this.#edit((document, base) => withProvider(document, base, slug, entry))
+  }
+
+  /** A provider and what it serves, in one price version. */
+  connectProvider(slug: string, entry: ProviderEntry, models: readonly ModelEntry[]): Promise<'created' | 'changed'> {
+    return this.#edit((document, base) => withConnection(document, base, slug, entry, models))
+  }
+
+  /** The provider that an entry describes, with the stored keys where it has none and the address is the same. */
+  providerOf(slug: string, entry: ProviderEntry): Provider {
+    const problems: Fault[] = []
+    const before = effectiveDocument(this.#state)
+    const document = keepCredentials(before, { ...EMPTY_DOCUMENT, providers: { [slug]: entry } }, problems)
+    if (problems.length > 0) throw new CatalogFaults(problems)
+    const provider = buildSnapshot(document, this.#ports.adapters, 0, 0).providers.get(slug)
+    if (provider === undefined) throw new Error(`Provider ${slug} is not in the catalogue of itself alone.`)
+    return provider
+  }
+
+  /** The models of this release that a known provider serves, each with its endpoint alone. */
+  knownModels(slug: string): readonly ModelEntry[] {
+    return this.#ports.release.models.flatMap((model) => {
+      const endpoints = model.endpoints.filter(({ provider }) => provider === slug)
+      return endpoints.length === 0 ? [] : [{ ...model, endpoints }]
+    })
   }
 
   /** false = no such provider. */

@@ -17,6 +17,29 @@ export function withProvider(
   return [known ? 'changed' : 'created', { ...document, providers: { ...document.providers, [slug]: entry } }]
 }
 
+/**
+ * The provider with the models that it serves from now on: a model that others serve too gets this provider as one more
+ * endpoint.
+ */
+export function withConnection(
+  document: CatalogDocument,
+  base: CatalogDocument,
+  slug: string,
+  entry: ProviderEntry,
+  models: readonly ModelEntry[],
+): Edited<'created' | 'changed'> {
+  const [outcome, connected] = withProvider(document, base, slug, entry)
+  const known = new Map(withBundled(connected, base).models.map((model) => [model.id, model]))
+  const joined = models.map((model) => {
+    const before = known.get(model.id)
+    if (before === undefined) return model
+    const others = before.endpoints.filter(({ provider }) => provider !== slug)
+    return { ...before, endpoints: [...others, ...model.endpoints] }
+  })
+  const ids = new Set(joined.map(({ id }) => id))
+  return [outcome, { ...connected, models: [...connected.models.filter(({ id }) => !ids.has(id)), ...joined] }]
+}
+
 /** false = no such provider. */
 export function withoutProvider(document: CatalogDocument, base: CatalogDocument, slug: string): Edited<boolean> {
   const explicit = withExplicit(document, { provider: slug }, base)

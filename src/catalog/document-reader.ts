@@ -250,6 +250,7 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
     cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
     timeouts,
     balance: readBalance(reader),
+    bundled_models: reader.texts('bundled_models'),
     dialect: quirks === null ? null : readDialect(quirks),
   })
   const sdkPackage = readSdkPackage(reader, adapter)

@@ -19,6 +19,8 @@ export interface ProviderEntry {
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
   readonly balance?: BalanceEntry
+  /** Ids of the bundled models that this provider serves; absent = all of them. */
+  readonly bundled_models?: readonly string[]
   /** Only for the adapter `openai`. */
   readonly dialect?: DialectEntry
   /** Only of adapter `ai-sdk`: the package to load, and its function that makes the provider. */

@@ -310,7 +310,7 @@ function flat(texts: Texts, path = ''): readonly (readonly [string, string])[] {
 }
 
 /** Names of products and of headers: they are written in Latin letters in Russian too. */
-const LATIN_NAMES = /HTTP-Referer|X-Title|TOLLGATE_\w+|Shift\+Enter/g
+const LATIN_NAMES = /HTTP-Referer|X-Title|TOLLGATE_\w+|Shift\+Enter|LM Studio|Anthropic Messages|Google Gemini/g
 
 /** The only text for readers of the other language. */
 const SAID_IN_ENGLISH = 'shell.switch_language'

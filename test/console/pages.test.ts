@@ -33,6 +33,7 @@ const OPERATOR = [
   '/codes',
   '/payments',
   '/providers',
+  '/providers/connect',
   '/prices',
   '/catalog',
   '/health',

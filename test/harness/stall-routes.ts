@@ -116,6 +116,8 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'PATCH /admin/v1/keys/:id': KEY,
     'PUT /admin/v1/catalog': row('providers', 'models', 'rates', 'timezone', 'maintenance'),
     'POST /admin/v1/catalog/update': NOTHING,
+    'POST /admin/v1/providers/try': row('slug', 'provider'),
+    'POST /admin/v1/providers': row('slug', 'provider', 'models'),
     'PUT /admin/v1/providers/:slug': row('name', 'adapter', 'base_url', 'api_key', 'timeouts'),
     'PUT /admin/v1/models/*id': row('name', 'type', 'endpoints', 'description', 'tokenizer'),
     'PATCH /admin/v1/settings': row('maintenance', 'timezone', 'rates', 'markup', 'rate_limit'),

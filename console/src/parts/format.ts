@@ -14,6 +14,8 @@ export interface Format {
   moneyInColumn(rub: number): string
   /** A price in rubles, without needless zeros. */
   price(rub: string | number): string
+  /** A provider's price in its currency. */
+  cost(amount: string | number, currency: string): string
   number(value: number, digits?: number): string
   /** 12.3 thousand and the like, for tiles and axes. */
   compact(value: number): string
@@ -67,6 +69,14 @@ export function createFormat(language: string, zone: string): Format {
         minimumFractionDigits: 0,
         maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2,
       }),
+    cost: (amount, currency) =>
+      numbers({
+        style: 'currency',
+        currency,
+        currencyDisplay: 'narrowSymbol',
+        minimumFractionDigits: 0,
+        maximumFractionDigits: MICRO_DIGITS,
+      }).format(Number(amount)),
     compact: (value) => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
     compactMoney: (value) =>
       rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),

@@ -1,17 +1,19 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
+import { textOf } from '../wire/raw-json.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { anthropicCompletions } from './completions.ts'
 import { anthropicMessages } from './native.ts'
 import { AnthropicReader } from './reader.ts'
-import { anthropicRequest, askedFormat } from './request.ts'
+import { anthropicCredentials, anthropicRequest, askedFormat } from './request.ts'
 import { hidesReasoning } from './thinking.ts'
 
 /** Parameters of the Messages protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters('top_k', 'tool_choice', 'parallel_tool_calls', 'user')
 
 /** Anthropic's Messages protocol, which other providers speak too. */
-export function createAnthropic({ transport, files, now }: AdapterPorts): Adapter {
+export function createAnthropic({ transport, files, jobs, now }: AdapterPorts): Adapter {
   const chat = askChat(anthropicProtocol(now), transport)
   return {
     name: 'anthropic',
@@ -20,7 +22,14 @@ export function createAnthropic({ transport, files, now }: AdapterPorts): Adapte
     chatImages: imagesOverChat(chat, files),
     messages: anthropicMessages(transport, now),
     completions: anthropicCompletions(transport, now),
+    models: askModels(ANTHROPIC_MODELS, { jobs, now }),
   }
+}
+
+const ANTHROPIC_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({ path: '/models?limit=1000', headers: anthropicCredentials(apiKey) }),
+  entries: entriesIn('data'),
+  model: (entry) => listedModel(entry, textOf(entry['id'])),
 }
 
 export function anthropicProtocol(now: () => number): ChatProtocol {

@@ -7,7 +7,7 @@ import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { anthropicError, anthropicErrorEvent } from './error.ts'
-import { ANTHROPIC_VERSION } from './request.ts'
+import { anthropicCredentials } from './request.ts'
 
 const PATH = '/complete'
 const MAX_TOKENS_DEFAULT = 2_048
@@ -40,7 +40,7 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
   return {
     path: PATH,
     body,
-    headers: { 'anthropic-version': ANTHROPIC_VERSION, ...(apiKey === null ? {} : { 'x-api-key': apiKey }) },
+    headers: anthropicCredentials(apiKey),
   }
 }
 

@@ -23,11 +23,11 @@ const USER_ID_CHARS_MAX = 256
 const STRICT_TOOLS_MAX = 20
 
 export function anthropicRequest(call: ChatCall): JsonRequest {
-  const headers = {
-    'anthropic-version': ANTHROPIC_VERSION,
-    ...(call.apiKey === null ? {} : { 'x-api-key': call.apiKey }),
-  }
-  return { path: MESSAGES_PATH, body: bodyOf(call), headers }
+  return { path: MESSAGES_PATH, body: bodyOf(call), headers: anthropicCredentials(call.apiKey) }
+}
+
+export function anthropicCredentials(apiKey: string | null): Readonly<Record<string, string>> {
+  return { 'anthropic-version': ANTHROPIC_VERSION, ...(apiKey === null ? {} : { 'x-api-key': apiKey }) }
 }
 
 /** The form in which the call's answer is asked for; the reader needs it too. */

@@ -1,6 +1,8 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
+import { textOf } from '../wire/raw-json.ts'
 import { askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
@@ -17,7 +19,7 @@ const PARAMETERS = chatParameters('top_k', 'frequency_penalty', 'presence_penalt
  * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, since every model that still
  * runs has the newer one; answers of the first are still read.
  */
-export function createCohere({ transport, files, now }: AdapterPorts): Adapter {
+export function createCohere({ transport, files, jobs, now }: AdapterPorts): Adapter {
   const chat = askChat(cohereProtocol(now), transport)
   return {
     name: 'cohere',
@@ -26,7 +28,17 @@ export function createCohere({ transport, files, now }: AdapterPorts): Adapter {
     chatImages: imagesOverChat(chat, files),
     embeddings: askEmbeddings(cohereEmbed(now), transport),
     rerank: askRerank(cohereRerank(now), transport),
+    models: askModels(COHERE_MODELS, { jobs, now }),
   }
+}
+
+const COHERE_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({
+    path: '/v1/models?page_size=1000',
+    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+  }),
+  entries: entriesIn('models'),
+  model: (entry) => listedModel(entry, textOf(entry['name'])),
 }
 
 export function cohereProtocol(now: () => number): ChatProtocol {

@@ -3,6 +3,7 @@ import type { SpeechFormat } from '../../kinds/speech/format.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
 import { askTranscript } from '../upstream/ask.ts'
 import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
 import type { SpeechCall, SpeechProtocol, TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
@@ -24,7 +25,7 @@ const OUTPUTS: ReadonlyMap<SpeechFormat, string> = new Map([
 ])
 
 /** ElevenLabs: `/text-to-speech` and `/speech-to-text`. */
-export function createElevenlabs({ transport, now }: AdapterPorts): Adapter {
+export function createElevenlabs({ transport, jobs, now }: AdapterPorts): Adapter {
   return {
     name: 'elevenlabs',
     parameters: {
@@ -34,7 +35,14 @@ export function createElevenlabs({ transport, now }: AdapterPorts): Adapter {
     },
     speech: elevenlabsSpeech(transport, now),
     transcription: elevenlabsTranscription(transport, now),
+    models: askModels(ELEVENLABS_MODELS, { jobs, now }),
   }
+}
+
+const ELEVENLABS_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({ path: '/models', headers: elevenlabsCredentials(apiKey) }),
+  entries: entriesIn('models'),
+  model: (entry) => listedModel(entry, textOf(entry['model_id'])),
 }
 
 function elevenlabsTranscription(transport: Transport, now: () => number): TranscriptionProtocol {

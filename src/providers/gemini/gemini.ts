@@ -5,6 +5,8 @@ import type { ChatCall } from '../ports/call.ts'
 import { VIDEO_PARAMETERS } from '../ports/video-upstream.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
+import { textOf } from '../wire/raw-json.ts'
 import { geminiEmbed } from './embed.ts'
 import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_LOGPROBS } from './logprobs.ts'
@@ -12,7 +14,7 @@ import { geminiGenerateContent } from './native.ts'
 import type { CandidateView } from './candidate.ts'
 import { traitsOf } from './model-traits.ts'
 import { GeminiReader } from './reader.ts'
-import { geminiRequest, isSearching } from './request.ts'
+import { geminiCredentials, geminiRequest, isSearching } from './request.ts'
 import { geminiSpeech } from './speech.ts'
 import { geminiTranscription } from './transcription.ts'
 import { veo } from './veo.ts'
@@ -33,6 +35,12 @@ const PARAMETERS = [
   ),
   'web_search_options',
 ]
+
+const GEMINI_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({ path: '/models?pageSize=1000', headers: geminiCredentials(apiKey) }),
+  entries: entriesIn('models'),
+  model: (entry) => listedModel(entry, textOf(entry['name'])?.replace(/^models\//, '') ?? null),
+}
 
 /** Google's `generateContent`, `embedContent` and `predict`, in the Gemini API and in Vertex AI. */
 export function createGemini({ transport, files, jobs, now }: AdapterPorts): Adapter {
@@ -57,6 +65,7 @@ export function createGemini({ transport, files, jobs, now }: AdapterPorts): Ada
     speech: geminiSpeech(transport, now),
     transcription: geminiTranscription(transport, now),
     videos: veo(jobs, now),
+    models: askModels(GEMINI_MODELS, { jobs, now }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, askCompletions, type ChatProtocol } from '../upstream/events.ts'
 import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
@@ -15,7 +16,7 @@ import {
   type EmbeddingsProtocol,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
-import { objectOf } from '../wire/raw-json.ts'
+import { objectOf, textOf } from '../wire/raw-json.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
@@ -31,7 +32,7 @@ const PARAMETERS = chatParameters(
 )
 
 /** Ollama's own chat and embed, and its `/api/generate` for completions. */
-export function createOllama({ transport, files, now }: AdapterPorts): Adapter {
+export function createOllama({ transport, files, jobs, now }: AdapterPorts): Adapter {
   const protocol = ollamaProtocol(now)
   const chat = askChat(protocol, transport)
   return {
@@ -45,7 +46,17 @@ export function createOllama({ transport, files, now }: AdapterPorts): Adapter {
       decoder: protocol.decoder,
     }),
     embeddings: askEmbeddings(ollamaEmbed(now), transport),
+    models: askModels(OLLAMA_MODELS, { jobs, now }),
   }
+}
+
+const OLLAMA_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({
+    path: '/api/tags',
+    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+  }),
+  entries: entriesIn('models'),
+  model: (entry) => listedModel(entry, textOf(entry['name'])),
 }
 
 export function ollamaProtocol(now: () => number): ChatProtocol {

@@ -18,6 +18,7 @@ import { openaiEmbeddings } from './embeddings.ts'
 import { imageEditsOf } from './image-traits.ts'
 import { OPENAI_IMAGE_PARAMETERS, openaiImages } from './images.ts'
 import { OPENAI_PARAMETERS, openaiBytes } from './request.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
 import { openaiModerations } from './moderations.ts'
 import { openaiResponses } from './responses/responses.ts'
 import { openaiSpeech } from './speech.ts'
@@ -28,6 +29,7 @@ import { contentEvents, legacyCall, readToolCall, type CompleteToolCall } from '
 import { openaiUsage } from './usage.ts'
 
 const CHAT_PATH = '/chat/completions'
+const OPENROUTER = 'openrouter.ai'
 
 /** OpenAI's protocol and every dialect of it. */
 export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Adapter {
@@ -70,7 +72,18 @@ export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Ada
     speech: openaiSpeech(transport, now),
     transcription: openaiTranscription(transport, now),
     videos: openaiVideos(jobs, now),
+    models: askModels(OPENAI_MODELS, { jobs, now }),
   }
+}
+
+const OPENAI_MODELS: ModelListProtocol = {
+  request: (provider, apiKey) => ({
+    // OpenRouter's public list would also answer a wrong key.
+    path: `/models${new URL(provider.baseUrl).host === OPENROUTER ? '/user' : ''}${provider.dialect.query}`,
+    headers: openaiCredentials(provider, apiKey),
+  }),
+  entries: entriesIn('data'),
+  model: (entry) => listedModel(entry, textOf(entry['id'])),
 }
 
 function openaiReader(call: ChatCall, sink: AnswerSink, now: () => number): ResponseReader {

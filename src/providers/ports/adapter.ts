@@ -1,4 +1,5 @@
-import type { Endpoint, ModelType } from '../../catalog/catalog.ts'
+import type { Endpoint, ModelType, Provider } from '../../catalog/catalog.ts'
+import type { ProviderTrial } from '../../catalog/listed-model.ts'
 import { MODEL_TYPES } from '../../model-types.ts'
 import { CHAT_PARAMETERS, type ParameterName } from '../../parameter-table.ts'
 import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
@@ -102,6 +103,8 @@ export interface Adapter {
   readonly transcription?: TranscriptionProtocol
   /** Jobs that outlive their request. */
   readonly videos?: VideoUpstream
+  /** Asks which models the provider has, which also tries its address and key. */
+  readonly models?: (provider: Provider, signal: AbortSignal) => Promise<ProviderTrial>
 }
 
 /** Adapter name of the catalogue file → adapter. */

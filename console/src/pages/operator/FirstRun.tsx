@@ -49,7 +49,7 @@ export function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointH
       ? { to: '/operator/accounts' }
       : { to: '/operator/accounts/$id', params: { id: account.id }, search: { tab: 'keys' } }
   const steps: readonly (readonly [StepName, LinkProps])[] = [
-    ['provider', { to: '/operator/providers' }],
+    ['provider', { to: '/operator/providers/connect' }],
     ['model', { to: '/operator/prices' }],
     ['account', { to: '/operator/accounts' }],
     ['key', ofAccount],

@@ -11,7 +11,8 @@ import { draftOf, entryOf, isComplete, newModel } from './model-draft.ts'
 import { ModelFields } from './ModelFields.tsx'
 import { ModelText, parsedModel } from './ModelText.tsx'
 
-const RENEWS = [
+/** Reads that a change of the catalogue makes old. */
+export const CATALOG_RENEWS = [
   'GET /admin/v1/catalog',
   'GET /admin/v1/catalog/warnings',
   'GET /admin/v1/models',
@@ -58,7 +59,7 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
   /** The text that the operator edits; null = the operator edits the fields. */
   const [text, setText] = useState<string | null>(null)
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
-  const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: RENEWS, done })
+  const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: CATALOG_RENEWS, done })
   const entry = text === null ? (isComplete(draft) ? entryOf(draft) : null) : parsedModel(text)
   const turn = (tab: string | null): void => {
     if (tab === 'text') return setText(JSON.stringify(entryOf(draft), null, 2))
@@ -127,7 +128,7 @@ function withModel(document: CatalogDocument, model: ModelEntry): CatalogDocumen
 
 function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }): ReactNode {
   const { t } = useTranslation()
-  const remove = useAct('DELETE /admin/v1/models/*id', { renews: RENEWS, said: t('prices.deleted'), done })
+  const remove = useAct('DELETE /admin/v1/models/*id', { renews: CATALOG_RENEWS, said: t('prices.deleted'), done })
   const ask = (): void =>
     confirm({
       title: t('providers.ask_delete', { name: id }),
@@ -142,7 +143,7 @@ function DeleteModel({ id, done }: { readonly id: string; readonly done: () => v
   )
 }
 
-function sellingOf({ rates, markup }: Settings): Selling {
+export function sellingOf({ rates, markup }: Settings): Selling {
   return {
     rates: new Map([
       ['RUB', 1],

@@ -16,8 +16,7 @@ import { providerDraft, providerEntry, TIMEOUT_NAMES, type ProviderDraft } from 
 const RENEWS = ['GET /admin/v1/catalog', 'GET /admin/v1/catalog/warnings', 'GET /admin/v1/models'] as const
 
 export interface ProviderFormProps {
-  /** null = a new provider. */
-  readonly slug: string | null
+  readonly slug: string
   readonly done: () => void
 }
 
@@ -33,14 +32,14 @@ export function ProviderForm({ slug, done }: ProviderFormProps): ReactNode {
 
 interface EditorProps {
   readonly document: CatalogDocument
-  readonly edited: string | null
+  readonly edited: string
   readonly done: () => void
 }
 
 function Editor({ document, edited, done }: EditorProps): ReactNode {
   const { t } = useTranslation()
-  const before = edited === null ? null : (ownValue(document.providers, edited) ?? null)
-  const [draft, setDraft] = useState(() => providerDraft(edited ?? '', before))
+  const before = ownValue(document.providers, edited) ?? null
+  const [draft, setDraft] = useState(() => providerDraft(edited, before))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const put = useAct('PUT /admin/v1/providers/:slug', { quiet: true, said: t('common.saved'), renews: RENEWS, done })
   const change = (part: Partial<ProviderDraft>): void => {
@@ -48,7 +47,7 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
     put.reset()
     setDraft({ ...draft, ...part })
   }
-  const slug = draft.slug.trim()
+  const { slug } = draft
   const entry = providerEntry(draft, before)
   const failure = look.error ?? put.error
   return (
@@ -62,8 +61,8 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
       }}
     >
       <Stack>
-        <Service draft={draft} isNew={edited === null} change={change} />
-        <ProviderKeys keys={draft.keys} isNew={edited === null} change={(keys) => change({ keys })} />
+        <Service draft={draft} change={change} />
+        <ProviderKeys keys={draft.keys} change={(keys) => change({ keys })} />
         <Timeouts draft={draft} change={change} />
         <Switch
           label={t('providers.stops')}
@@ -98,18 +97,11 @@ interface FieldsProps {
 }
 
 /** The names of the service, its protocol and its address. */
-function Service({ draft, isNew, change }: FieldsProps & { readonly isNew: boolean }): ReactNode {
+function Service({ draft, change }: FieldsProps): ReactNode {
   const { t } = useTranslation()
   return (
     <>
-      <TextInput
-        label={t('providers.slug')}
-        description={t('providers.slug_hint')}
-        required
-        disabled={!isNew}
-        value={draft.slug}
-        onChange={({ currentTarget }) => change({ slug: currentTarget.value })}
-      />
+      <TextInput label={t('providers.slug')} disabled value={draft.slug} />
       <TextInput
         label={t('keys.name')}
         value={draft.name}
@@ -154,7 +146,6 @@ function Timeouts({ draft, change }: FieldsProps): ReactNode {
 
 interface ProviderKeysProps {
   readonly keys: readonly string[]
-  readonly isNew: boolean
   readonly change: (keys: readonly string[]) => void
 }
 
@@ -162,7 +153,7 @@ interface ProviderKeysProps {
  * The credentials of a provider. Several keys share the load where each has a limit. They can be written and never
  * read.
  */
-function ProviderKeys({ keys, isNew, change }: ProviderKeysProps): ReactNode {
+function ProviderKeys({ keys, change }: ProviderKeysProps): ReactNode {
   const { t } = useTranslation()
   return (
     <Stack gap="xs">
@@ -171,7 +162,7 @@ function ProviderKeys({ keys, isNew, change }: ProviderKeysProps): ReactNode {
           // A field is identified only by its position: its content must not appear anywhere else.
           key={index}
           label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}
-          description={index === 0 ? t(isNew ? 'providers.key_hint' : 'providers.key_stays') : undefined}
+          description={index === 0 ? t('providers.key_stays') : undefined}
           autoComplete="off"
           visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }}
           value={value}

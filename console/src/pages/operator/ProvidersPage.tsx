@@ -7,10 +7,12 @@ import { Can } from '../../parts/Can.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
+import { ButtonLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
+import { ProviderMark } from './connect/ProviderMark.tsx'
 import { ProviderForm } from './ProviderForm.tsx'
 
 interface NamedProvider {
@@ -22,8 +24,7 @@ interface NamedProvider {
 export function ProvidersPage(): ReactNode {
   const { t } = useTranslation()
   const catalog = useRead('GET /admin/v1/catalog', {})
-  /** `slug` is null for a new provider. */
-  const [edited, setEdited] = useState<{ readonly slug: string | null } | null>(null)
+  const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
   return (
     <OperatorPage
@@ -31,9 +32,9 @@ export function ProvidersPage(): ReactNode {
       lead={t('providers.lead')}
       actions={
         <Can call="PUT /admin/v1/providers/:slug">
-          <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited({ slug: null })}>
+          <ButtonLink to="/operator/providers/connect" leftSection={<PlusIcon size={17} />}>
             {t('providers.add')}
-          </Button>
+          </ButtonLink>
         </Can>
       }
     >
@@ -48,13 +49,8 @@ export function ProvidersPage(): ReactNode {
           />
         )}
       </Loaded>
-      <Dialog
-        opened={edited !== null}
-        onClose={close}
-        size="lg"
-        title={edited?.slug === null ? t('providers.add') : t('providers.edit')}
-      >
-        {edited !== null && <ProviderForm slug={edited.slug} done={close} />}
+      <Dialog opened={edited !== null} onClose={close} size="lg" title={t('providers.edit')}>
+        {edited !== null && <ProviderForm slug={edited} done={close} />}
       </Dialog>
     </OperatorPage>
   )
@@ -63,7 +59,7 @@ export function ProvidersPage(): ReactNode {
 interface ProviderListProps {
   readonly providers: readonly NamedProvider[]
   readonly uses: (slug: string) => number
-  readonly edit: (provider: NamedProvider) => void
+  readonly edit: (slug: string) => void
 }
 
 function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
@@ -90,10 +86,13 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
           id: 'name',
           title: t('keys.name'),
           cell: ({ slug, entry }) => (
-            <div>
-              {entry.name ?? slug}
-              <div className={css.mono}>{slug}</div>
-            </div>
+            <Group gap="sm" wrap="nowrap">
+              <ProviderMark slug={slug} name={entry.name ?? slug} />
+              <div>
+                {entry.name ?? slug}
+                <div className={css.mono}>{slug}</div>
+              </div>
+            </Group>
           ),
         },
         { id: 'adapter', title: t('providers.adapter'), cell: ({ entry }) => entry.adapter },
@@ -115,7 +114,7 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
           cell: (provider) => (
             <Can call="PUT /admin/v1/providers/:slug">
               <Group gap={4} justify="flex-end">
-                <Button size="compact-sm" variant="subtle" onClick={() => edit(provider)}>
+                <Button size="compact-sm" variant="subtle" onClick={() => edit(provider.slug)}>
                   {t('common.edit')}
                 </Button>
                 <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>

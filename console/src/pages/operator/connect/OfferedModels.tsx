@@ -1,0 +1,268 @@
+import { Button, Checkbox, Group, Select, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { SearchField } from '../../../parts/ChoiceField.tsx'
+import { List } from '../../../parts/List.tsx'
+import { NumberField } from '../../../parts/NumberField.tsx'
+import { Pager } from '../../../parts/Pager.tsx'
+import { Section } from '../../../parts/Section.tsx'
+import { StatusBadge } from '../../../parts/StatusBadge.tsx'
+import { useFormat } from '../../../parts/use-format.ts'
+import page from '../../../style/layout.module.css'
+import { usePriceName } from '../../models/PriceLines.tsx'
+import type { Selling } from '../EndpointFields.tsx'
+import { isDecimal } from '../model-draft.ts'
+import { isPriced, linesOf, withCurrency, withLine, type Choice } from './connect-draft.ts'
+import css from './connect.module.css'
+
+const PAGE_ROWS = 25
+const LINES_MAX = 2
+const PRICE_DECIMALS = 12
+
+export interface OfferedModelsProps {
+  readonly choices: readonly Choice[]
+  readonly selling: Selling
+  readonly change: (choices: readonly Choice[]) => void
+}
+
+/** The models of a provider with what they cost and would sell for; a model without a known price asks for it. */
+export function OfferedModels({ choices, selling, change }: OfferedModelsProps): ReactNode {
+  const { t } = useTranslation()
+  const [text, setText] = useState('')
+  const [offset, setOffset] = useState(0)
+  const words = text.trim().toLowerCase()
+  const hasList = choices.some(({ offered }) => offered.listed)
+  // What the provider does not list, it does not serve.
+  const present = choices.filter(({ offered, chosen }) => offered.listed || chosen || !hasList)
+  const found = present.filter(({ offered: { entry } }) =>
+    `${entry.id} ${entry.name ?? ''} ${entry.endpoints[0]?.model ?? ''}`.toLowerCase().includes(words),
+  )
+  const shown = new Set(found.map(({ offered }) => offered.entry.id))
+  const choose = (chosen: boolean): void =>
+    change(
+      choices.map((choice) =>
+        shown.has(choice.offered.entry.id) && (!chosen || isPriced(choice)) ? { ...choice, chosen } : choice,
+      ),
+    )
+  const set = (next: Choice): void =>
+    change(choices.map((choice) => (choice.offered.entry.id === next.offered.entry.id ? next : choice)))
+  return (
+    <Section
+      title={t('connect.models')}
+      lead={t('connect.models_lead', { markup: selling.markup })}
+      actions={
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={() => choose(true)}>
+            {t('connect.choose_priced')}
+          </Button>
+          <Button size="xs" variant="default" onClick={() => choose(false)}>
+            {t('connect.choose_none')}
+          </Button>
+        </Group>
+      }
+    >
+      <MissingRates choices={choices} selling={selling} />
+      <div className={css.search}>
+        <SearchField
+          value={text}
+          change={(value) => {
+            setOffset(0)
+            setText(value)
+          }}
+        />
+      </div>
+      <ChoiceList choices={found.slice(offset, offset + PAGE_ROWS)} hasList={hasList} selling={selling} set={set} />
+      <Pager offset={offset} size={PAGE_ROWS} total={found.length} go={setOffset} />
+    </Section>
+  )
+}
+
+/** Prices in a currency without a rate cannot be turned into rubles, and are not sold. */
+function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>): ReactNode {
+  const { t } = useTranslation()
+  const missing = new Set(
+    choices
+      .filter(({ chosen }) => chosen)
+      .flatMap(({ draft }) => draft.endpoints.map(({ currency }) => currency))
+      .filter((currency) => !selling.rates.has(currency)),
+  )
+  if (missing.size === 0) return null
+  return (
+    <Text size="sm" mb="sm" role="status" className={css.warned ?? ''}>
+      {t('connect.no_rate', { currency: [...missing].join(', ') })}{' '}
+      <Link to="/operator/settings">{t('connect.set_rate')}</Link>
+    </Text>
+  )
+}
+
+interface ChoiceListProps {
+  readonly choices: readonly Choice[]
+  readonly hasList: boolean
+  readonly selling: Selling
+  readonly set: (choice: Choice) => void
+}
+
+function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <List
+      label={t('connect.models')}
+      rows={choices}
+      rowId={({ offered }) => offered.entry.id}
+      empty={{ title: t('models.none') }}
+      columns={[
+        {
+          id: 'model',
+          title: t('usage.model'),
+          cell: (choice) => <ModelChoice choice={choice} hasList={hasList} set={set} />,
+        },
+        {
+          id: 'context',
+          title: t('prices.context_short'),
+          end: true,
+          cell: ({ offered: { entry } }) =>
+            entry.context_length === undefined ? '–' : format.compact(entry.context_length),
+        },
+        {
+          id: 'cost',
+          title: t('connect.cost'),
+          end: true,
+          cell: (choice) =>
+            choice.chosen && !choice.offered.bundled ? (
+              <PriceFields choice={choice} currencies={[...selling.rates.keys()]} set={set} />
+            ) : (
+              <Costs choice={choice} />
+            ),
+        },
+        {
+          id: 'price',
+          title: t('connect.price'),
+          end: true,
+          cell: (choice) => <Sells choice={choice} selling={selling} />,
+        },
+        {
+          id: 'margin',
+          title: t('prices.margin'),
+          end: true,
+          cell: (choice) => (isPriced(choice) ? format.percent(marginOf(selling)) : '–'),
+        },
+      ]}
+    />
+  )
+}
+
+/** Every price is the cost × the markup, so all have one margin. */
+export function marginOf({ markup }: Selling): number {
+  return (markup - 1) / markup
+}
+
+interface ModelChoiceProps {
+  readonly choice: Choice
+  readonly hasList: boolean
+  readonly set: (choice: Choice) => void
+}
+
+function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
+  const { t } = useTranslation()
+  const { offered, chosen } = choice
+  const { entry } = offered
+  const upstream = entry.endpoints[0]?.model ?? entry.id
+  return (
+    <Checkbox
+      checked={chosen}
+      onChange={({ currentTarget }) => set({ ...choice, chosen: currentTarget.checked })}
+      label={
+        <span className={css.model}>
+          <span>{entry.name ?? upstream}</span>
+          <span className={page.mono}>{entry.id}</span>
+        </span>
+      }
+      description={
+        <>
+          {!offered.listed && hasList && <StatusBadge tone="warn">{t('connect.unlisted')}</StatusBadge>}
+          {offered.listed && !offered.bundled && <StatusBadge tone="quiet">{t('connect.unpriced')}</StatusBadge>}
+          {offered.exists && <StatusBadge tone="quiet">{t('connect.exists')}</StatusBadge>}
+        </>
+      }
+      classNames={{ description: css.badges ?? '' }}
+    />
+  )
+}
+
+function Costs({ choice }: { readonly choice: Choice }): ReactNode {
+  const name = usePriceName()
+  const format = useFormat()
+  const lines = linesOf(choice)
+  const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
+  if (!isPriced(choice)) return '–'
+  return (
+    <div className={css.lines}>
+      {lines.slice(0, LINES_MAX).map(({ meter, variant, cost }) => (
+        <span key={`${meter} ${variant ?? ''}`}>
+          <span className={page.small}>{name(meter)}</span> {format.cost(cost, currency)}
+        </span>
+      ))}
+      {lines.length > LINES_MAX && (
+        <span className={page.small} title={lines.map(({ meter, cost }) => `${name(meter)}: ${cost}`).join('\n')}>
+          +{lines.length - LINES_MAX}
+        </span>
+      )}
+    </div>
+  )
+}
+
+function Sells({ choice, selling }: { readonly choice: Choice; readonly selling: Selling }): ReactNode {
+  const format = useFormat()
+  const rate = selling.rates.get(choice.draft.endpoints[0]?.currency ?? 'RUB')
+  if (rate === undefined) return '–'
+  return (
+    <div className={css.lines}>
+      {linesOf(choice)
+        .slice(0, LINES_MAX)
+        .map(({ meter, variant, cost }) => (
+          <span key={`${meter} ${variant ?? ''}`}>
+            {isDecimal(cost) ? format.price(Number(cost) * rate * selling.markup) : '–'}
+          </span>
+        ))}
+    </div>
+  )
+}
+
+interface PriceFieldsProps {
+  readonly choice: Choice
+  readonly currencies: readonly string[]
+  readonly set: (choice: Choice) => void
+}
+
+function PriceFields({ choice, currencies, set }: PriceFieldsProps): ReactNode {
+  const { t } = useTranslation()
+  const name = usePriceName()
+  const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
+  const { id } = choice.offered.entry
+  return (
+    <div className={css.prices}>
+      {linesOf(choice).map(({ meter, cost }, index) => (
+        <NumberField
+          key={meter}
+          size="xs"
+          aria-label={t('connect.price_of', { price: name(meter), model: id })}
+          placeholder={name(meter)}
+          decimals={PRICE_DECIMALS}
+          least={0}
+          value={cost}
+          onChange={(value) => set(withLine(choice, index, value))}
+        />
+      ))}
+      <Select
+        size="xs"
+        aria-label={t('connect.currency_of', { model: id })}
+        allowDeselect={false}
+        data={[...new Set([...currencies, currency])]}
+        value={currency}
+        onChange={(value) => value !== null && set(withCurrency(choice, value))}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,126 @@
+import type { ModelEntry, ProviderEntry, ProviderTrial } from '../../../../../src/admin/catalog-contract.ts'
+import type { Input } from '../../../api/endpoint.ts'
+import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLine } from '../model-draft.ts'
+import type { Service } from './services.ts'
+
+export type OfferedModel = ProviderTrial['models'][number]
+
+/** How a provider is reached, as the form has it. */
+export interface ConnectionDraft {
+  readonly service: Service
+  readonly slug: string
+  readonly name: string
+  readonly adapter: string
+  readonly address: string
+  readonly key: string
+}
+
+/** A model that the operator may choose. */
+export interface Choice {
+  readonly offered: OfferedModel
+  readonly chosen: boolean
+  /** The model with the prices that the operator has typed; those of a bundled model are only shown. */
+  readonly draft: ModelDraft
+}
+
+const NO_SLUG = /[^a-z0-9._-]+/g
+
+export function connectionDraft(service: Service, before: ProviderEntry | null): ConnectionDraft {
+  return {
+    service,
+    slug: service.isOwn ? '' : service.slug,
+    name: before?.name ?? service.name,
+    adapter: before?.adapter ?? service.adapter,
+    address: before?.base_url ?? service.baseUrl,
+    key: '',
+  }
+}
+
+/** A slug for a name that the operator typed. */
+export function slugOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(NO_SLUG, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 64)
+}
+
+/** Other fields of the entry stay, and so do the stored keys if none is given. */
+export function providerOf(
+  { service, name, adapter, address, key }: ConnectionDraft,
+  before: ProviderEntry | null,
+): ProviderEntry {
+  const { bundled_models: _chosen, ...kept } = before ?? {
+    adapter,
+    ...(service.cancelStopsBilling ? { cancel_stops_billing: true } : {}),
+  }
+  return {
+    ...kept,
+    adapter,
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(address.trim() === '' ? {} : { base_url: address.trim() }),
+    ...(key.trim() === '' ? {} : { api_key: key.trim() }),
+  }
+}
+
+/** The models to choose from: what the provider lists and has known prices is chosen, or what it serves already. */
+export function choicesOf(models: readonly OfferedModel[], served: ReadonlySet<string> | null): readonly Choice[] {
+  const hasList = models.some(({ listed }) => listed)
+  return models.map((offered) => ({
+    offered,
+    chosen: served === null ? offered.bundled && (offered.listed || !hasList) : served.has(offered.entry.id),
+    draft: draftWithLines(offered.entry),
+  }))
+}
+
+function draftWithLines(entry: ModelEntry): ModelDraft {
+  const draft = draftOf(entry)
+  return {
+    ...draft,
+    endpoints: draft.endpoints.map((endpoint) =>
+      endpoint.lines.length > 0 ? endpoint : { ...endpoint, lines: firstLines(draft.type) },
+    ),
+  }
+}
+
+export function linesOf({ draft }: Choice): readonly PriceLine[] {
+  return draft.endpoints[0]?.lines ?? []
+}
+
+/** Whether a chosen model has all its prices. */
+export function isPriced({ offered, draft }: Choice): boolean {
+  return offered.bundled || isComplete(draft)
+}
+
+export function withLine(choice: Choice, index: number, cost: string): Choice {
+  const endpoints = choice.draft.endpoints.map((endpoint) => ({
+    ...endpoint,
+    lines: endpoint.lines.map((line, at) => (at === index ? { ...line, cost } : line)),
+  }))
+  return { ...choice, draft: { ...choice.draft, endpoints } }
+}
+
+export function withCurrency(choice: Choice, currency: string): Choice {
+  return {
+    ...choice,
+    draft: { ...choice.draft, endpoints: choice.draft.endpoints.map((endpoint) => ({ ...endpoint, currency })) },
+  }
+}
+
+/** The request that makes the provider with the chosen models. A provider with all its bundled models names none. */
+export function connectionBody(
+  connection: ConnectionDraft,
+  before: ProviderEntry | null,
+  choices: readonly Choice[],
+): Input<'POST /admin/v1/providers'>['body'] {
+  const bundled = choices.filter(({ offered }) => offered.bundled)
+  const chosen = bundled.filter((choice) => choice.chosen).map(({ offered }) => offered.entry.id)
+  return {
+    slug: connection.slug,
+    provider: {
+      ...providerOf(connection, before),
+      ...(bundled.length === chosen.length ? {} : { bundled_models: chosen }),
+    },
+    models: choices.filter((choice) => choice.chosen && !choice.offered.bundled).map(({ draft }) => entryOf(draft)),
+  }
+}

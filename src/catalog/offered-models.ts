@@ -1,0 +1,91 @@
+import type { ModelType } from '../model-types.ts'
+import type { ModelEntry } from './document.ts'
+import type { ListedModel, ProviderTrial } from './listed-model.ts'
+
+/** A model that an operator may choose to sell from a provider. */
+export interface OfferedModel {
+  /** The provider named it. */
+  readonly listed: boolean
+  /** Its prices are those of the bundled catalogue. */
+  readonly bundled: boolean
+  readonly entry: ModelEntry
+}
+
+/** Types of models by a word in the provider's name of them; any other model chats. */
+const TYPES_BY_WORD: readonly (readonly [RegExp, ModelType])[] = [
+  [/embed|\bbge\b|\be5\b/i, 'embeddings'],
+  [/rerank/i, 'rerank'],
+  [/moderation/i, 'moderation'],
+  [/whisper|transcri/i, 'transcription'],
+  [/\btts\b|speech/i, 'tts'],
+  [/dall-e|imagen|gpt-image|flux|stable-diffusion/i, 'image'],
+  [/\bsora\b|\bveo\b|video/i, 'video'],
+]
+/** For a chat model whose list does not say. */
+const CONTEXT_LENGTH_GUESSED = 32_768
+const PART_CHARS_MAX = 100
+
+/**
+ * What a provider can be asked to serve: the models that it lists, those with known prices first, and then bundled ones
+ * that it did not list.
+ */
+export function offeredModels(
+  slug: string,
+  { models: listed }: Pick<ProviderTrial, 'models'>,
+  bundled: readonly ModelEntry[],
+): readonly OfferedModel[] {
+  const byUpstream = new Map(
+    bundled.flatMap((entry) => entry.endpoints.map((endpoint) => [endpoint.model, entry] as const)),
+  )
+  const names = new Set(listed.map(({ id }) => id))
+  const known = listed.flatMap(({ id }) => {
+    const entry = byUpstream.get(id)
+    return entry === undefined ? [] : [{ listed: true, bundled: true, entry }]
+  })
+  const ids = new Set(known.map(({ entry }) => entry.id))
+  const rest = bundled.filter(({ endpoints }) => endpoints.every(({ model }) => !names.has(model)))
+  const others = listed
+    .filter(({ id }) => !byUpstream.has(id))
+    .map((model) => entryOf(slug, model))
+    .filter(({ id }) => !ids.has(id))
+  return [
+    ...known,
+    ...others.map((entry) => ({ listed: true, bundled: false, entry })),
+    ...rest.map((entry) => ({ listed: false, bundled: true, entry })),
+  ]
+}
+
+/** An entry without prices: only the operator knows what an unknown model costs. */
+function entryOf(slug: string, { id, name, contextLength, maxCompletionTokens }: ListedModel): ModelEntry {
+  const type = TYPES_BY_WORD.find(([word]) => word.test(id))?.[1] ?? 'chat'
+  const context = contextLength ?? (type === 'chat' ? CONTEXT_LENGTH_GUESSED : null)
+  return {
+    id: modelId(slug, id),
+    type,
+    ...(name === null ? {} : { name }),
+    ...(context === null ? {} : { context_length: context }),
+    ...(maxCompletionTokens === null || (context !== null && maxCompletionTokens > context)
+      ? {}
+      : { max_completion_tokens: maxCompletionTokens }),
+    endpoints: [{ provider: slug, model: id, price: { currency: 'USD' } }],
+  }
+}
+
+/** `vendor/name`: the last two parts of the provider's name, or its slug and the name. */
+function modelId(slug: string, upstream: string): string {
+  const parts = upstream
+    .split('/')
+    .map(partOf)
+    .filter((part) => part !== '')
+  const name = parts.at(-1) ?? 'model'
+  return `${parts.at(-2) ?? slug}/${name}`
+}
+
+/** Only characters that an id may have. */
+function partOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._:@-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, PART_CHARS_MAX)
+}
