@@ -13,8 +13,10 @@ import {
   type LedgerOperation,
   type LedgerRows,
   type LedgerStore,
+  type PeriodStarts,
   type SpendKey,
 } from '../../ledger/ledger-store.ts'
+import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { Micro } from '../../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
 import { END_CLAIM } from '../idempotency/idempotency-store.ts'
@@ -96,6 +98,7 @@ export class PostgresLedger implements LedgerStore {
   readonly decidesHoldsInMemory = false
   readonly #database: PostgresDatabase
   readonly #seal: BookSeal
+  readonly #guess = new SpendGuess()
 
   constructor(database: PostgresDatabase, seal: BookSeal) {
     this.#database = database
@@ -105,7 +108,7 @@ export class PostgresLedger implements LedgerStore {
   /** A lost answer to COMMIT is resolved by the caller's repeat: every operation has no effect the second time. */
   commit(operations: readonly LedgerOperation[], decide: (rows: LedgerRows) => LedgerChanges): Promise<void> {
     return this.#database.charge(
-      (sql) => load(sql, operations, this.#seal),
+      (sql) => load(sql, operations, this.#guess, this.#seal),
       (sql, rows) => write(sql, decide(rows), this.#seal),
     )
   }
@@ -155,7 +158,12 @@ function columnsOf(rows: readonly (readonly Cell[])[]): readonly SqlValue[] {
   return Array.from({ length: width }, (_, column) => arrayText(rows.map((row) => row[column] ?? null)))
 }
 
-async function load(sql: Sql, operations: readonly LedgerOperation[], seal: BookSeal): Promise<LedgerRows> {
+async function load(
+  sql: Sql,
+  operations: readonly LedgerOperation[],
+  guess: SpendGuess,
+  seal: BookSeal,
+): Promise<LedgerRows> {
   const ids = new Set(operations.map(({ generationId }) => generationId))
   const accountIds = new Set<string>()
   const keyIds = new Set<string>()
@@ -177,17 +185,19 @@ async function load(sql: Sql, operations: readonly LedgerOperation[], seal: Book
     keyIds.add(text(row, 'key_id'))
   }
   // Sent together, and locked in this order.
-  const [accounts, keys, holds] = await Promise.all([
+  const [accounts, keys, holds, spends] = await Promise.all([
     locked(sql, ACCOUNT_SELECT, [...accountIds], (row) => readAccountRow(row, seal)),
     locked(sql, KEY_SELECT, [...keyIds], readKeyRow),
     locked(sql, HOLD_SELECT, [...ids], (row) => readHoldRow(row, seal)),
+    readSpends(sql, guess.periods(operations, keyIds)),
   ])
+  guess.learn(keys)
   await lockLateOwners(sql, { holds, accounts, keys }, seal)
   return {
     accounts,
     keys,
     holds,
-    spends: await loadSpends(sql, operations, keys, holds),
+    spends: await loadSpends(sql, operations, { keys, holds, read: spends }),
     jobs: await loadJobs(sql, operations),
     claims: await loadClaims(sql, operations),
   }
@@ -255,27 +265,75 @@ async function locked<T extends AccountRow | KeyRow | HoldRow>(
   return new Map(rows.map((row) => [text(row, 'id'), read(row)]))
 }
 
+type Spends = Map<string, Micro>
+
+/** Those that were not read with the locks are read now. */
 async function loadSpends(
   sql: Sql,
   operations: readonly LedgerOperation[],
-  keys: ReadonlyMap<string, KeyRow>,
-  holds: ReadonlyMap<string, HoldRow>,
-): Promise<Map<string, Micro>> {
-  const wanted = new Map<string, SpendKey>()
+  loaded: {
+    readonly keys: ReadonlyMap<string, KeyRow>
+    readonly holds: ReadonlyMap<string, HoldRow>
+    readonly read: Spends
+  },
+): Promise<Spends> {
+  const spends: Spends = new Map()
+  const missing = new Map<string, SpendKey>()
   for (const operation of operations) {
-    const period = spendingPeriodOf(operation, holds.get(operation.generationId), keys)
-    if (period !== null) wanted.set(spendKeyText(period), period)
+    const period = spendingPeriodOf(operation, loaded.holds.get(operation.generationId), loaded.keys)
+    if (period === null) continue
+    const name = spendKeyText(period)
+    const spent = loaded.read.get(name)
+    if (spent === undefined) missing.set(name, period)
+    else spends.set(name, spent)
   }
-  if (wanted.size === 0) return new Map()
+  for (const [name, spent] of await readSpends(sql, missing)) spends.set(name, spent)
+  return spends
+}
+
+async function readSpends(sql: Sql, wanted: ReadonlyMap<string, SpendKey>): Promise<Spends> {
+  // A period without a charge is entered with 0: the first charge of a batch counts for the holds after it.
+  const spends: Spends = new Map([...wanted.keys()].map((name) => [name, 0n]))
+  if (wanted.size === 0) return spends
   const rows = await sql.all(
     SELECT_SPENDS,
     columnsOf([...wanted.values()].map(({ keyId, period, start }) => [keyId, period, start])),
   )
-  // A period without a charge is entered with 0: the first charge of a batch counts for the holds after it.
-  const spends = new Map<string, Micro>([...wanted.keys()].map((name) => [name, 0n]))
   for (const row of rows)
     spends.set(`${text(row, 'key_id')} ${text(row, 'period')} ${text(row, 'start')}`, big(row, 'spent'))
   return spends
+}
+
+const GUESSES_MAX = 8_192
+
+/**
+ * Which spending will count, from what keys had when they were last locked: it is read in the same round trip as the
+ * locks, behind them. A wrong guess costs a second one.
+ */
+class SpendGuess {
+  readonly #limits = new Map<string, Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>>()
+  /** Of the latest operation that has them: an end does not say when its hold was placed. */
+  #latest: PeriodStarts | null = null
+
+  /** Only of `lockedFirst`, the keys that are locked before these are read. */
+  periods(operations: readonly LedgerOperation[], lockedFirst: ReadonlySet<string>): ReadonlyMap<string, SpendKey> {
+    const guessed = new Map<string, SpendKey>()
+    for (const operation of operations) {
+      const owner = ownerOf(operation)
+      this.#latest = owner?.periods ?? this.#latest
+      const keyId = (owner ?? recordOf(operation))?.keyId ?? ''
+      const limits = this.#limits.get(keyId)
+      if (limits === undefined || this.#latest === null || !lockedFirst.has(keyId)) continue
+      const period = limitPeriod(limits, this.#latest)
+      if (period !== null) guessed.set(spendKeyText(period), period)
+    }
+    return guessed
+  }
+
+  learn(keys: ReadonlyMap<string, KeyRow>): void {
+    if (this.#limits.size > GUESSES_MAX) this.#limits.clear()
+    for (const [id, { limitMicro, limitReset }] of keys) this.#limits.set(id, { id, limitMicro, limitReset })
+  }
 }
 
 /** Answers what is left to be sent with the commit. */
