@@ -13,6 +13,8 @@ interface ProcessStat {
 
 export interface TreeUsage {
   readonly cpuMicros: number
+  /** Of the first process alone. */
+  readonly rootCpuMicros: number
   readonly residentBytes: number
 }
 
@@ -26,11 +28,17 @@ export function treeUsage(root: number): TreeUsage {
     for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid)
   }
   const members = all.filter(({ pid }) => tree.has(pid))
-  if (!members.some(({ pid }) => pid === root)) throw new Error(`Process ${root} is gone.`)
+  const first = members.find(({ pid }) => pid === root)
+  if (first === undefined) throw new Error(`Process ${root} is gone.`)
   return {
-    cpuMicros: (members.reduce((sum, { ticks }) => sum + ticks, 0) * 1_000_000) / TICKS_PER_SECOND,
+    cpuMicros: microsOf(members.reduce((sum, { ticks }) => sum + ticks, 0)),
+    rootCpuMicros: microsOf(first.ticks),
     residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
   }
+}
+
+function microsOf(ticks: number): number {
+  return (ticks * 1_000_000) / TICKS_PER_SECOND
 }
 
 function readStat(path: string): ProcessStat[] {

@@ -136,13 +136,17 @@ function programs(): readonly { readonly label: string; readonly root: string }[
   return other === null ? [own] : [{ label: `Tollgate ${other.hash}`, root: other.root }, own]
 }
 
+/** Workers inherit them. */
+const profiled = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`]
+
+function nodeOptionsOf(root: string): readonly string[] {
+  return root === OWN ? profiled : []
+}
+
 async function startEmbedded(upstream: Server): Promise<readonly Server[]> {
-  const nodeOptions = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`]
   const started: Server[] = []
   for (const { label, root } of programs())
-    started.push(
-      keep(await startTollgate(upstream, { name: label, root, nodeOptions: root === OWN ? nodeOptions : [] })),
-    )
+    started.push(keep(await startTollgate(upstream, { name: label, root, nodeOptions: nodeOptionsOf(root) })))
   return started
 }
 
@@ -155,7 +159,9 @@ async function startWithPostgres(upstream: Server, workers: number): Promise<rea
     const pid = postgres.pid()
     moveToCore(workers === 1 ? 'measured' : 'any', pid)
     const name = `${label}, PostgreSQL, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
-    started.push(keep(await startTollgate(upstream, { name, root, postgres: { url: postgres.url, pid, workers } })))
+    const nodeOptions = nodeOptionsOf(root)
+    const shared = { url: postgres.url, pid, workers }
+    started.push(keep(await startTollgate(upstream, { name, root, nodeOptions, postgres: shared })))
   }
   return started
 }

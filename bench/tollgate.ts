@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
-import { onCore } from './pinning.ts'
+import { onCore, type Core } from './pinning.ts'
 import { START_MS, stopChild, type Server } from './servers.ts'
 
 /** Accounts made at the same time. */
@@ -20,10 +20,17 @@ export interface TollgateOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Absent = the embedded store. */
   readonly postgres?: { readonly url: string; readonly pid: number; readonly workers: number }
+  /** Absent = that of the measured program; two workers have both. */
+  readonly core?: Core
+}
+
+export interface TollgateServer extends Server {
+  /** Keys whose holds the database decides, each of another account. */
+  exactKeys(accounts: number): Promise<readonly string[]>
 }
 
 /** Tollgate as an operator runs it: keys, limits, holds, settles, usage log and request log on. */
-export async function startTollgate(upstream: Server, options: TollgateOptions): Promise<Server> {
+export async function startTollgate(upstream: Server, options: TollgateOptions): Promise<TollgateServer> {
   const { name, root, nodeOptions = [], env: more = {}, postgres } = options
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const adminToken = randomBytes(24).toString('hex')
@@ -51,31 +58,34 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
   // A file, not a pipe: reading a line for each request would cost the bench more than it measures.
   const command = [...nodeOptions, ...started.options, join(root, 'bin/tollgate.js'), 'start']
   // Two workers need both cores.
-  const core = (postgres?.workers ?? 1) > 1 ? 'any' : 'measured'
+  const core = options.core ?? ((postgres?.workers ?? 1) > 1 ? 'any' : 'measured')
   const child = spawn(...onCore(core, process.execPath, command), {
     cwd: directory,
     env,
     stdio: ['ignore', openSync(log, 'w'), 'inherit'],
   })
   const origin = await readyOrigin(log, child)
-  const keys: string[] = []
+  const made = { slice: [] as string[], exact: [] as string[] }
+  const keysOf = async (accounts: number, policy: keyof typeof made): Promise<readonly string[]> => {
+    const keys = made[policy]
+    while (keys.length < accounts) {
+      const next = Array.from({ length: Math.min(AT_ONCE, accounts - keys.length) }, (_value, index) =>
+        createKey({ origin, token: adminToken }, `${policy}-${keys.length + index}`, policy === 'exact'),
+      )
+      keys.push(...(await Promise.all(next)))
+    }
+    return keys.slice(0, accounts)
+  }
   return {
     name,
     origin,
     pids: [child.pid ?? 0, ...(postgres === undefined ? [] : [postgres.pid])],
-    keys: async (accounts) => {
-      while (keys.length < accounts) {
-        const next = Array.from({ length: Math.min(AT_ONCE, accounts - keys.length) }, (_value, index) =>
-          createKey(origin, adminToken, keys.length + index),
-        )
-        keys.push(...(await Promise.all(next)))
-      }
-      return keys.slice(0, accounts)
-    },
+    keys: (accounts) => keysOf(accounts, 'slice'),
+    exactKeys: (accounts) => keysOf(accounts, 'exact'),
     model: (upstreamName) => `bench/${upstreamName}`,
     complaints: () => readFileSync(log, 'utf8').split('\n').filter(isComplaint).slice(0, COMPLAINTS_MAX).join('\n'),
     stop: async () => {
-      const audit = await admin(origin, adminToken, 'GET', '/admin/v1/audit')
+      const audit = await admin({ origin, token: adminToken }, 'GET', '/admin/v1/audit')
       await stopChild(child)
       rmSync(directory, { recursive: true, force: true })
       if (audit['violations'] !== 0)
@@ -137,16 +147,22 @@ models:
 ${models.join('')}${vectors}${voice}`
 }
 
-async function createKey(origin: string, token: string, index: number): Promise<string> {
-  const account = await admin(origin, token, 'POST', '/admin/v1/accounts', { name: `bench ${index}` })
-  await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/ledger`, {
+interface Operator {
+  readonly origin: string
+  readonly token: string
+}
+
+async function createKey(operator: Operator, name: string, isExact: boolean): Promise<string> {
+  const account = await admin(operator, 'POST', '/admin/v1/accounts', { name: `bench ${name}` })
+  if (isExact) await admin(operator, 'PATCH', `/admin/v1/accounts/${account['id']}`, { exact_holds: true })
+  await admin(operator, 'POST', `/admin/v1/accounts/${account['id']}/ledger`, {
     kind: 'topup',
     amount: 1_000_000,
     reason: 'bench',
-    reference: `bench-${index}`,
+    reference: `bench-${name}`,
   })
   // With a monthly limit, so that spending is counted too.
-  const key = await admin(origin, token, 'POST', `/admin/v1/accounts/${account['id']}/keys`, {
+  const key = await admin(operator, 'POST', `/admin/v1/accounts/${account['id']}/keys`, {
     name: 'bench',
     limit: 1_000_000,
     limit_reset: 'monthly',
@@ -155,9 +171,8 @@ async function createKey(origin: string, token: string, index: number): Promise<
 }
 
 async function admin(
-  origin: string,
-  token: string,
-  method: 'GET' | 'POST',
+  { origin, token }: Operator,
+  method: 'GET' | 'PATCH' | 'POST',
   path: string,
   body?: unknown,
 ): Promise<Record<string, unknown>> {
