@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkedReplay } from '../src/app/core.ts'
+import { markupOf } from '../src/catalog/markup.ts'
 import { priceSheet, variantsOf } from '../src/catalog/price-sheet.ts'
 import { PRICE_KEYS } from '../src/meter-table.ts'
 import { chargeMicro, METERS, providerCostMicro, type Usage } from '../src/meters.ts'
@@ -46,12 +47,17 @@ test('the page of arithmetic that the audit checks charges with comes to what th
       fc.option(usages, { nil: undefined }),
       fc.constantFrom('provider_usage', 'provider_cost'),
       fc.boolean(),
-      (price, sell, rate, markup, used, reported, billingBasis, isVaried) => {
+      fc.record({ ofModel: decimals, ofProvider: decimals }, { requiredKeys: [] }),
+      (price, sell, rate, markup, used, reported, billingBasis, isVaried, { ofModel, ofProvider }) => {
         const variant = isVaried ? (variantsOf(price, sell)[0] ?? null) : null
         const buySheet = priceSheet(price, exact(rate), variant)
         const sellSheet =
           sell === undefined
-            ? priceSheet(price, multiply(exact(rate), exact(markup)), variant)
+            ? priceSheet(
+                price,
+                multiply(exact(rate), markupOf({ markup: ofModel }, { markup: ofProvider }, { markup })),
+                variant,
+              )
             : priceSheet(sell, ONE, variant)
         const usage: Usage = used
         const expected = {
@@ -74,7 +80,11 @@ test('the page of arithmetic that the audit checks charges with comes to what th
         }
         assert.deepEqual(
           recheckedCharge(
-            { settings: { rates: { USD: rate }, markup }, models: [{ id: 'acme/m', endpoints: [endpoint] }] },
+            {
+              settings: { rates: { USD: rate }, markup },
+              providers: { acme: { markup: ofProvider } },
+              models: [{ id: 'acme/m', markup: ofModel, endpoints: [endpoint] }],
+            },
             row,
           ),
           expected,
@@ -90,6 +100,7 @@ test('a charge that the price code makes and makes again wrongly is found', asyn
   const wrong = { sell: priceSheet({ prompt: '1', completion: '4' }, ONE), buy: sheet }
   const document = {
     settings: {},
+    providers: {},
     models: [
       {
         id: 'acme/m',

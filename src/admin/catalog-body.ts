@@ -18,7 +18,14 @@ import {
   whole,
   type Schema,
 } from '../schema.ts'
-import { NAME, SettingsPatch, type CatalogDocument, type ModelEntry, type ProviderEntry } from './catalog-contract.ts'
+import {
+  DECIMAL as MARKUP,
+  NAME,
+  SettingsPatch,
+  type CatalogDocument,
+  type ModelEntry,
+  type ProviderEntry,
+} from './catalog-contract.ts'
 
 /**
  * The parts of a catalogue as its reader accepts them (`src/catalog/document-reader.ts`): the fields and their forms.
@@ -72,6 +79,7 @@ const MODEL = body({
   endpoints: list(EndpointBody, '', { minItems: 1, maxItems: 10_000 }),
   ...maybeEach({
     name: NAME,
+    markup: MARKUP,
     description: NAME,
     created: NAME,
     active: flag(),
@@ -145,6 +153,7 @@ export const ProviderBody = narrowed<ProviderEntry>(
         name: NAME,
         base_url: NAME,
         bundled_models: NAMES,
+        markup: MARKUP,
         cancel_stops_billing: flag(),
         package: narrowed<string>({ ...NAME, description: 'For the adapter `ai-sdk`.' }),
         factory: narrowed<string>({ ...NAME, description: 'For the adapter `ai-sdk`.' }),

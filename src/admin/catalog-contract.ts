@@ -37,6 +37,7 @@ export const ProviderEntry = open(
     base_url: optional(text()),
     api_key: optional(either(text(), list(text()))),
     cancel_stops_billing: optional(flag()),
+    markup: optional(either(number(), text('Of everything that it serves.'))),
     bundled_models: optional(list(text(), 'Ids of the bundled models that it serves; absent = all of them.')),
     timeouts: optional(
       object({
@@ -101,6 +102,7 @@ export const ModelEntry = open(
     active: optional(flag()),
     hidden: optional(flag()),
     context_length: optional(whole()),
+    markup: optional(either(number(), text("In place of its providers' and the service's."))),
     endpoints: list(EndpointEntry),
   },
   anything(),
@@ -202,7 +204,7 @@ export const CatalogProblem = object(
 export type CatalogProblem = Static<typeof CatalogProblem>
 
 /** A number above 0 and below a billion; a text is read exactly too. */
-const DECIMAL = narrowed<number | string>({
+export const DECIMAL = narrowed<number | string>({
   anyOf: [
     { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000_000 },
     { type: 'string', pattern: '^(?=[^eE]*[1-9])[+]?[0-9]{1,40}([.][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$' },

@@ -9,6 +9,7 @@ export interface CatalogWarnings {
   readonly bundled_waiting: { readonly count: number; readonly providers: string; readonly currency: string }
   readonly models_waiting: { readonly count: number; readonly model: string; readonly currency: string }
   readonly markup_below: { readonly markup: string }
+  readonly markup_below_of: { readonly name: string; readonly markup: string }
   readonly pictures_unpriced: { readonly model: string; readonly endpoint: string }
   readonly names_shared: { readonly count: number; readonly name: string; readonly models: string }
   readonly fallback_unknown: { readonly name: string; readonly model: string }

@@ -11,6 +11,7 @@ import {
   type SettingsEntry,
 } from './document.ts'
 import { defined, FieldReader } from './field-reader.ts'
+import { readMarkup } from './markup.ts'
 import { readModel } from './model-entry.ts'
 import type { FileProblem, Problem } from './problem.ts'
 import { readSdkPackage } from './sdk-package.ts'
@@ -139,8 +140,7 @@ function readSettings(reader: FieldReader): SettingsEntry {
     if (rate === '0') rates?.problem(currency, 'above_zero', {}, 'must be above 0')
     if (rate !== null && rate !== undefined) rateTexts[currency] = rate
   }
-  const markup = reader.decimal('markup')
-  if (markup === '0') reader.problem('markup', 'above_zero', {}, 'must be above 0: it would give everything away')
+  const markup = readMarkup(reader)
   return {
     ...defined({ timezone, rates: rates === null ? null : rateTexts, rates_source: ratesSource, markup }),
     ...defined({ model_fallbacks: readFallbacks(reader) }),
@@ -250,6 +250,7 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
     cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
     timeouts,
     balance: readBalance(reader),
+    markup: readMarkup(reader),
     bundled_models: reader.texts('bundled_models'),
     dialect: quirks === null ? null : readDialect(quirks),
   })

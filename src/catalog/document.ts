@@ -19,6 +19,8 @@ export interface ProviderEntry {
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
   readonly balance?: BalanceEntry
+  /** Of everything that it serves, in place of the service's. */
+  readonly markup?: string
   /** Ids of the bundled models that this provider serves; absent = all of them. */
   readonly bundled_models?: readonly string[]
   /** Only for the adapter `openai`. */
@@ -51,6 +53,8 @@ export interface ModelEntry {
   readonly description?: string
   /** ISO day or UTC time. */
   readonly created?: string
+  /** In place of its providers' and the service's. */
+  readonly markup?: string
   readonly active?: boolean
   readonly hidden?: boolean
   readonly context_length?: number

@@ -4,6 +4,7 @@ import type { EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { defined, type FieldReader } from './field-reader.ts'
 import { INPUT_MODALITIES, OUTPUT_MODALITIES } from '../model-types.ts'
 import { PARAMETER_NAMES } from '../parameter-table.ts'
+import { readMarkup } from './markup.ts'
 import { isPictureKey } from './picture-price.ts'
 import { missingPrices, uncharged, type EndpointUses } from './price-keys.ts'
 
@@ -58,6 +59,7 @@ export function readModel(reader: FieldReader): ModelEntry {
     name: reader.text('name'),
     description: reader.text('description'),
     created,
+    markup: readMarkup(reader),
     active: reader.has('active') ? reader.flag('active', true) : null,
     hidden: reader.has('hidden') ? reader.flag('hidden', false) : null,
     context_length: contextLength,

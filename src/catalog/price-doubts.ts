@@ -17,24 +17,47 @@ export function priceWarnings(
   document: CatalogDocument,
   rates: Rates = document.settings.rates ?? {},
 ): readonly CatalogWarning[] {
-  const { markup } = document.settings
-  const factor = markup === undefined ? null : parseDecimal(markup)
-  const below =
-    markup !== undefined && factor !== null && compare(factor, ONE) < 0
-      ? [
-          warningOf(
-            'markup_below',
-            { markup },
-            `markup: ${markup} sells every model without a sell of its own for less than its provider charges`,
-          ),
-        ]
-      : []
   return [
-    ...below,
+    ...markupsBelow(document),
     ...document.models.flatMap((model) =>
       model.endpoints.flatMap((endpoint) => [...unpaidPictures(model, endpoint), ...lossesOf(model, endpoint, rates)]),
     ),
   ]
+}
+
+function markupsBelow({ settings: { markup }, providers, models }: CatalogDocument): readonly CatalogWarning[] {
+  const service = isBelow(markup)
+    ? [
+        warningOf(
+          'markup_below',
+          { markup },
+          `markup: ${markup} sells every model without a sell of its own for less than its provider charges`,
+        ),
+      ]
+    : []
+  const named = [
+    ...Object.entries(providers).map(([slug, entry]) => [slug, entry.markup] as const),
+    ...models.map((model) => [model.id, model.markup] as const),
+  ]
+  return [
+    ...service,
+    ...named.flatMap(([name, own]) =>
+      isBelow(own)
+        ? [
+            warningOf(
+              'markup_below_of',
+              { name, markup: own },
+              `${name}: a markup of ${own} sells for less than the provider charges`,
+            ),
+          ]
+        : [],
+    ),
+  ]
+}
+
+function isBelow(markup: string | undefined): markup is string {
+  const factor = markup === undefined ? null : parseDecimal(markup)
+  return factor !== null && compare(factor, ONE) < 0
 }
 
 /** A model that can answer with pictures does so unasked. */

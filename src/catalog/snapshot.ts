@@ -6,6 +6,7 @@ import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './ca
 import { dialectOf } from './dialect.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import type { KnownAdapters } from './adapters.ts'
+import { markupOf } from './markup.ts'
 import { modelNames } from './model-names.ts'
 import { missingPrices } from './price-keys.ts'
 import { fault, type Fault } from './problem.ts'
@@ -19,7 +20,7 @@ export function settingsOf(entry: SettingsEntry): Settings {
   return Object.freeze({
     timezone: entry.timezone ?? 'UTC',
     rates: Object.freeze(rates),
-    markup: (entry.markup === undefined ? null : parseDecimal(entry.markup)) ?? ONE,
+    markup: markupOf({}, undefined, entry),
     ...plainSettings(entry),
     maintenance:
       entry.maintenance === undefined || entry.maintenance === null
@@ -43,7 +44,8 @@ export function buildSnapshot(
   for (const [slug, entry] of Object.entries(document.providers)) providers.set(slug, providerOf(slug, entry, adapters))
   const models = new Map<string, Model>()
   for (const entry of document.models) {
-    const model = modelOf(entry, providers, settings, appliedAtMs)
+    const markupAt = (slug: string): Decimal => markupOf(entry, ownValue(document.providers, slug), document.settings)
+    const model = modelOf(entry, providers, { rates: settings.rates, markupAt }, appliedAtMs)
     if (model !== null) models.set(model.id, model)
   }
   return Object.freeze({
@@ -96,15 +98,21 @@ function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters)
   })
 }
 
+/** What turns a provider's price into ours. */
+interface Selling extends Pick<Settings, 'rates'> {
+  /** Of the model, at one of its providers. */
+  readonly markupAt: (slug: string) => Decimal
+}
+
 function modelOf(
   entry: ModelEntry,
   providers: ReadonlyMap<string, Provider>,
-  settings: Settings,
+  selling: Selling,
   appliedAtMs: number,
 ): Model | null {
   if (entry.active === false) return null
   const endpoints = entry.endpoints.flatMap((endpoint) => {
-    const routable = endpointOf(endpoint, entry, providers, settings)
+    const routable = endpointOf(endpoint, entry, providers, selling)
     return routable === null ? [] : [routable]
   })
   if (endpoints.length === 0) return null
@@ -140,10 +148,10 @@ function endpointOf(
   entry: EndpointEntry,
   model: ModelEntry,
   providers: ReadonlyMap<string, Provider>,
-  settings: Settings,
+  { rates, markupAt }: Selling,
 ): Endpoint | null {
   const provider = providers.get(entry.provider)
-  const rate = ownValue(settings.rates, entry.price.currency)
+  const rate = ownValue(rates, entry.price.currency)
   const maxCompletionTokens = entry.max_completion_tokens ?? model.max_completion_tokens ?? model.context_length ?? null
   const complete = (prices: object): boolean =>
     missingPrices(model.type, new Set(Object.keys(prices)), maxCompletionTokens !== null).length === 0
@@ -157,7 +165,7 @@ function endpointOf(
   const pricesOf = (variant: string | null): Prices => ({
     sell:
       entry.sell === undefined
-        ? priceSheet(entry.price, multiply(rate, settings.markup), variant)
+        ? priceSheet(entry.price, multiply(rate, markupAt(entry.provider)), variant)
         : priceSheet(entry.sell, ONE, variant),
     buy: priceSheet(entry.price, rate, variant),
   })

@@ -8,8 +8,14 @@ type WireEndpoint = Omit<EndpointEntry, 'price' | 'sell'> & {
   readonly price: WirePrices & { readonly currency: string }
   readonly sell?: WirePrices
 }
-export type WireProvider = Omit<ProviderEntry, 'api_key'> & { readonly api_key?: string | readonly string[] }
-export type WireModel = Omit<ModelEntry, 'endpoints'> & { readonly endpoints: readonly WireEndpoint[] }
+export type WireProvider = Omit<ProviderEntry, 'api_key' | 'markup'> & {
+  readonly api_key?: string | readonly string[]
+  readonly markup?: Amount
+}
+export type WireModel = Omit<ModelEntry, 'endpoints' | 'markup'> & {
+  readonly endpoints: readonly WireEndpoint[]
+  readonly markup?: Amount
+}
 export type WireDocument = Readonly<Record<string, unknown>> & {
   readonly providers: Readonly<Record<string, WireProvider>>
   readonly models: readonly WireModel[]
@@ -24,7 +30,7 @@ export function wireDocument({ bundled, settings, providers, models }: CatalogDo
     ...(rates === undefined && source === undefined
       ? {}
       : { rates: { ...(source === undefined ? {} : { source }), ...mapValues(rates ?? {}, numberOrText) } }),
-    ...(markup === undefined ? {} : { markup: numberOrText(markup) }),
+    ...wireMarkup(markup),
     providers: mapValues(providers, wireProvider),
     models: models.map(wireModel),
   }
@@ -32,14 +38,19 @@ export function wireDocument({ bundled, settings, providers, models }: CatalogDo
 
 /** One key is written as a text, a pool as a list. */
 export function wireProvider(entry: ProviderEntry): WireProvider {
-  const { api_key: keys, ...rest } = entry
+  const { api_key: keys, markup, ...plain } = entry
+  const rest = { ...plain, ...wireMarkup(markup) }
   const [first = ''] = keys ?? []
   return keys === undefined ? rest : { ...rest, api_key: keys.length === 1 ? first : keys }
 }
 
 export function wireModel(entry: ModelEntry): WireModel {
-  const { endpoints, ...rest } = entry
-  return { ...rest, endpoints: endpoints.map(wireEndpoint) }
+  const { endpoints, markup, ...rest } = entry
+  return { ...rest, ...wireMarkup(markup), endpoints: endpoints.map(wireEndpoint) }
+}
+
+function wireMarkup(markup: string | undefined): { readonly markup?: Amount } {
+  return markup === undefined ? {} : { markup: numberOrText(markup) }
 }
 
 /** YAML of the document for `tollgate export`; the caller leaves out the bundled part. */

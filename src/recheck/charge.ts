@@ -10,7 +10,12 @@ export interface PricedCatalog {
     readonly rates?: Readonly<Record<string, string>> | undefined
     readonly markup?: string | undefined
   }
-  readonly models: readonly { readonly id: string; readonly endpoints: readonly PricedEndpoint[] }[]
+  readonly providers: Readonly<Record<string, { readonly markup?: string | undefined }>>
+  readonly models: readonly {
+    readonly id: string
+    readonly markup?: string | undefined
+    readonly endpoints: readonly PricedEndpoint[]
+  }[]
 }
 
 interface PricedEndpoint {
@@ -71,23 +76,24 @@ const PROVIDER_COST_MICRO_MAX = 100_000_000_000_000n
 
 /** null if the catalogue has no price for it. */
 export function recheckedCharge<M extends KnownMeter>(
-  { settings, models }: PricedCatalog,
+  { settings, providers, models }: PricedCatalog,
   row: MeteredRow<M>,
 ): { readonly costMicro: bigint; readonly providerCostMicro: bigint } | null {
-  const endpoint = models
-    .find(({ id }) => id === row.model)
-    ?.endpoints.find(({ provider, model }) => `${provider}/${model}` === row.endpointId)
+  const sold = models.find(({ id }) => id === row.model)
+  const endpoint = sold?.endpoints.find(({ provider, model }) => `${provider}/${model}` === row.endpointId)
   if (endpoint === undefined) return null
   const currency = String(endpoint.price['currency'])
   const rateText = currency === 'RUB' ? '1' : new Map(Object.entries(settings.rates ?? {})).get(currency)
   if (rateText === undefined) return null
   const rate = fraction(rateText)
+  const seller = new Map(Object.entries(providers)).get(endpoint.provider)
+  const markup = sold?.markup ?? seller?.markup ?? settings.markup ?? '1'
   const variant = row.variant ?? null
   const buy = (usage: Units): bigint => roundedUp(times(sum(usage, endpoint.price, variant), rate))
   const sell = (): bigint =>
     roundedUp(
       endpoint.sell === undefined
-        ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(settings.markup ?? '1'))
+        ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(markup))
         : sum(row.usage, endpoint.sell, variant),
     )
   const provider = buy(row.reportedUsage ?? row.usage)

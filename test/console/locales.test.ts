@@ -175,6 +175,7 @@ const CATALOG_WARNINGS: Readonly<Record<CatalogWarningName, true>> = {
   bundled_waiting: true,
   models_waiting: true,
   markup_below: true,
+  markup_below_of: true,
   names_shared: true,
   fallback_unknown: true,
   pictures_unpriced: true,

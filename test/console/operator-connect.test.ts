@@ -67,6 +67,8 @@ for (const { language, dark } of LOOKS) {
     const row = (id: string) => page.getByRole('row', { name: new RegExp(`${id}(?![\\w-])`) })
     const mini = row('openai/gpt-4o-mini')
     assert.match(await mini.innerText(), /20\s?%/, 'the margin of a markup of 1.25 stands beside the price')
+    await page.getByLabel(t('service.markup')).fill(language === 'ru' ? '1,5' : '1.5')
+    await mini.getByText(/^33[.,]3\s?%$/).waitFor()
     await page.getByRole('button', { name: t('connect.choose_none') }).click()
     await mini.getByRole('checkbox').check()
     await row('openai/north-large').getByRole('checkbox').check()
@@ -85,6 +87,7 @@ for (const { language, dark } of LOOKS) {
       catalog.body.models.map(({ id }: { id: string }) => id).filter((id: string) => !id.startsWith('sandbox/')),
       ['openai/gpt-4o-mini', 'openai/north-large'],
     )
+    assert.equal(catalog.body.providers.openai.markup, 1.5)
     assert.deepEqual([...problems, ...guest.troubles], [])
     await guest.close()
     await tollgate.admin('DELETE', '/admin/v1/models/openai/north-large')

@@ -15,7 +15,16 @@ const PRICE_DECIMALS = 12
 export interface Selling {
   /** RUB per unit of each currency, RUB included. */
   readonly rates: ReadonlyMap<string, number>
+  /** Of the service. */
   readonly markup: number
+  /** Of the providers that have their own. */
+  readonly markups: ReadonlyMap<string, number>
+}
+
+/** What the nearest price rule multiplies with: the model's, its provider's or the service's. */
+export function sellingAt(selling: Selling, provider: string, ofModel: string): Selling {
+  const own = isDecimal(ofModel) && Number(ofModel) > 0 ? Number(ofModel) : null
+  return { ...selling, markup: own ?? selling.markups.get(provider) ?? selling.markup }
 }
 
 export interface EndpointFieldsProps {

@@ -5,7 +5,8 @@ import { MODEL_TYPES } from '../../../../src/model-types.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import css from '../../style/layout.module.css'
-import { EndpointFields, type Selling } from './EndpointFields.tsx'
+import { MarkupField } from './MarkupField.tsx'
+import { EndpointFields, sellingAt, type Selling } from './EndpointFields.tsx'
 import { firstLines, newEndpoint, type EndpointDraft, type ModelDraft } from './model-draft.ts'
 
 export interface ModelFieldsProps {
@@ -42,7 +43,7 @@ export function ModelFields({ draft, isNew, providers, selling, change }: ModelF
           key={index}
           endpoint={endpoint}
           providers={providers}
-          selling={selling}
+          selling={sellingAt(selling, endpoint.provider, draft.markup)}
           change={(changed) => setEndpoints(endpoints.with(index, changed))}
           remove={endpoints.length > 1 ? () => setEndpoints(endpoints.toSpliced(index, 1)) : null}
         />
@@ -93,6 +94,7 @@ function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 
       />
       <NumberField label={t('prices.context')} decimals={0} least={1} {...whole('context')} />
       <NumberField label={t('prices.output')} decimals={0} least={1} {...whole('output')} />
+      <MarkupField value={draft.markup} onChange={(markup) => change({ ...draft, markup })} />
     </div>
   )
 }

@@ -34,7 +34,7 @@ export function ModelForm({ id, done }: { readonly id: string | null; readonly d
             <Editor
               document={document}
               first={document.models.find((model) => model.id === id) ?? null}
-              selling={sellingOf(values)}
+              selling={sellingOf(values, document)}
               done={done}
             />
           )}
@@ -143,7 +143,7 @@ function DeleteModel({ id, done }: { readonly id: string; readonly done: () => v
   )
 }
 
-export function sellingOf({ rates, markup }: Settings): Selling {
+export function sellingOf({ rates, markup }: Settings, { providers }: CatalogDocument): Selling {
   return {
     rates: new Map([
       ['RUB', 1],
@@ -152,5 +152,10 @@ export function sellingOf({ rates, markup }: Settings): Selling {
       ),
     ]),
     markup,
+    markups: new Map(
+      Object.entries(providers).flatMap(([slug, entry]): [string, number][] =>
+        entry.markup === undefined ? [] : [[slug, Number(entry.markup)]],
+      ),
+    ),
   }
 }

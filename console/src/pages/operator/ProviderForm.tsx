@@ -10,6 +10,7 @@ import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import css from '../../style/layout.module.css'
 import { PlusIcon } from '../../parts/icons.ts'
+import { MarkupField } from './MarkupField.tsx'
 import { Difference } from './Difference.tsx'
 import { providerDraft, providerEntry, TIMEOUT_NAMES, type ProviderDraft } from './provider-draft.ts'
 
@@ -63,6 +64,11 @@ function Editor({ document, edited, done }: EditorProps): ReactNode {
       <Stack>
         <Service draft={draft} change={change} />
         <ProviderKeys keys={draft.keys} change={(keys) => change({ keys })} />
+        <MarkupField
+          value={draft.markup}
+          description={t('prices.markup_of_provider')}
+          onChange={(markup) => change({ markup })}
+        />
         <Timeouts draft={draft} change={change} />
         <Switch
           label={t('providers.stops')}

@@ -29,6 +29,8 @@ export interface ModelDraft {
   readonly type: ModelType
   readonly context: string
   readonly output: string
+  /** Empty = the provider's or the service's. */
+  readonly markup: string
   readonly active: boolean
   readonly hidden: boolean
   readonly endpoints: readonly EndpointDraft[]
@@ -58,6 +60,7 @@ export function newModel(provider: string): ModelDraft {
     type: 'chat',
     context: '128000',
     output: '',
+    markup: '',
     active: true,
     hidden: false,
     endpoints: [newEndpoint(provider, 'chat')],
@@ -71,6 +74,7 @@ export function draftOf({
   type,
   context_length: context,
   max_completion_tokens: output,
+  markup,
   active,
   hidden,
   endpoints,
@@ -82,6 +86,7 @@ export function draftOf({
     type,
     context: textOf(context),
     output: textOf(output),
+    markup: textOf(markup),
     active: active !== false,
     hidden: hidden === true,
     endpoints: endpoints.map(endpointDraft),
@@ -122,6 +127,7 @@ export function entryOf(draft: ModelDraft): ModelEntry {
     ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
     ...(draft.context === '' ? {} : { context_length: Number(draft.context) }),
     ...(draft.output === '' ? {} : { max_completion_tokens: Number(draft.output) }),
+    ...(draft.markup === '' ? {} : { markup: draft.markup }),
     ...(draft.active ? {} : { active: false }),
     ...(draft.hidden ? { hidden: true } : {}),
     endpoints: draft.endpoints.map(({ provider, model, currency, ownPrices, lines, kept }) => ({

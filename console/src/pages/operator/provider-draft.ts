@@ -15,6 +15,8 @@ export interface ProviderDraft {
   /** New keys, which replace all present ones. Empty fields do not count. */
   readonly keys: readonly string[]
   readonly stops: boolean
+  /** Empty = the service's. */
+  readonly markup: string
   /** Seconds; empty = the default. */
   readonly timeouts: Readonly<Record<TimeoutName, string>>
 }
@@ -30,6 +32,7 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
     address: entry?.base_url ?? '',
     keys: [''],
     stops: entry?.cancel_stops_billing ?? false,
+    markup: String(entry?.markup ?? ''),
     timeouts,
   }
 }
@@ -39,7 +42,7 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
  * if no new key is given.
  */
 export function providerEntry(draft: ProviderDraft, before: ProviderEntry | null): ProviderEntry {
-  const { name: _name, base_url: _address, timeouts: _timeouts, ...kept } = before ?? { adapter: '' }
+  const { name: _name, base_url: _address, timeouts: _timeouts, markup: _markup, ...kept } = before ?? { adapter: '' }
   const keys = draft.keys.filter((key) => key !== '')
   const timeouts: Timeouts = Object.fromEntries(
     Object.entries(draft.timeouts)
@@ -52,6 +55,7 @@ export function providerEntry(draft: ProviderDraft, before: ProviderEntry | null
     ...(draft.stops || kept.cancel_stops_billing !== undefined ? { cancel_stops_billing: draft.stops } : {}),
     ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
     ...(draft.address.trim() === '' ? {} : { base_url: draft.address.trim() }),
+    ...(draft.markup === '' ? {} : { markup: draft.markup }),
     ...(keys.length === 0 ? {} : { api_key: keys }),
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
   }

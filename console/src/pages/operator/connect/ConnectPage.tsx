@@ -8,7 +8,7 @@ import { useAct, useRead } from '../../../api/hooks.ts'
 import { ButtonLink } from '../../../parts/links.tsx'
 import { Failed, Loaded } from '../../../parts/Loaded.tsx'
 import { useFormat } from '../../../parts/use-format.ts'
-import type { Selling } from '../EndpointFields.tsx'
+import { sellingAt, type Selling } from '../EndpointFields.tsx'
 import { CATALOG_RENEWS, sellingOf } from '../ModelForm.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
 import {
@@ -48,7 +48,7 @@ export function ConnectPage(): ReactNode {
       <Loaded of={catalog} height={480}>
         {(document) => (
           <Loaded of={settings} height={480}>
-            {(values) => <Connect document={document} selling={sellingOf(values)} />}
+            {(values) => <Connect document={document} selling={sellingOf(values, document)} />}
           </Loaded>
         )}
       </Loaded>
@@ -85,10 +85,12 @@ interface ConnectionProps extends ConnectProps {
   readonly change: (draft: ConnectionDraft) => void
 }
 
-function Connection({ document, selling, draft, change }: ConnectionProps): ReactNode {
+function Connection({ document, selling: ofService, draft, change }: ConnectionProps): ReactNode {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const before = ownValue(document.providers, draft.slug) ?? null
+  // The typed rule comes before a stored one, which it replaces.
+  const selling = sellingAt({ ...ofService, markups: new Map() }, draft.slug, draft.markup)
   const [choices, setChoices] = useState<readonly Choice[]>([])
   const trial = useAct('POST /admin/v1/providers/try', {
     quiet: true,
@@ -118,7 +120,15 @@ function Connection({ document, selling, draft, change }: ConnectionProps): Reac
         {trial.error !== null && <Failed failure={trial.error} />}
         {trial.data !== undefined && <TrialResult trial={trial.data} />}
       </ConnectionFields>
-      {isSavable && choices.length > 0 && <OfferedModels choices={choices} selling={selling} change={setChoices} />}
+      {isSavable && choices.length > 0 && (
+        <OfferedModels
+          choices={choices}
+          selling={selling}
+          markup={draft.markup}
+          setMarkup={(markup) => change({ ...draft, markup })}
+          change={setChoices}
+        />
+      )}
       {save.error !== null && <Failed failure={save.error} />}
       {isSavable && (
         <SaveBar

@@ -12,6 +12,7 @@ import { useFormat } from '../../../parts/use-format.ts'
 import page from '../../../style/layout.module.css'
 import { usePriceName } from '../../models/PriceLines.tsx'
 import type { Selling } from '../EndpointFields.tsx'
+import { MarkupField } from '../MarkupField.tsx'
 import { isDecimal } from '../model-draft.ts'
 import { isPriced, linesOf, withCurrency, withLine, type Choice } from './connect-draft.ts'
 import css from './connect.module.css'
@@ -23,11 +24,14 @@ const PRICE_DECIMALS = 12
 export interface OfferedModelsProps {
   readonly choices: readonly Choice[]
   readonly selling: Selling
+  /** The rule as it is typed; empty = the service's. */
+  readonly markup: string
+  readonly setMarkup: (markup: string) => void
   readonly change: (choices: readonly Choice[]) => void
 }
 
 /** The models of a provider with what they cost and would sell for; a model without a known price asks for it. */
-export function OfferedModels({ choices, selling, change }: OfferedModelsProps): ReactNode {
+export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
@@ -50,7 +54,7 @@ export function OfferedModels({ choices, selling, change }: OfferedModelsProps):
   return (
     <Section
       title={t('connect.models')}
-      lead={t('connect.models_lead', { markup: selling.markup })}
+      lead={t('connect.models_lead')}
       actions={
         <Group gap="xs">
           <Button size="xs" variant="default" onClick={() => choose(true)}>
@@ -71,6 +75,7 @@ export function OfferedModels({ choices, selling, change }: OfferedModelsProps):
             setText(value)
           }}
         />
+        <MarkupField value={markup} onChange={setMarkup} />
       </div>
       <ChoiceList choices={found.slice(offset, offset + PAGE_ROWS)} hasList={hasList} selling={selling} set={set} />
       <Pager offset={offset} size={PAGE_ROWS} total={found.length} go={setOffset} />

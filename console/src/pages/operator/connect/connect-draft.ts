@@ -13,6 +13,8 @@ export interface ConnectionDraft {
   readonly adapter: string
   readonly address: string
   readonly key: string
+  /** Of all its models; empty = the service's. */
+  readonly markup: string
 }
 
 /** A model that the operator may choose. */
@@ -33,6 +35,7 @@ export function connectionDraft(service: Service, before: ProviderEntry | null):
     adapter: before?.adapter ?? service.adapter,
     address: before?.base_url ?? service.baseUrl,
     key: '',
+    markup: String(before?.markup ?? ''),
   }
 }
 
@@ -47,10 +50,14 @@ export function slugOf(name: string): string {
 
 /** Other fields of the entry stay, and so do the stored keys if none is given. */
 export function providerOf(
-  { service, name, adapter, address, key }: ConnectionDraft,
+  { service, name, adapter, address, key, markup }: ConnectionDraft,
   before: ProviderEntry | null,
 ): ProviderEntry {
-  const { bundled_models: _chosen, ...kept } = before ?? {
+  const {
+    bundled_models: _chosen,
+    markup: _markup,
+    ...kept
+  }: ProviderEntry = before ?? {
     adapter,
     ...(service.cancelStopsBilling ? { cancel_stops_billing: true } : {}),
   }
@@ -59,6 +66,7 @@ export function providerOf(
     adapter,
     ...(name.trim() === '' ? {} : { name: name.trim() }),
     ...(address.trim() === '' ? {} : { base_url: address.trim() }),
+    ...(markup === '' ? {} : { markup }),
     ...(key.trim() === '' ? {} : { api_key: key.trim() }),
   }
 }
