@@ -34,6 +34,10 @@ export const NOTICES = {
     audience: 'operator',
     label: { en: 'Exchange rates were not applied', ru: 'Курсы валют не применены' },
   },
+  'prices.held': {
+    audience: 'operator',
+    label: { en: "A provider's prices were not applied", ru: 'Цены провайдера не применены' },
+  },
   'usage.flagged': {
     audience: 'operator',
     label: { en: "A provider's usage is doubtful", ru: 'Расход провайдера сомнителен' },

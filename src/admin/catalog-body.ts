@@ -14,6 +14,7 @@ import {
   nullable,
   number,
   oneOf,
+  only,
   text,
   whole,
   type Schema,
@@ -130,6 +131,15 @@ export const ProviderBody = narrowed<ProviderEntry>(
             low: maybe(whole('In its currency; 10 if absent.', { minimum: 0, maximum: 1_000_000_000 })),
           },
           'Whose API tells what is left of the money with it, and below which amount people are told.',
+        ),
+      ),
+      price_list: maybe(
+        body(
+          {
+            api: only('openrouter'),
+            rise: maybe(whole('Percent; 10 if absent.', { minimum: 0, maximum: 1_000 })),
+          },
+          'The list of prices of the provider that the catalogue follows; a greater rise waits for a hand.',
         ),
       ),
       dialect: maybe(

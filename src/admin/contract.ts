@@ -41,6 +41,7 @@ import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
+import { PRICE_ROUTES } from './price-contract.ts'
 import { TOKEN_ROUTES } from './token-routes.ts'
 
 const DAYS = { from: '2026-01-01', to: '2026-01-31' }
@@ -345,6 +346,7 @@ export const ADMIN_ROUTES = {
     example: { body: { markup: 1.25, maintenance: null } },
   },
 
+  ...PRICE_ROUTES,
   ...NOTICE_ROUTES,
   ...REPORT_ROUTES,
 

@@ -9,6 +9,7 @@ import { logAdminRoutes } from './operator-log.ts'
 import { overviewAdminRoutes } from './overview.ts'
 import type { AdminPorts } from './ports.ts'
 import { noticeAdminRoutes } from './notices.ts'
+import { priceAdminRoutes } from './prices.ts'
 import { proofAdminRoutes } from './proof.ts'
 import { reportAdminRoutes } from './reports.ts'
 import { tokenAdminRoutes } from './tokens.ts'
@@ -20,6 +21,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
   return [
     ...accountAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),
+    ...priceAdminRoutes(ports),
     ...reportAdminRoutes(ports),
     ...logAdminRoutes(ports),
     ...proofAdminRoutes(ports),

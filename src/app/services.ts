@@ -6,6 +6,7 @@ import { KeyLimiter } from '../access/key-limiter.ts'
 import { ConsoleSessions } from '../access/console-sessions.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
 import { ProviderBalances } from '../catalog/provider-balances.ts'
+import { PriceFeed } from '../catalog/price-feed.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
 import { StoredPictures } from '../endpoints/stored-pictures.ts'
@@ -79,6 +80,7 @@ export interface Services {
   readonly notifier: Notifier
   readonly letters: Letters
   readonly balances: ProviderBalances
+  readonly prices: PriceFeed
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
@@ -122,7 +124,7 @@ export async function createServices(
   const paid = paidServices(base, { ledger, adapters, answers })
   const { relay, videos } = paid
   const upkeep = upkeepOf(base, paid.responses)
-  const { rateFeed, sweep, logKeeper, notifier, letters, balances } = upkeep
+  const { rateFeed, sweep, logKeeper, notifier, letters, balances, prices } = upkeep
   const callers = callerServices(base)
   const { access } = callers
   return {
@@ -146,10 +148,10 @@ export async function createServices(
         findStream: (accountId, id) => ownStream(relay, accountId, id),
       })
       // Who leads is known now.
-      balances.start()
+      for (const part of [balances, prices]) part.start()
     },
     stop: async (drainMs, closed) => {
-      for (const part of [rateFeed, sweep, logKeeper, balances]) await part.stop()
+      for (const part of [rateFeed, sweep, logKeeper, balances, prices]) await part.stop()
       await Promise.all([letters.stop(), notifier.stop()])
       await relay.close(drainMs)
       await closed
@@ -275,6 +277,7 @@ function upkeepOf(
   readonly notifier: Notifier
   readonly letters: Letters
   readonly balances: ProviderBalances
+  readonly prices: PriceFeed
 } {
   const {
     core: { store, catalog },
@@ -323,7 +326,7 @@ function noticesOf({
   ids,
   nodes,
   notice,
-}: Base): Pick<Services, 'notifier' | 'letters' | 'balances'> {
+}: Base): Pick<Services, 'notifier' | 'letters' | 'balances' | 'prices'> {
   const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
   const own = patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
   const { allowPrivateUpstreams, mail, telegram, publicUrl } = config
@@ -354,15 +357,10 @@ function noticesOf({
     log: notice,
     newId: () => `ltr_${ids.letters(24)}`,
   })
-  const balances = new ProviderBalances({
-    catalog,
-    store: store.notices,
-    clock,
-    dispatcher: own,
-    leads: () => nodes.leads,
-    log: notice,
-  })
-  return { notifier, letters, balances }
+  const follow = { catalog, clock, dispatcher: own, leads: () => nodes.leads, log: notice }
+  const balances = new ProviderBalances({ ...follow, store: store.notices })
+  const prices = new PriceFeed({ ...follow, events: store.events, usage: store.generations })
+  return { notifier, letters, balances, prices }
 }
 
 /** The services that identify callers: API keys, console sessions, the operator. */

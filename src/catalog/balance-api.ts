@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json-object.ts'
+import { fieldsOf, type JsonObject } from '../lib/json-object.ts'
 import { defined, type FieldReader } from './field-reader.ts'
 
 /** What is left of the money with a provider. */
@@ -81,11 +81,6 @@ function deepseekBalance({ is_available: available, balance_infos: infos }: Json
 
 function dollars(amount: number | null): LeftMoney | null {
   return amount === null ? null : { amount, currency: 'USD' }
-}
-
-function fieldsOf(value: unknown): JsonObject {
-  // Nothing is known of the fields.
-  return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
 }
 
 /** A number, or a text of one. */

@@ -43,6 +43,7 @@ import {
 } from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
 import { priceFaults, priceWarnings } from './price-doubts.ts'
+import { priceChanges, withPrices, type PriceChange, type PriceList } from './price-list.ts'
 import type { Fault } from './problem.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'
@@ -166,6 +167,31 @@ export class CatalogService implements Catalog {
       const merged = mergeRates({ ...this.#state.own.settings.rates, ...this.#state.feed }, this.#state.feed, fetched)
       if (merged.changed) await this.#apply({ ...this.#state, feed: merged.rates }, this.#fileDigest)
       return merged
+    })
+  }
+
+  /** The changes that a provider's list makes to the prices in force. */
+  pricesAfter(provider: string, list: PriceList, risePercent: number): readonly PriceChange[] {
+    return priceChanges(effectiveDocument(this.#state), provider, list, risePercent)
+  }
+
+  /** Applies, as one price version, the changes whose endpoints still have the price before; answers those. */
+  applyPrices(changes: readonly PriceChange[]): Promise<readonly PriceChange[]> {
+    return this.#change(async () => {
+      await this.#adoptNewer()
+      const [inOwn, own] = withPrices(this.#state.own, changes)
+      const hidden = new Set(own.models.map(({ id }) => id))
+      const [inBase, base] = withPrices(
+        this.#state.base,
+        changes.filter(({ model }) => !hidden.has(model)),
+      )
+      const made = [...inOwn, ...inBase]
+      if (made.length > 0)
+        await this.#apply(
+          { ...this.#state, own: inOwn.length === 0 ? own : this.#successor(own), base },
+          this.#fileDigest,
+        )
+      return made
     })
   }
 

@@ -4,6 +4,7 @@ import type { Decimal } from '../money.ts'
 import type { PriceSheet } from '../meters.ts'
 import type { BalanceEntry } from './balance-api.ts'
 import type { Dialect } from './dialect.ts'
+import type { PriceListEntry } from './price-list-entry.ts'
 import type { PlainSettings } from '../settings-table.ts'
 
 export { MODEL_TYPES, type ModelType } from '../model-types.ts'
@@ -31,6 +32,8 @@ export interface Provider {
   readonly dialect: Dialect
   /** Where it tells what is left of the money with it; absent = it does not. */
   readonly balance?: BalanceEntry
+  /** Its own list of prices, which the catalogue follows; absent = none. */
+  readonly priceList?: PriceListEntry
   /** Only of adapter `ai-sdk`. `factory` null = the one exported function whose name begins with create. */
   readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }

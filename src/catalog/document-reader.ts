@@ -13,6 +13,7 @@ import {
 import { defined, FieldReader } from './field-reader.ts'
 import { readMarkup } from './markup.ts'
 import { readModel } from './model-entry.ts'
+import { readPriceList } from './price-list-entry.ts'
 import type { FileProblem, Problem } from './problem.ts'
 import { readSdkPackage } from './sdk-package.ts'
 import { lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
@@ -252,6 +253,7 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
     balance: readBalance(reader),
     markup: readMarkup(reader),
     bundled_models: reader.texts('bundled_models'),
+    price_list: readPriceList(reader),
     dialect: quirks === null ? null : readDialect(quirks),
   })
   const sdkPackage = readSdkPackage(reader, adapter)

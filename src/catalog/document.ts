@@ -3,6 +3,7 @@ import type { GivenSettings } from '../settings-table.ts'
 import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
 import type { BalanceEntry } from './balance-api.ts'
 import type { DialectEntry } from './dialect.ts'
+import type { PriceListEntry } from './price-list-entry.ts'
 
 /**
  * Decimal texts by price key, in the file's units; a map for `video_second` by resolution, and for `image_output` by
@@ -23,6 +24,7 @@ export interface ProviderEntry {
   readonly markup?: string
   /** Ids of the bundled models that this provider serves; absent = all of them. */
   readonly bundled_models?: readonly string[]
+  readonly price_list?: PriceListEntry
   /** Only for the adapter `openai`. */
   readonly dialect?: DialectEntry
   /** Only of adapter `ai-sdk`: the package to load, and its function that makes the provider. */

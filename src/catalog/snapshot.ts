@@ -92,6 +92,7 @@ function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters)
     timeouts: Object.freeze({ ...PROVIDER_TIMEOUTS, ...entry.timeouts }),
     dialect: dialectOf(entry.dialect),
     ...(entry.balance === undefined ? {} : { balance: Object.freeze(entry.balance) }),
+    ...(entry.price_list === undefined ? {} : { priceList: Object.freeze(entry.price_list) }),
     ...(entry.package === undefined
       ? {}
       : { sdkPackage: Object.freeze({ name: entry.package, factory: entry.factory ?? null }) }),

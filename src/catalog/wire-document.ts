@@ -59,11 +59,14 @@ export function documentYaml(document: CatalogDocument): string {
   return stringify(bundled === true ? rest : { bundled, ...rest })
 }
 
+export function wirePrice({ currency, ...prices }: EndpointEntry['price']): WireEndpoint['price'] {
+  return { currency, ...wirePrices(prices) }
+}
+
 function wireEndpoint({ price, sell, ...rest }: EndpointEntry): WireEndpoint {
-  const { currency, ...prices } = price
   return {
     ...rest,
-    price: { currency, ...wirePrices(prices) },
+    price: wirePrice(price),
     ...(sell === undefined ? {} : { sell: wirePrices(sell) }),
   }
 }

@@ -16,7 +16,14 @@ import {
 } from './ledger-store.ts'
 import { DAY_MS, HOUR_MS } from '../lib/time.ts'
 
-const RATE_ACTIONS: ReadonlySet<EventAction> = new Set(['rates.failed', 'rates.refused'])
+/** Events of the audit log that people are told of. */
+const EVENT_KINDS: ReadonlyMap<EventAction, 'usage.flagged' | 'rates.held' | 'prices.held'> = new Map([
+  ['usage.flagged', 'usage.flagged'],
+  ['rates.failed', 'rates.held'],
+  ['rates.refused', 'rates.held'],
+  ['prices.held', 'prices.held'],
+  ['prices.failed', 'prices.held'],
+])
 const NEAR_PERCENT = 80n
 const NONE: readonly NewNotice[] = []
 const ID_LETTERS = 24
@@ -169,7 +176,10 @@ export function chargeNotices(
 
 export const RATES_HELD = 'rates.held'
 
-/** What of the audit log people are told: doubtful usage once an hour and provider, held rates until they are mended. */
+/**
+ * What of the audit log people are told: doubtful usage once an hour and provider, held rates until they are mended,
+ * held prices when they change.
+ */
 export function noticeOfEvent({
   action,
   object,
@@ -181,11 +191,17 @@ export function noticeOfEvent({
   readonly atMs: number
   readonly after: string | null
 }): NewNotice | null {
-  const kind = action === 'usage.flagged' ? 'usage.flagged' : RATE_ACTIONS.has(action) ? 'rates.held' : null
-  if (kind === null) return null
+  const kind = EVENT_KINDS.get(action)
+  if (kind === undefined) return null
   const subject = kind === 'rates.held' ? RATES_HELD : `${kind} ${object} ${Math.floor(atMs / HOUR_MS)}`
   // This program wrote the text, of an object.
   const told = (after === null ? {} : JSON.parse(after)) as Readonly<Record<string, unknown>>
+  if (kind === 'prices.held') {
+    // The whole list stays in the audit log.
+    const { changes, model, accounts, reason } = told
+    const detail = { provider: object, action, changes, model, accounts, ...(reason === undefined ? {} : { reason }) }
+    return noticeOf(kind, { cause: `${object} ${atMs}`, subject: null, atMs, detail })
+  }
   const detail = kind === 'rates.held' ? { action, ...told } : { provider: object, ...told }
   return noticeOf(kind, { cause: `${subject} ${atMs}`, subject, atMs, detail })
 }

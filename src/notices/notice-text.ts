@@ -85,6 +85,16 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
           en: `The exchange rates could not be fetched: ${word('reason')}. Prices stay at the last known rates.`,
           ru: `Курсы валют не удалось получить: ${word('reason')}. Цены считаются по последним известным курсам.`,
         },
+  'prices.held': ({ word, number, detail }) =>
+    detail['action'] === 'prices.failed'
+      ? {
+          en: `The list of prices of the provider ${word('provider')} could not be used: ${word('reason')}. Prices stay as they are.`,
+          ru: `Список цен провайдера ${word('provider')} не удалось использовать: ${word('reason')}. Цены остаются прежними.`,
+        }
+      : {
+          en: `${number('changes')} prices of the provider ${word('provider')} wait for you, such as that of ${word('model')}; ${number('accounts')} accounts used these models in the last 30 days. Run 'tollgate price held'.`,
+          ru: `Ждут вашего решения цены провайдера ${word('provider')}: ${number('changes')}, в том числе ${word('model')}; за 30 дней эти модели использовали аккаунты: ${number('accounts')}. Запустите «tollgate price held».`,
+        },
   'usage.flagged': ({ word, number }) => ({
     en: `${number('flagged')} of ${number('requests')} answers of the provider ${word('provider')} in this hour have doubtful usage, the last one is ${word('generation')}.`,
     ru: `За этот час у провайдера ${word('provider')} расход сомнителен в ${number('flagged')} из ${number('requests')} ответов, последний: ${word('generation')}.`,

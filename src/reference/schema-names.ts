@@ -2,6 +2,7 @@ import * as adminAccounts from '../admin/account-contract.ts'
 import * as adminCatalogBody from '../admin/catalog-body.ts'
 import * as adminCatalog from '../admin/catalog-contract.ts'
 import * as adminNotices from '../admin/notice-contract.ts'
+import * as adminPrices from '../admin/price-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
 import * as adminTokens from '../admin/token-contract.ts'
 import * as adminTopUps from '../admin/top-up-contract.ts'
@@ -69,6 +70,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminCatalogBody,
       adminNotices,
       channels,
+      adminPrices,
       adminReports,
       adminTokens,
       adminTopUps,

@@ -45,6 +45,8 @@ const world = createServer((request, response) => {
           choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
           usage: JSON.parse(usage) as unknown,
         })
+      case '/works/models':
+        return answer(200, { data: [{ id: 'm', pricing: { prompt: '1', completion: '1' } }] })
       case '/user/balance':
         return answer(200, {
           is_available: true,
@@ -78,7 +80,7 @@ before(async () => {
   const catalog = `
 rates: { source: cbr, USD: 90 }
 providers:
-  works: { adapter: openai, base_url: '${own}/works', api_key: k, balance: { api: deepseek, low: 20 } }
+  works: { adapter: openai, base_url: '${own}/works', api_key: k, balance: { api: deepseek, low: 20 }, price_list: { api: openrouter } }
   refuses: { adapter: openai, base_url: '${own}/refuses', api_key: k }
   gone: { adapter: openai, base_url: 'http://127.0.0.1:9/v1', api_key: k }
 models:
@@ -146,6 +148,12 @@ const CAUSES: Readonly<Record<NoticeKind, () => Promise<Partial<Told>>>> = {
   'rates.held': async () => {
     await tollgate.app.rateFeed.start()
     return { data: { action: 'rates.failed', kind: 'rates_failed', reason: 'it answered 503' } }
+  },
+  'prices.held': async () => {
+    // The list has it in dollars, the row in rubles.
+    for (let count = 0; count < 2; count += 1)
+      assert.equal((await tollgate.admin('POST', '/admin/v1/price-changes/fetch', {})).status, 200)
+    return { data: { provider: 'works', action: 'prices.held', changes: 1, model: 'test/works' } }
   },
   'usage.flagged': async () => {
     await ask('test/works', [60_000, 900])

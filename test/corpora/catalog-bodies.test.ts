@@ -74,6 +74,7 @@ const PROVIDER = {
   api_key: ['a', 'b'],
   timeouts: { connect: 5 },
   balance: { api: 'deepseek', low: 5 },
+  price_list: { api: 'openrouter', rise: 5 },
   dialect: { query: { v: '1' }, names: { top_n: 'n' }, reasoning: 'effort' },
 }
 const SDK = {

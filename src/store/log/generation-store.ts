@@ -129,6 +129,46 @@ export class GenerationStore {
     )
     return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
   }
+
+  /**
+   * Accounts that used any of these models since a day, those that paid the most first, at most `most`; of all, their
+   * number.
+   */
+  async usersOf(
+    models: readonly string[],
+    fromDay: string,
+    most: number,
+  ): Promise<{ readonly total: number; readonly data: readonly ModelUser[] }> {
+    if (models.length === 0) return { total: 0, data: [] }
+    const where = `day >= ? AND model IN (${models.map(() => '?').join(',')})`
+    const values = [fromDay, ...models]
+    const [count] = await readBeside(
+      this.#database,
+      `SELECT COUNT(DISTINCT account_id) AS total FROM usage_day WHERE ${where}`,
+      values,
+    )
+    const rows = await readBeside(
+      this.#database,
+      `SELECT account_id, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(revenue) AS BIGINT) AS revenue FROM usage_day WHERE ${where}
+        GROUP BY account_id ORDER BY 3 DESC, account_id LIMIT ?`,
+      [...values, BigInt(most)],
+    )
+    return {
+      total: count === undefined ? 0 : integer(count, 'total'),
+      data: rows.map((row) => ({
+        accountId: text(row, 'account_id'),
+        requests: integer(row, 'requests'),
+        revenueMicro: big(row, 'revenue'),
+      })),
+    }
+  }
+}
+
+/** What an account asked of models and paid for them. */
+export interface ModelUser {
+  readonly accountId: string
+  readonly requests: number
+  readonly revenueMicro: Micro
 }
 
 const ACCOUNTS_BY_REVENUE = `SELECT sums.*, COALESCE(account.name, sums.grouped) AS name FROM (

@@ -1,0 +1,18 @@
+import { defined, type FieldReader } from './field-reader.ts'
+
+/** As in the catalogue file: whose list of prices it has, and the rise in percent above which a hand must approve. */
+export interface PriceListEntry {
+  readonly api: 'openrouter'
+  readonly rise: number
+}
+
+const RISE_PERCENT = 10
+
+export function readPriceList(reader: FieldReader): PriceListEntry | null {
+  const map = reader.map('price_list')
+  if (map === null) return null
+  if (!map.has('api')) map.problem('api', 'required', {}, 'is required')
+  const given = defined({ api: map.oneOf<'openrouter'>('api', ['openrouter']), rise: map.whole('rise', 0, 1_000) })
+  map.done()
+  return { api: 'openrouter', rise: RISE_PERCENT, ...given }
+}

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { fieldsOf, type JsonObject } from '../lib/json-object.ts'
+import { ownValue } from '../lib/own-value.ts'
+import type { PriceKey } from '../meter-table.ts'
+import { compare, decimalText, multiply, parseDecimal, shift, type Decimal } from '../money.ts'
+import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
+import { priceWarnings } from './price-doubts.ts'
+
+const CURRENCY = 'USD'
+/** Far above any price of a million tokens. */
+const PRICE_MAX: Decimal = { digits: 1_000_000n, scale: 0 }
+const MODELS_MAX = 10_000
+const ID_CHARACTERS = 24
+
+/** Their name of each price, ours, and the powers of ten between their unit and ours. */
+const OPENROUTER_PRICES: readonly (readonly [theirs: string, ours: PriceKey, places: number])[] = [
+  ['prompt', 'prompt', 6],
+  ['completion', 'completion', 6],
+  ['input_cache_read', 'input_cache_read', 6],
+  ['input_cache_write', 'input_cache_write', 6],
+  ['internal_reasoning', 'internal_reasoning', 6],
+  ['request', 'request', 0],
+  ['image', 'image', 0],
+]
+/** The meter whose price one without its own takes; the others cost nothing without one. */
+const PARENTS: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
+  input_cache_read: 'prompt',
+  input_cache_write: 'prompt',
+  internal_reasoning: 'completion',
+}
+
+/** Decimal texts in the units of the file, by the provider's name of the model. */
+export type PriceList = ReadonlyMap<string, PriceTexts>
+
+/** null = no list. A model with a price that is none, or that is beyond belief, is left out whole. */
+export function parsePriceList(body: unknown): PriceList | null {
+  const data = fieldsOf(body)['data']
+  if (!Array.isArray(data) || data.length > MODELS_MAX) return null
+  const list = new Map<string, PriceTexts>()
+  for (const model of data as readonly unknown[]) {
+    const { id, pricing } = fieldsOf(model)
+    const prices = typeof id === 'string' ? pricesOf(fieldsOf(pricing)) : null
+    if (prices !== null && !list.has(String(id))) list.set(String(id), prices)
+  }
+  return list.size === 0 ? null : list
+}
+
+function pricesOf(pricing: JsonObject): PriceTexts | null {
+  const prices: Partial<Record<PriceKey, string>> = {}
+  for (const [theirs, ours, places] of OPENROUTER_PRICES) {
+    const given = ownValue(pricing, theirs)
+    if (given === undefined || given === null) continue
+    const value = typeof given === 'string' || typeof given === 'number' ? parseDecimal(String(given)) : null
+    if (value === null || value.digits < 0n) return null
+    const price = shift(value, places)
+    if (compare(price, PRICE_MAX) > 0) return null
+    // They write 0 for what is not billed by itself.
+    if (price.digits > 0n || ours === 'prompt' || ours === 'completion') prices[ours] = decimalText(price)
+  }
+  return prices.prompt === undefined ? null : prices
+}
+
+/** Why a change waits for a hand; null = it does not. */
+export type HoldReason = 'rise' | 'fall' | 'free' | 'new_fee' | 'currency' | 'below_cost'
+
+/** Another price of an endpoint. */
+export interface PriceChange {
+  /** The same for the same change. */
+  readonly id: string
+  readonly model: string
+  readonly provider: string
+  /** The provider's name of the model. */
+  readonly endpoint: string
+  readonly before: EndpointEntry['price']
+  readonly after: EndpointEntry['price']
+  readonly reason: HoldReason | null
+}
+
+/** The changes that a list makes to the prices of a provider. What it does not list stays, and so do maps by size. */
+export function priceChanges(
+  { models, settings }: CatalogDocument,
+  provider: string,
+  list: PriceList,
+  risePercent: number,
+): readonly PriceChange[] {
+  return models.flatMap((model) =>
+    model.endpoints.flatMap((endpoint): readonly PriceChange[] => {
+      const listed = endpoint.provider === provider ? list.get(endpoint.model) : undefined
+      if (listed === undefined) return []
+      const { price: before } = endpoint
+      const reasons = new Set<HoldReason>(before.currency === CURRENCY ? [] : ['currency'])
+      const after: Record<string, unknown> = { ...before, currency: CURRENCY }
+      for (const [key, text] of Object.entries(listed) as readonly (readonly [PriceKey, string])[]) {
+        const own = before[key]
+        if (own === text || typeof own === 'object') continue
+        if (own === undefined && !isNewFee(before, listed, key, text)) continue
+        after[key] = text
+        const reason = own === undefined ? 'new_fee' : reasonOf(own, text, risePercent)
+        if (reason !== null) reasons.add(reason)
+      }
+      // The keys and their texts are those of the row and of the list.
+      const changed = after as EndpointEntry['price']
+      if (isDeepStrictEqual(changed, before)) return []
+      if (isSoldBelow(model, endpoint, changed, settings.rates ?? {})) reasons.add('below_cost')
+      const [reason = null] = reasons
+      const named = { model: model.id, provider, endpoint: endpoint.model, before }
+      return [{ ...named, id: idOf(model.id, endpoint.model, changed), after: changed, reason }]
+    }),
+  )
+}
+
+/** A price that the row lacks matters where it is above the one that is taken in its place. */
+function isNewFee(before: PriceTexts, listed: PriceTexts, key: PriceKey, text: string): boolean {
+  const parent = PARENTS[key]
+  const taken = parent === undefined ? '0' : (listed[parent] ?? before[parent] ?? '0')
+  const inPlace = typeof taken === 'string' ? parseDecimal(taken) : null
+  const value = parseDecimal(text)
+  return inPlace !== null && value !== null && compare(value, inPlace) > 0
+}
+
+function reasonOf(before: string, after: string, risePercent: number): HoldReason | null {
+  const old = parseDecimal(before)
+  const now = parseDecimal(after)
+  if (old === null || now === null) return 'rise'
+  if (now.digits === 0n) return 'free'
+  const percent = (value: Decimal, of: number): Decimal => multiply(value, { digits: BigInt(of), scale: 0 })
+  if (compare(percent(now, 100), percent(old, 100 + risePercent)) > 0) return 'rise'
+  // Half of it or less is more likely another unit, or a mistake, than a gift.
+  return compare(percent(now, 100), percent(old, 50)) <= 0 ? 'fall' : null
+}
+
+/** A fixed price for customers that the new price is above. */
+function isSoldBelow(
+  model: ModelEntry,
+  endpoint: EndpointEntry,
+  price: EndpointEntry['price'],
+  rates: Readonly<Record<string, string>>,
+): boolean {
+  if (endpoint.sell === undefined) return false
+  const models = [{ ...model, endpoints: [{ ...endpoint, price }] }]
+  const document = { bundled: false, settings: {}, providers: {}, models }
+  return priceWarnings(document, rates).some(({ warning }) => warning === 'sells_below_cost')
+}
+
+/** The document with the changes whose endpoints still have the price before. */
+export function withPrices(
+  document: CatalogDocument,
+  changes: readonly PriceChange[],
+): readonly [readonly PriceChange[], CatalogDocument] {
+  const wanted = new Map(
+    changes.map((change) => [JSON.stringify([change.model, change.provider, change.endpoint]), change]),
+  )
+  const made: PriceChange[] = []
+  const models = document.models.map((model) => {
+    const endpoints = model.endpoints.map((endpoint) => {
+      const change = wanted.get(JSON.stringify([model.id, endpoint.provider, endpoint.model]))
+      if (change === undefined || !isDeepStrictEqual(change.before, endpoint.price)) return endpoint
+      made.push(change)
+      return { ...endpoint, price: change.after }
+    })
+    return { ...model, endpoints }
+  })
+  return [made, made.length === 0 ? document : { ...document, models }]
+}
+
+function idOf(model: string, endpoint: string, price: EndpointEntry['price']): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([model, endpoint, price]))
+    .digest('base64url')
+  return `prc_${digest.replaceAll(/[-_]/g, '').slice(0, ID_CHARACTERS)}`
+}
