@@ -183,6 +183,40 @@ llm -m tollgate "Say hello."`,
       },
     ],
   },
+  {
+    name: 'Pi',
+    page: 'pi',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        file: '~/.pi/agent/models.json',
+        text: `{
+  "providers": {
+    "tollgate": {
+      "baseUrl": "${base}",
+      "api": "openai-completions",
+      "apiKey": "${key}",
+      "models": [{ "id": "${model}" }]
+    }
+  }
+}`,
+      },
+      { text: `pi --provider tollgate --model ${model}` },
+    ],
+  },
+  {
+    name: 'Copilot CLI',
+    page: 'copilot-cli',
+    pageModel: 'claude-sonnet-5',
+    parts: ({ base, key, model }) => [
+      {
+        text: `export COPILOT_PROVIDER_BASE_URL=${base}
+export COPILOT_PROVIDER_API_KEY=${key}
+export COPILOT_MODEL=${model}
+copilot`,
+      },
+    ],
+  },
 ]
 
 /** Programs with settings in forms, or that were not run: their pages say which. */
@@ -323,6 +357,12 @@ chat = ChatOpenAI(
     model="${model}", base_url="${base}", api_key="${key}", stream_usage=True
 )`,
     },
+    {
+      file: TYPESCRIPT,
+      text: `import { ChatOpenAI } from '@langchain/openai'
+
+const chat = new ChatOpenAI({ model: '${model}', apiKey: '${key}', configuration: { baseURL: '${base}' } })`,
+    },
   ]),
   library('LlamaIndex', ({ base, key, model }) => [
     {
@@ -333,6 +373,25 @@ llm = OpenAILike(
     model="${model}", api_base="${base}", api_key="${key}",
     is_chat_model=True, is_function_calling_model=True, context_window=200000,
 )`,
+    },
+  ]),
+  library('Pydantic AI', ({ base, key, model }) => [
+    {
+      file: PYTHON,
+      text: `from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+provider = OpenAIProvider(base_url="${base}", api_key="${key}")
+agent = Agent(OpenAIChatModel("${model}", provider=provider))`,
+    },
+  ]),
+  library('OpenRouter provider', ({ base, key }) => [
+    {
+      file: TYPESCRIPT,
+      text: `import { createOpenRouter } from '@openrouter/ai-sdk-provider'
+
+const tollgate = createOpenRouter({ baseURL: '${base}', apiKey: '${key}' })`,
     },
   ]),
   library('Vercel AI SDK', ({ base, key }) => [

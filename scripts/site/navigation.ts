@@ -15,6 +15,8 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
       'clients/continue',
       'clients/aider',
       'clients/llm',
+      'clients/pi',
+      'clients/copilot-cli',
       'clients/libraries',
       'clients/cursor',
       'clients/open-webui',

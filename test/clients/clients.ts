@@ -353,6 +353,54 @@ const aider: Client = {
   editsInText: true,
 }
 
+const pi: Client = {
+  name: 'Pi',
+  usage: { option: '--mode json', shows: /"input":800,"output":50,"cacheRead":200/ },
+  compacts: { model: 'acme/short-chat', asks: /summar/i, atNextTurn: true },
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
+  models: ['acme/chat', 'acme/messages'],
+  setUp: (home, { url, key, model }) => {
+    home.file(
+      '.pi/agent/models.json',
+      JSON.stringify({
+        providers: {
+          tollgate: { baseUrl: `${url}/v1`, api: 'openai-completions', apiKey: key, models: [{ id: model }] },
+        },
+      }),
+    )
+  },
+  // Its plain output leaves out the error of a prompt that it cannot shorten.
+  ask: (home, { model }, text, turn) =>
+    home.run(
+      'pi',
+      ['--provider', 'tollgate', '--model', model, '--mode', 'json', ...(turn > 0 ? ['--continue'] : []), '-p', text],
+      { PI_OFFLINE: '1' },
+    ),
+  edit: (_tools, work) => ({ tool: 'write', arguments: { path: join(work, EDITED.file), content: EDITED.text } }),
+}
+
+const copilot: Client = {
+  name: 'Copilot CLI',
+  // The sum of the whole conversation: four answers.
+  usage: { shows: /↑ 4\.0k \(800 cached\) • ↓ 200/ },
+  compacts: { model: 'acme/chat', asks: /summar/i, bySize: true },
+  tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
+  models: ['acme/chat', 'acme/gemini'],
+  setUp: () => undefined,
+  ask: (home, { url, key, model, compacts }, text, turn) =>
+    home.run('copilot', ['-p', text, '--allow-all-tools', ...(turn > 0 ? ['--continue'] : [])], {
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_API_KEY: key,
+      COPILOT_MODEL: model,
+      COPILOT_OFFLINE: 'true',
+      ...(compacts === true ? { COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '64000' } : {}),
+    }),
+  edit: (_tools, work) => ({
+    tool: 'create',
+    arguments: { path: join(work, EDITED.file), file_text: EDITED.text },
+  }),
+}
+
 const COMMAND_LINE_CLIENTS: readonly Client[] = [
   claude,
   codex,
@@ -364,6 +412,8 @@ const COMMAND_LINE_CLIENTS: readonly Client[] = [
   continueCli,
   aider,
   llm,
+  pi,
+  copilot,
 ]
 
 /** Clients whose name contains the runner's argument; without one all. */

@@ -6,7 +6,7 @@ import { auditClean } from '../harness/audit.ts'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome, type Target } from './client-run.ts'
 import { commandLineClients, EDITED, type Client } from './clients.ts'
-import { libraries, type Library } from './libraries.ts'
+import { EDIT, libraries, type Library } from './libraries.ts'
 import { COST_MICRO, spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
@@ -44,8 +44,7 @@ async function wholeConversation(library: Library, name: string): Promise<void> 
   const { id, key } = await tollgate.createAccount()
   const home = new ClientHome()
   try {
-    model.script = (asked) =>
-      answerTo(asked, () => ({ tool: 'write_file', arguments: { path: EDITED.file, content: EDITED.text } }))
+    model.script = (asked) => answerTo(asked, () => library.edit?.(home.work) ?? EDIT)
     const answersBefore = model.answers
     const ran = await library.run(
       home,

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { CLIENT_SETUPS } from '../../src/client-setups.ts'
+import { EDITED } from './clients.ts'
+import type { Answered } from './model-protocols.ts'
 import { CLIENTS, isChosen, type ClientHome, type Ran, type Target } from './client-run.ts'
 import { runN8n } from './n8n.ts'
 
@@ -15,9 +17,19 @@ export interface Library {
   readonly unknown?: RegExp
   /** Its answers beside those of the conversation; absent = 0. */
   readonly checks?: number
-  /** Its request for a summary, when the gateway refuses its conversation as too long. */
-  readonly compacts?: { readonly model: string; readonly asks: RegExp }
+  /** The call of its tool that writes `EDITED`; absent = `EDIT`. */
+  edit?(work: string): Answered
+  /** Its request for a summary, when the gateway refuses its conversation as too long, or by its own count. */
+  readonly compacts?: {
+    readonly model: string
+    readonly asks: RegExp
+    /** A part of the text with which it goes on. */
+    readonly marks: string
+    readonly bySize?: true
+  }
 }
+
+export const EDIT = { tool: 'write_file', arguments: { path: EDITED.file, content: EDITED.text } } as const
 
 function pythonLibrary(
   name: string,
@@ -42,11 +54,38 @@ function pythonLibrary(
   }
 }
 
+/** Runs a script with the packages of a folder of the cache. */
+function nodeScript(
+  script: string,
+  folder: string,
+  more: (target: Target) => Readonly<Record<string, string>>,
+): Library['run'] {
+  return (home, target, texts) =>
+    home.run(process.execPath, [join(import.meta.dirname, script)], {
+      PACKAGES: join(CLIENTS, folder),
+      URL: target.url,
+      KEY: target.key,
+      MODEL: target.model,
+      WORK: home.work,
+      TEXTS: home.file('texts.json', JSON.stringify(texts)),
+      DO_NOT_TRACK: '1',
+      ...more(target),
+    })
+}
+
+function nodeLibrary(name: string, models: readonly string[]): Library {
+  return { name: `${name} (Node)`, models, run: nodeScript('library-turns.ts', 'node', () => ({ LIBRARY: name })) }
+}
+
 const libreChat: Library = {
   name: 'LibreChat',
   models: ['acme/chat', 'acme/messages'],
   usage: /"input_tokens":1000,"output_tokens":50/,
-  compacts: { model: 'acme/short-chat', asks: /^Hold on, before you continue I need you to write me a checkpoint/ },
+  compacts: {
+    model: 'acme/short-chat',
+    asks: /^Hold on, before you continue I need you to write me a checkpoint/,
+    marks: '<summary>',
+  },
   run: (home, { url, key, model }, texts) => {
     const shown = CLIENT_SETUPS.find(({ page }) => page === 'librechat')
     const [settings] = shown?.parts({ root: url, base: `${url}/v1`, key, model }) ?? []
@@ -58,6 +97,21 @@ const libreChat: Library = {
       DO_NOT_TRACK: '1',
     })
   },
+}
+
+/** The packages on which its command line and its editors stand: the command line continues only in a terminal. */
+const clineCore: Library = {
+  name: "Cline's core",
+  models: ['acme/chat', 'acme/messages'],
+  usage: /"inputTokens":1000,"outputTokens":50,"cacheReadTokens":200/,
+  edit: (work) => ({ tool: 'editor', arguments: { path: join(work, EDITED.file), new_text: EDITED.text } }),
+  compacts: {
+    model: 'acme/short-chat',
+    asks: /^Summarize this session for continuation/,
+    marks: 'In short: the user said hello at length.',
+    bySize: true,
+  },
+  run: nodeScript('cline-turns.ts', 'npm', ({ compacts }) => ({ CONTEXT: compacts === true ? '60000' : '200000' })),
 }
 
 const LIBRARIES: readonly Library[] = [
@@ -76,6 +130,10 @@ const LIBRARIES: readonly Library[] = [
     // Its user chooses from the list of the gateway, in which the script does not find it.
     unknown: /AssertionError/,
   },
+  clineCore,
+  pythonLibrary('pydantic-ai', ['acme/chat', 'acme/gemini'], 'pydantic-ai'),
+  nodeLibrary('langchain', ['acme/chat', 'acme/messages']),
+  nodeLibrary('OpenRouter provider', ['acme/chat', 'acme/gemini']),
   libreChat,
   { ...pythonLibrary('Dify', ['acme/chat', 'acme/messages'], 'dify', 'dify_turns.py'), checks: 1 },
 ]

@@ -185,7 +185,24 @@ def llamaindex_openai():
     )
 
 
+def pydantic_ai():
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model = OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=f"{URL}/v1", api_key=KEY))
+    agent = Agent(model, tools=[write_file])
+    messages = []
+    for text in TEXTS:
+        answer = agent.run_sync(text, message_history=messages)
+        messages = answer.all_messages()
+        usage = messages[-1].usage
+        assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (1000, 200, 50), usage
+        print(answer.output)
+
+
 LIBRARIES = {
+    "pydantic-ai": pydantic_ai,
     "llamaindex openai": llamaindex_openai,
     "litellm openai": lambda: litellm_turns("openai", f"{URL}/v1"),
     "litellm anthropic": lambda: litellm_turns("anthropic", URL),

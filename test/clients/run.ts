@@ -10,7 +10,10 @@ import { CLIENTS } from './client-run.ts'
  * They are installed into a folder of the cache, each once for its version.
  */
 const PACKAGES: Readonly<
-  Record<'npm' | 'python' | 'llamaindex' | 'aider' | 'dify' | 'open-webui' | 'librechat' | 'n8n', readonly string[]>
+  Record<
+    'npm' | 'node' | 'python' | 'llamaindex' | 'pydantic-ai' | 'aider' | 'dify' | 'open-webui' | 'librechat' | 'n8n',
+    readonly string[]
+  >
 > = {
   npm: [
     '@anthropic-ai/claude-code@2.1.330',
@@ -20,6 +23,16 @@ const PACKAGES: Readonly<
     '@qwen-code/qwen-code@0.24.4',
     '@continuedev/cli@1.5.47',
     'cline@3.0.65',
+    '@mariozechner/pi-coding-agent@0.73.1',
+    '@github/copilot@1.0.102',
+  ],
+  node: [
+    'langchain@1.5.14',
+    '@langchain/openai@1.5.8',
+    '@langchain/core@1.4.0',
+    'ai@6.0.326',
+    '@openrouter/ai-sdk-provider@2.10.0',
+    'zod@4.6.7',
   ],
   python: [
     'llm==0.36',
@@ -33,6 +46,7 @@ const PACKAGES: Readonly<
   ],
   // These need other versions of the SDKs above.
   llamaindex: ['llama-index-core==0.14.25', 'llama-index-llms-openai-like==0.8.1'],
+  'pydantic-ai': ['pydantic-ai-slim[openai]==2.62.0'],
   aider: ['aider-chat==0.86.2'],
   dify: ['dify_plugin==0.7.4'],
   'open-webui': ['open-webui==0.12.4'],
@@ -43,11 +57,14 @@ const PACKAGES: Readonly<
 install('npm', () => {
   npmPackages('npm')
 })
+install('node', () => {
+  npmPackages('node')
+})
 // Scripts of its packages would send statistics.
 install('librechat', () => {
   npmPackages('librechat', '--ignore-scripts')
 })
-for (const kind of ['python', 'llamaindex', 'aider', 'dify'] as const)
+for (const kind of ['python', 'llamaindex', 'pydantic-ai', 'aider', 'dify'] as const)
   install(kind, () => {
     const folder = join(CLIENTS, kind)
     command('python3', ['-m', 'venv', '--clear', folder])
@@ -89,7 +106,7 @@ function install(kind: keyof typeof PACKAGES, work: () => void): void {
 }
 
 /** Installs packages of npm into a folder. */
-function npmPackages(kind: 'npm' | 'librechat' | 'n8n', ...options: readonly string[]): string {
+function npmPackages(kind: 'npm' | 'node' | 'librechat' | 'n8n', ...options: readonly string[]): string {
   const folder = join(CLIENTS, kind)
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"private":true}\n')

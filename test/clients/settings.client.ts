@@ -17,6 +17,8 @@ const ASKS: Readonly<Record<string, string>> = {
   'Gemini CLI': ` --skip-trust -p '${HELLO}'`,
   'Qwen Code': ` -p '${HELLO}'`,
   Continue: ` -p '${HELLO}'`,
+  Pi: ` -p '${HELLO}'`,
+  'Copilot CLI': ` -p '${HELLO}'`,
   Aider: ` --no-git --yes-always --no-check-update --analytics-disable --message '${HELLO}'`,
 }
 const MODELS: Readonly<Record<string, string>> = {

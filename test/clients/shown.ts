@@ -11,16 +11,14 @@ export function withShownTable(page: string): string {
 
 function commandLineRow({ name, usage, compacts }: Client): string {
   const seen = typeof usage === 'string' ? usage : usage.option === undefined ? 'yes' : `with \`${usage.option}\``
-  const kept =
-    typeof compacts === 'string'
-      ? compacts
-      : compacts.bySize === true
-        ? 'a summary, by its own count'
-        : 'a summary, when it is refused'
-  return `| ${name} | ${seen} | ${kept} |\n`
+  return `| ${name} | ${seen} | ${typeof compacts === 'string' ? compacts : summaryOf(compacts)} |\n`
+}
+
+function summaryOf({ bySize }: { readonly bySize?: true }): string {
+  return `a summary, ${bySize === true ? 'by its own count' : 'when it is refused'}`
 }
 
 function libraryRow({ name, usage, compacts }: Library): string {
   const seen = typeof usage === 'string' ? usage : 'yes'
-  return `| ${name} | ${seen} | ${compacts === undefined ? 'the error' : 'a summary, when it is refused'} |\n`
+  return `| ${name} | ${seen} | ${compacts === undefined ? 'the error' : summaryOf(compacts)} |\n`
 }
