@@ -39,6 +39,8 @@ function isRight(schema: JsonSchema, body: Body): boolean {
 const OF_THE_CATALOGUE = [
   'PUT /admin/v1/catalog',
   'PUT /admin/v1/providers/:slug',
+  'POST /admin/v1/providers/try',
+  'POST /admin/v1/providers',
   'PUT /admin/v1/models/*id',
   'PATCH /admin/v1/settings',
 ]
