@@ -219,6 +219,28 @@ export function logContract(open: () => Promise<Store>): void {
     })
   })
 
+  log('the accounts that used a model since a day, those that paid the most first', async (bench) => {
+    const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+    const models = [...new Set(all.map(({ model }) => model))].slice(0, 2)
+    const expected = new Map<string, { requests: number; revenueMicro: bigint }>()
+    for (const { accountId, model, costMicro } of all) {
+      if (!models.includes(model)) continue
+      const { requests, revenueMicro } = expected.get(accountId) ?? { requests: 0, revenueMicro: 0n }
+      expected.set(accountId, { requests: requests + 1, revenueMicro: revenueMicro + costMicro })
+    }
+    const { total, data } = await bench.store.generations.usersOf(models, '2000-01-01', 1_000)
+    assert.equal(total, expected.size)
+    assert.deepEqual(new Map(data.map(({ accountId, ...sums }) => [accountId, sums])), expected)
+    const paid = data.map(({ revenueMicro }) => revenueMicro)
+    assert.deepEqual(
+      paid,
+      paid.toSorted((left, right) => (left < right ? 1 : -1)),
+    )
+    const [largest] = data
+    assert.deepEqual(await bench.store.generations.usersOf(models, '2000-01-01', 1), { total, data: [largest] })
+    assert.deepEqual(await bench.store.generations.usersOf(models, '2100-01-01', 9), { total: 0, data: [] })
+  })
+
   log(
     'every mix of filters answers its page and its total, as if each row had been looked at; an offset that would have to skip many rows one by one is refused, and of an account alone it may be anything',
     async (bench, customers) => {
