@@ -105,6 +105,11 @@ const OPERATOR: Dashboard = {
         [`increase(tollgate_log_lines_dropped${NODES}${RATE})`, '{{instance}} log lines'],
       ],
     },
+    {
+      title: 'Attempts to send notices',
+      unit: 'short',
+      lines: [[`sum by (outcome) (increase(tollgate_notice_attempts_total${NODES}${RATE}))`, '{{outcome}}']],
+    },
   ],
 }
 
@@ -207,6 +212,13 @@ const PROVIDERS: Dashboard = {
           quantile(0.5, 'gen_ai_server_time_per_output_token_seconds', 'gen_ai_provider_name'),
           '{{gen_ai_provider_name}}',
         ],
+      ],
+    },
+    {
+      title: 'Money left with a provider, in its currency',
+      unit: 'short',
+      lines: [
+        [`max by (provider, key, currency) (tollgate_provider_balance${NODES})`, '{{provider}} {{key}} {{currency}}'],
       ],
     },
     {
