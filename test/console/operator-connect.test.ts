@@ -101,7 +101,7 @@ for (const { language, dark } of LOOKS) {
     await page.goto(`${tollgate.url}/operator/providers/connect`)
     await page.getByRole('button', { name: new RegExp(`^${t('connect.own')}`) }).click()
     const own = `own-${language}-${dark ? 'dark' : 'light'}`
-    await page.getByRole('textbox', { name: t('keys.name') }).fill(own)
+    await page.getByRole('textbox', { name: t('keys.name'), exact: true }).fill(own)
     await page.getByLabel(t('providers.address')).fill(north.url)
     await page.getByLabel(t('providers.key'), { exact: true }).fill(KEY)
     await page.getByRole('button', { name: t('connect.test') }).click()
