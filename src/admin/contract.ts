@@ -267,16 +267,14 @@ export const ADMIN_ROUTES = {
     errors: ['invalid_input'],
     example: {
       body: {
-        slug: 'example',
-        provider: { adapter: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-of-the-provider' },
+        slug: 'acme',
+        provider: { adapter: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-of-the-provider' },
         models: [
           {
-            id: 'example/large',
+            id: 'acme/large',
             type: 'chat',
             context_length: 8_000,
-            endpoints: [
-              { provider: 'example', model: 'large', price: { currency: 'RUB', prompt: 15, completion: 60 } },
-            ],
+            endpoints: [{ provider: 'acme', model: 'large', price: { currency: 'RUB', prompt: 15, completion: 60 } }],
           },
         ],
       },

@@ -13,7 +13,8 @@ import { faultsOf } from '../harness/contract-check.ts'
 import { madeNotice } from '../harness/made-notice.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 
-const ENV = { TOLLGATE_ADMIN_TOKEN: 'the-admin-token-of-this-test-0123456789' }
+/** Private addresses, since the example of a provider's trial must reach nothing. */
+const ENV = { TOLLGATE_ADMIN_TOKEN: 'the-admin-token-of-this-test-0123456789', ALLOW_PRIVATE_UPSTREAMS: 'true' }
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
 
 let server: InProcessServer
@@ -180,6 +181,9 @@ const REFUSED: Readonly<Record<string, number>> = {
   'DELETE /admin/v1/users/:id/identities/:identity': 404,
   'DELETE /admin/v1/ip-blocks/*ip': 404,
   'POST /admin/v1/videos/:id/resolve': 409,
+  // No list of prices is followed.
+  'POST /admin/v1/price-changes/:id/approve': 404,
+  'POST /admin/v1/price-changes/:id/reject': 404,
   'GET /v1/streams': 404,
   'DELETE /v1/streams': 404,
   'GET /v1/responses/:id': 404,
