@@ -159,12 +159,21 @@ async function photograph(
     { name: 'operator-margin', path: '/operator/margin', who: 'operator', look: WIDE, until: chart },
     { name: 'operator-margin-dark', path: '/operator/margin', who: 'operator', look: DARK, until: chart },
     { name: 'operator-providers', path: '/operator/providers', who: 'operator', look: WIDE },
+    { name: 'operator-connect', path: '/operator/providers/connect', who: 'operator', look: WIDE },
+    { name: 'operator-connect-phone', path: '/operator/providers/connect', who: 'operator', look: PHONE },
     { name: 'operator-prices', path: '/operator/prices', who: 'operator', look: WIDE },
     { name: 'operator-catalog', path: '/operator/catalog', who: 'operator', look: WIDE },
     { name: 'operator-settings', path: '/operator/settings', who: 'operator', look: WIDE },
     { name: 'operator-audit', path: '/operator/audit', who: 'operator', look: WIDE },
     { name: 'operator-events', path: '/operator/events', who: 'operator', look: WIDE },
     { name: 'operator-codes', path: '/operator/codes', who: 'operator', look: WIDE },
+    {
+      name: 'operator-request-dark',
+      path: `/operator/requests?request=${generation}`,
+      who: 'operator',
+      look: DARK,
+      until: '[role=dialog] h2',
+    },
     { name: 'operator-requests-phone', path: '/operator/requests', who: 'operator', look: PHONE },
   ]
   const only = process.argv.slice(2)
