@@ -34,6 +34,7 @@ import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
 import { StoreUnavailableError } from './store/store-unavailable-error.ts'
 import { ownValue } from './lib/own-value.ts'
+import { thrownMessage } from './lib/thrown-message.ts'
 
 const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
@@ -415,9 +416,7 @@ async function reload(app: App, config: Config): Promise<void> {
     else await applyFile(app, path)
   } catch (thrown) {
     const inForce = `the catalogue of before stays in force (price version ${app.catalog.current().priceVersion})`
-    process.stderr.write(
-      `SIGHUP: the catalogue file was not applied, ${inForce}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
-    )
+    process.stderr.write(`SIGHUP: the catalogue file was not applied, ${inForce}: ${thrownMessage(thrown)}\n`)
   }
 }
 

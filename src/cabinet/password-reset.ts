@@ -5,6 +5,7 @@ import type { Route } from '../http/edge.ts'
 import { reasonError } from '../refusals.ts'
 import { openRoute, recordEvent, type CabinetPorts } from './ports.ts'
 import { hasTurn, takeTurn } from './turns.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 /** A link for a forgotten password, by e-mail. Whether there is such a user shows neither in the answer nor in its time. */
 export function passwordResetRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
@@ -17,7 +18,7 @@ export function passwordResetRoutes(ports: CabinetPorts): readonly Route<Princip
       // The answer does not wait for what depends on the user.
       setImmediate(() => {
         sendLink(ports, email, call.clientIp).catch((thrown: unknown) =>
-          ports.notice(`A password link was not made: ${thrown instanceof Error ? thrown.message : String(thrown)}`),
+          ports.notice(`A password link was not made: ${thrownMessage(thrown)}`),
         )
       })
       return { status: 202, body: { accepted: true } }

@@ -2,6 +2,7 @@ import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { PaymentBooking } from './payment-booking.ts'
 import { recordEvent, type CabinetPorts } from './ports.ts'
 import { DAY_MS, MINUTE_MS } from '../lib/time.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 const EVERY_MS = MINUTE_MS
 /** The time between two looks at an order: a minute, doubled each time up to this. */
@@ -58,9 +59,7 @@ export class PaymentWatch {
       }
     } catch (thrown) {
       if (!this.#stop.signal.aborted)
-        notice(
-          `Payments: the open orders could not be looked at: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-        )
+        notice(`Payments: the open orders could not be looked at: ${thrownMessage(thrown)}`)
     }
   }
 

@@ -1,4 +1,5 @@
 import { defined, type FieldReader } from './field-reader.ts'
+import { bearer } from '../lib/bearer.ts'
 
 /** The differences of a service from OpenAI's protocol, as in the catalogue file. Only given fields are present. */
 export interface DialectEntry {
@@ -108,4 +109,9 @@ export function dialectOf(entry: DialectEntry | undefined): Dialect {
     videos: entry.videos ?? null,
     vectors: entry.vectors ?? null,
   }
+}
+
+/** The header that carries a key of a provider with this dialect; none without a key. */
+export function keyHeaders({ authHeader }: Dialect, key: string | null | undefined): Readonly<Record<string, string>> {
+  return authHeader === null || key === null || key === undefined ? bearer(key) : { [authHeader]: key }
 }

@@ -8,6 +8,8 @@ import type { GenerationStore } from '../store/log/generation-store.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { Provider } from './catalog.ts'
 import { parsePriceList, type PriceChange } from './price-list.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
+import { keyHeaders } from './dialect.ts'
 
 const EVERY_MS = 6 * HOUR_MS
 const TIMEOUT_MS = 30_000
@@ -52,6 +54,8 @@ export interface PriceRound {
   /** null = the list was read. */
   readonly failure: string | null
 }
+
+type Listed = Provider & Required<Pick<Provider, 'priceList'>>
 
 /** Keeps the prices of providers with a `price_list` as their own lists have them; what is doubtful waits for a hand. */
 export class PriceFeed {
@@ -115,16 +119,16 @@ export class PriceFeed {
     return made.length === 0 ? 'overtaken' : change
   }
 
-  #providers(): readonly Provider[] {
-    return [...this.#ports.catalog.current().providers.values()].filter(({ priceList }) => priceList !== undefined)
+  #providers(): readonly Listed[] {
+    return [...this.#ports.catalog.current().providers.values()].filter(isListed)
   }
 
-  async #follow({ slug, baseUrl, apiKeys, priceList }: Provider, by: PriceActor): Promise<PriceRound> {
+  async #follow({ slug, baseUrl, apiKeys, dialect, priceList }: Listed, by: PriceActor): Promise<PriceRound> {
     const { catalog, log } = this.#ports
     const state = await this.#state(slug)
     try {
       const body = await fetchedJson(`${baseUrl}/models`, {
-        headers: apiKeys[0] === undefined ? {} : { authorization: `Bearer ${apiKeys[0]}` },
+        headers: keyHeaders(dialect, apiKeys[0]),
         dispatcher: this.#ports.dispatcher,
         timeoutMs: TIMEOUT_MS,
         bytesMax: BYTES_MAX,
@@ -132,7 +136,7 @@ export class PriceFeed {
       })
       const list = parsePriceList(body)
       if (list === null) throw new Error('the answer is no list of prices')
-      const changes = catalog.pricesAfter(slug, list, priceList?.rise ?? 0)
+      const changes = catalog.pricesAfter(slug, list, priceList.rise)
       const applied = await catalog.applyPrices(changes.filter(({ reason }) => reason === null))
       const held = changes
         .filter(({ reason, id }) => reason !== null && !state.rejected.includes(id))
@@ -145,7 +149,7 @@ export class PriceFeed {
       else if (isOther || (state.failed && applied.length === 0)) await this.#note('prices.applied', slug, next, by, [])
       return { provider: slug, applied, held, failure: null }
     } catch (thrown) {
-      const failure = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, REASON_MAX)
+      const failure = thrownMessage(thrown).slice(0, REASON_MAX)
       if (!this.#stop.signal.aborted && !state.failed) {
         log(`The prices of provider ${slug} could not be followed: ${failure}`)
         await this.#note('prices.failed', slug, { ...state, failed: true }, by, [], failure)
@@ -197,6 +201,10 @@ export class PriceFeed {
 /** The first of the last 30 days, by UTC. */
 export function usedSince(nowMs: number): string {
   return isoDay(nowMs - USED_DAYS * DAY_MS)
+}
+
+function isListed(provider: Provider): provider is Listed {
+  return provider.priceList !== undefined
 }
 
 function idsOf(changes: readonly PriceChange[]): string {

@@ -6,6 +6,8 @@ import { providerBalanceNotice, providerBalanceSubject } from '../ledger/notice.
 import type { Clock } from '../lib/clock.ts'
 import { fetchedJson } from '../lib/fetched.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
+import { keyHeaders } from './dialect.ts'
 
 const EVERY_MS = 15 * 60_000
 const TIMEOUT_MS = 10_000
@@ -26,6 +28,9 @@ interface Reading extends LeftMoney {
   readonly provider: string
   readonly key: number
 }
+
+/** A provider whose API tells it. */
+type Telling = Provider & Required<Pick<Provider, 'balance'>>
 
 /** Asks providers that tell it every 15 minutes, one key after another, what is left of the money with them. */
 export class ProviderBalances {
@@ -60,8 +65,8 @@ export class ProviderBalances {
     return this.#ports.leads() ? this.#readings : []
   }
 
-  #providers(): readonly Provider[] {
-    return [...this.#ports.catalog.current().providers.values()].filter(({ balance }) => balance !== undefined)
+  #providers(): readonly Telling[] {
+    return [...this.#ports.catalog.current().providers.values()].filter(isTelling)
   }
 
   #turn(): Promise<void> {
@@ -91,7 +96,7 @@ export class ProviderBalances {
   }
 
   /** null = it could not be read. */
-  async #ask(provider: Provider, apiKey: string, key: number): Promise<LeftMoney | null> {
+  async #ask(provider: Telling, apiKey: string, key: number): Promise<LeftMoney | null> {
     const name = `${provider.slug} ${key}`
     try {
       const left = await this.#fetch(provider, apiKey)
@@ -99,7 +104,7 @@ export class ProviderBalances {
       this.#unread.delete(name)
       return left
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      const reason = thrownMessage(thrown)
       if (!this.#stop.signal.aborted && !this.#unread.has(name))
         this.#ports.log(`The balance of provider ${provider.slug}, key ${key}, could not be read: ${reason}`)
       this.#unread.add(name)
@@ -107,19 +112,18 @@ export class ProviderBalances {
     }
   }
 
-  async #fetch({ balance, baseUrl, dialect }: Provider, apiKey: string): Promise<LeftMoney> {
+  async #fetch({ balance, baseUrl, dialect }: Telling, apiKey: string): Promise<LeftMoney> {
     let failure: unknown = new Error('the answer does not tell it')
-    for (const url of balance === undefined ? [] : balanceUrls(balance.api, baseUrl)) {
+    for (const url of balanceUrls(balance.api, baseUrl)) {
       try {
         const body = await fetchedJson(url, {
-          headers:
-            dialect.authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [dialect.authHeader]: apiKey },
+          headers: keyHeaders(dialect, apiKey),
           dispatcher: this.#ports.dispatcher,
           timeoutMs: TIMEOUT_MS,
           bytesMax: BYTES_MAX,
           stop: this.#stop.signal,
         })
-        const left = balance === undefined ? null : balanceIn(balance.api, body)
+        const left = balanceIn(balance.api, body)
         if (left !== null) return left
       } catch (thrown) {
         failure = thrown
@@ -128,9 +132,9 @@ export class ProviderBalances {
     throw failure
   }
 
-  async #tell({ slug, apiKeys, balance }: Provider, key: number, { amount, currency }: LeftMoney): Promise<void> {
+  async #tell({ slug, apiKeys, balance }: Telling, key: number, { amount, currency }: LeftMoney): Promise<void> {
     const { store, clock } = this.#ports
-    const threshold = balance?.low ?? 0
+    const threshold = balance.low
     if (threshold > 0 && amount < threshold)
       await store.raise(
         providerBalanceNotice(
@@ -142,7 +146,11 @@ export class ProviderBalances {
   }
 }
 
+function isTelling(provider: Provider): provider is Telling {
+  return provider.balance !== undefined
+}
+
 /** The same while the same keys are asked of the same addresses. */
-function wishOf(providers: readonly Provider[]): string {
+function wishOf(providers: readonly Telling[]): string {
   return JSON.stringify(providers.map(({ slug, baseUrl, apiKeys, balance }) => [slug, baseUrl, apiKeys, balance]))
 }

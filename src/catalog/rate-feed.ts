@@ -5,6 +5,7 @@ import type { EventStore } from '../store/events/event-store.ts'
 import { parseDailyRates, refusalText } from './feed-rates.ts'
 import { noteRates, type RateTrouble } from './rate-trouble.ts'
 import { HOUR_MS } from '../lib/time.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 const EVERY_MS = 6 * HOUR_MS
 /** Rates that did not arrive, or were not believed, are fetched again sooner. */
@@ -101,7 +102,7 @@ export class RateFeed {
       for (const rate of refused) log(`Central Bank: ${refusalText(rate)}`)
       return refused.length === 0 ? null : { kind: 'rates_refused', rates: refused }
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      const reason = thrownMessage(thrown)
       if (!this.#stop.signal.aborted)
         log(`Central Bank: the rates could not be fetched, the last good ones stay: ${reason}`)
       return { kind: 'rates_failed', reason: reason.slice(0, REASON_MAX) }

@@ -7,6 +7,7 @@ import { LedgerBatch } from './ledger-core.ts'
 import type { HoldRequest, LedgerOperation, LedgerOutcome, LedgerStore } from './ledger-store.ts'
 import { Patience } from './patience.ts'
 import type { JournalTicket } from '../store/sqlite/journal-file.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 const BATCH_MAX = 1_024
 const QUEUE_MAX = 8_192
@@ -277,7 +278,7 @@ export class BatchWriter {
     } catch (thrown) {
       // Refused as soon as the running write has failed.
       for (const { queued } of ends) queued.giveUpAtMs = clock.monotonic()
-      this.#ports.notice(`The journal cannot be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      this.#ports.notice(`The journal cannot be written: ${thrownMessage(thrown)}`)
     }
     for (const [index, { queued, operation }] of ends.entries()) {
       queued.journaling = false

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Cluster, Redis } from 'ioredis'
 import type { Clock } from '../lib/clock.ts'
 import { connectValkey, type ValkeyConnection } from './valkey-connection.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 const FAILURES_MAX = 3
 const PROBE_MS = 1_000
@@ -166,7 +167,7 @@ export class Valkey {
     this.#failures += 1
     if (this.#failures < FAILURES_MAX || this.#open || this.#closed) return
     this.#open = true
-    const said = this.#broken ?? (thrown instanceof Error ? thrown.message : String(thrown))
+    const said = this.#broken ?? thrownMessage(thrown)
     const reason = said.startsWith('MOVED') ? 'it is a node of a cluster: begin VALKEY_URL with redis+cluster://' : said
     this.#notice(
       `Valkey does not answer (${reason}): rate limits and address blocks go by what each node knows alone, until it does`,

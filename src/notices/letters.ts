@@ -3,6 +3,7 @@ import type { Label } from '../lib/label.ts'
 import type { Mailer } from './mailer.ts'
 import type { Language } from './text-format.ts'
 import { sendTelegram, type Telegram } from './telegram.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 /** Letters that wait; more are dropped, and their readers ask again. */
 const WAITING_MAX = 1_000
@@ -100,8 +101,7 @@ export class Letters {
     } catch (thrown) {
       if (signal.aborted) return
       const pauseMs = PAUSES_MS[failures]
-      if (pauseMs === undefined)
-        log(`A letter could not be sent: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      if (pauseMs === undefined) log(`A letter could not be sent: ${thrownMessage(thrown)}`)
       // Others do not wait for it.
       else clock.after(pauseMs, () => void this.#send(letter, id, failures + 1))
     }

@@ -3,6 +3,7 @@ import type { Delivery } from '../store/notices/notice-rows.ts'
 import type { Lane } from '../store/notices/delivery-lanes.ts'
 import type { NoticeStore, Taken } from '../store/notices/notice-store.ts'
 import { DeliveryError } from './delivery-error.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 const EVERY_MS = 2_000
 /** Longer than an attempt may take: what is still under way is not taken by another node. */
@@ -80,7 +81,7 @@ export class Notifier {
       for (const taken of await store.take(room, nowMs, nowMs + LEASE_MS)) this.#begin(taken)
       this.#isDown = false
     } catch (thrown) {
-      if (!this.#isDown) log(`Notices cannot be sent: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+      if (!this.#isDown) log(`Notices cannot be sent: ${thrownMessage(thrown)}`)
       this.#isDown = true
     }
   }
@@ -101,7 +102,7 @@ export class Notifier {
       await this.#ports.send(delivery, this.#stop.signal)
     } catch (thrown) {
       const pauseMs = this.#stop.signal.aborted ? 0 : retryPauseMs(delivery.attempts, random())
-      const error = thrown instanceof Error ? thrown.message : String(thrown)
+      const error = thrownMessage(thrown)
       const restMs = thrown instanceof DeliveryError && !this.#stop.signal.aborted ? thrown.restMs : 0
       const nowMs = clock.now()
       end = {

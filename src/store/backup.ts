@@ -7,6 +7,7 @@ import { makeFolder } from '../lib/folder.ts'
 import { readRowJournal } from './sqlite/journal-bytes.ts'
 import { leftRows, newMark, SELECT_POSITION, SET_POSITION } from './sqlite/left-rows.ts'
 import { runAll } from './sqlite/pending-rows.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 /** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -52,10 +53,7 @@ export async function backupStore(dataDir: string, directory: string): Promise<B
     return { bytes, files: files.copied, missing: files.missing }
   } catch (thrown) {
     await rm(part, { recursive: true, force: true }).catch(() => undefined)
-    throw new BackupError(
-      `The backup could not be written: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-      { cause: thrown },
-    )
+    throw new BackupError(`The backup could not be written: ${thrownMessage(thrown)}`, { cause: thrown })
   }
 }
 

@@ -8,6 +8,7 @@ import type { JobPorts } from './job-ports.ts'
 import { keyOf } from './job-submission.ts'
 import { candidateOf, missed, polled, VIDEO_KEPT_MS } from './video-job.ts'
 import { EmptyVideoError, videoBytes } from './video-bytes.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 /** How often in a row a provider may not know a job that it accepted: some know it only a moment later. */
 const GONE_MAX = 5
@@ -105,7 +106,7 @@ async function bringIn(
         true,
       ))
     ports.notice(
-      `Video job ${row.id}: its video could not be fetched from '${handle.provider.slug}' and is tried again: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      `Video job ${row.id}: its video could not be fetched from '${handle.provider.slug}' and is tried again: ${thrownMessage(thrown)}`,
     )
     return moveOn(ports, row, null)
   }

@@ -4,6 +4,7 @@ import { pollJob } from './job-poll.ts'
 import type { JobPorts } from './job-ports.ts'
 import { JobSubmission, parkedSentence } from './job-submission.ts'
 import { parked } from './video-job.ts'
+import { thrownMessage } from '../lib/thrown-message.ts'
 
 const LEASE_MS = 60_000
 const RENEW_MS = 20_000
@@ -108,9 +109,7 @@ export class VideoRunner {
 
   #begin(row: JobRow): void {
     const step = this.#step(row)
-      .catch((thrown: unknown) =>
-        this.#ports.notice(`Video job ${row.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`),
-      )
+      .catch((thrown: unknown) => this.#ports.notice(`Video job ${row.id}: ${thrownMessage(thrown)}`))
       .finally(() => {
         this.#steps.delete(row.id)
         this.wake()

@@ -3,21 +3,12 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import type { OperatorRole } from '../../src/admin-scopes.ts'
 import { seriousFindings } from '../harness/axe.ts'
-import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
+import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
-import { form } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-const LOOKS = form({
-  short: [{ language: 'ru', dark: true }],
-  long: [
-    { language: 'en', dark: false },
-    { language: 'ru', dark: false },
-    { language: 'en', dark: true },
-  ],
-} as const)
 
 let tollgate: Tollgate
 let browser: Browser

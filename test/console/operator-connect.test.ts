@@ -2,23 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { seriousFindings } from '../harness/axe.ts'
-import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
+import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
-import { form } from '../harness/form.ts'
 import { startModelLister, type ModelLister } from '../harness/model-lister.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const KEY = 'sk-right-key-of-north'
-const LOOKS = form({
-  short: [{ language: 'ru', dark: true }],
-  long: [
-    { language: 'en', dark: false },
-    { language: 'ru', dark: false },
-    { language: 'en', dark: true },
-  ],
-} as const)
 
 let tollgate: Tollgate
 let browser: Browser

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
+import { form } from './form.ts'
 
 /** Runs in the page before its own scripts; a text, since the project's types do not know a document. */
 const REPORT_VIOLATIONS =
@@ -152,3 +153,13 @@ async function newVisitor(
   }
   return { page, context, troubles, settled, follow }
 }
+
+/** Languages and colours in which a journey is made. */
+export const LOOKS = form({
+  short: [{ language: 'ru', dark: true }],
+  long: [
+    { language: 'en', dark: false },
+    { language: 'ru', dark: false },
+    { language: 'en', dark: true },
+  ],
+} as const)

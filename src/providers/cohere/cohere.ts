@@ -11,6 +11,7 @@ import { CohereDecoder, CohereReader } from './reader.ts'
 import { cohereEmbed } from './embed.ts'
 import { cohereRequest } from './request.ts'
 import { cohereError } from './error.ts'
+import { bearer } from '../../lib/bearer.ts'
 
 /** Parameters of Cohere's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters('top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'tool_choice')
@@ -35,7 +36,7 @@ export function createCohere({ transport, files, jobs, now }: AdapterPorts): Ada
 const COHERE_MODELS: ModelListProtocol = {
   request: (_provider, apiKey) => ({
     path: '/v1/models?page_size=1000',
-    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: bearer(apiKey),
   }),
   entries: entriesIn('models'),
   model: (entry) => listedModel(entry, textOf(entry['name'])),
@@ -61,7 +62,7 @@ export function cohereRerank(now: () => number): RerankProtocol {
         documents: call.request.documents,
         ...topNField(call),
       },
-      headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+      headers: bearer(call.apiKey),
     }),
     answer: readRanking,
     error: (status, body, headers) => cohereError(status, body, headers, now()),

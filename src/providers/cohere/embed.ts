@@ -13,6 +13,7 @@ import type { LiftedJson } from '../wire/lifted-json.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { cohereError } from './error.ts'
+import { bearer } from '../../lib/bearer.ts'
 
 /** The most texts in one request. */
 export const COHERE_TEXTS_MAX = 96
@@ -30,7 +31,7 @@ export function cohereEmbed(now: () => number): EmbeddingsProtocol {
     request: (call, input) => ({
       path: '/v2/embed',
       body: { model: call.endpoint.upstreamModel, ...cohereEmbedFields(call, textsOf(input)), truncate: 'NONE' },
-      headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+      headers: bearer(call.apiKey),
     }),
     page: (answer) => cohereEmbedPage(answer),
     error: (status, body, headers) => cohereError(status, body, headers, now()),

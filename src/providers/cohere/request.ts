@@ -5,6 +5,7 @@ import { objectOf } from '../wire/raw-json.ts'
 import { effortTokens, reasoningWish } from '../answers/reasoning-wish.ts'
 import { toolPlanOf } from './tool-plan.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
+import { bearer } from '../../lib/bearer.ts'
 
 interface Sampling {
   readonly ours: string
@@ -26,7 +27,7 @@ export function cohereRequest(call: ChatCall): JsonRequest {
   return {
     path: '/v2/chat',
     body: bodyOf(call),
-    headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+    headers: bearer(call.apiKey),
   }
 }
 

@@ -20,6 +20,7 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
+import { bearer } from '../../lib/bearer.ts'
 
 /** Parameters of Ollama's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters(
@@ -53,7 +54,7 @@ export function createOllama({ transport, files, jobs, now }: AdapterPorts): Ada
 const OLLAMA_MODELS: ModelListProtocol = {
   request: (_provider, apiKey) => ({
     path: '/api/tags',
-    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: bearer(apiKey),
   }),
   entries: entriesIn('models'),
   model: (entry) => listedModel(entry, textOf(entry['name'])),
@@ -82,7 +83,7 @@ export function ollamaEmbed(now: () => number): EmbeddingsProtocol {
           truncate: false,
           ...(dimensions === null ? {} : { dimensions }),
         },
-        headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+        headers: bearer(call.apiKey),
       }
     },
     page: readPage,

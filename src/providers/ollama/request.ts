@@ -5,6 +5,7 @@ import { objectOf } from '../wire/raw-json.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
 import { ollamaMessages } from './messages.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
+import { bearer } from '../../lib/bearer.ts'
 
 /** Our names of parameters that go into `options` unchanged. */
 const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
@@ -29,7 +30,7 @@ export function ollamaRequest(call: ChatCall): JsonRequest {
   return {
     path: '/api/chat',
     body: bodyOf(call),
-    headers: call.apiKey === null ? {} : { authorization: `Bearer ${call.apiKey}` },
+    headers: bearer(call.apiKey),
   }
 }
 
@@ -54,7 +55,7 @@ export function generateRequest({
     ...(suffix === null ? {} : { suffix }),
     ...(Object.keys(options).length === 0 ? {} : { options }),
   }
-  return { path: '/api/generate', body, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` } }
+  return { path: '/api/generate', body, headers: bearer(apiKey) }
 }
 
 function bodyOf({ endpoint: { upstreamModel, supportedParameters }, request, sendMaxTokens }: ChatCall): JsonObject {

@@ -10,8 +10,8 @@ import type { JsonRequest } from '../ports/upstream-request.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
-import { openaiCredentials } from './credentials.ts'
 import { openaiUsage } from './usage.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 const PATH = '/completions'
 const DONE = Buffer.from('[DONE]')
@@ -43,7 +43,7 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
   if (echo) body['echo'] = true
   if (logprobs !== null && takes('logprobs')) body['logprobs'] = logprobs
   if (bestOf !== null) body['best_of'] = bestOf
-  return { path: PATH + provider.dialect.query, body, headers: openaiCredentials(provider, apiKey) }
+  return { path: PATH + provider.dialect.query, body, headers: keyHeaders(provider.dialect, apiKey) }
 }
 
 /** Reads one answer of the completions protocol. */

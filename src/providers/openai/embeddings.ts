@@ -13,10 +13,10 @@ import {
   type EmbeddingsProtocol,
 } from '../ports/embeddings-protocol.ts'
 import type { LiftedJson, VectorBytes } from '../wire/lifted-json.ts'
-import { openaiCredentials } from './credentials.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 /**
  * From this many inputs on, base64 is requested whatever the client reads: numbers are three times as long and may
@@ -33,7 +33,7 @@ export function openaiEmbeddings(now: () => number): EmbeddingsProtocol {
     request: (call, input) => ({
       path: `/embeddings${call.endpoint.provider.dialect.query}`,
       body: bodyOf(call, input),
-      headers: openaiCredentials(call.endpoint.provider, call.apiKey),
+      headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
     }),
     page: (answer, _headers, call) => readPage(answer, formOf(call)),
     error: (status, body, headers) => upstreamFailure(status, body, headers, now()),

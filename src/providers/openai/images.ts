@@ -13,7 +13,6 @@ import {
   type SpelledImage,
 } from '../answers/image-shares.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
-import { openaiCredentials } from './credentials.ts'
 import { imageTraitsOf, shapeFields, type ImageTraits } from './image-traits.ts'
 import { openaiUsage } from './usage.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
@@ -22,6 +21,7 @@ import { TokenReader } from '../answers/token-reader.ts'
 import { failure } from '../ports/attempt-failure.ts'
 import type { Transport } from '../wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 const GENERATIONS_PATH = '/images/generations'
 const EDITS_PATH = '/images/edits'
@@ -103,7 +103,7 @@ async function requestOf(
   const fields = fieldsOf(call, traits, count)
   const path =
     (request.task === 'variation' ? VARIATIONS_PATH : edits ? EDITS_PATH : GENERATIONS_PATH) + provider.dialect.query
-  const headers = openaiCredentials(provider, call.apiKey)
+  const headers = keyHeaders(provider.dialect, call.apiKey)
   if (edits && !traits.inWords) {
     const form = await formOf(call, fields, files, context)
     return { path, body: form.body, headers: { ...headers, 'content-type': form.contentType } }

@@ -6,7 +6,7 @@ import { askWhole } from '../upstream/ask.ts'
 import { listOf, LISTING_LIMITS, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
-import { openaiCredentials } from './credentials.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 /** `/moderations` of OpenAI, and of compatible services. */
 export function openaiModerations(
@@ -23,7 +23,7 @@ export function openaiModerations(
         request: () => ({
           path: `/moderations${provider.dialect.query}`,
           body: { model: upstreamModel, input: inputIn(request.input) },
-          headers: openaiCredentials(provider, apiKey),
+          headers: keyHeaders(provider.dialect, apiKey),
         }),
         answer: (bytes) => {
           const body = parseJson(bytes, LISTING_LIMITS)

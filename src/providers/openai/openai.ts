@@ -13,7 +13,6 @@ import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
 import { openaiCompletions } from './completions.ts'
-import { openaiCredentials } from './credentials.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { imageEditsOf } from './image-traits.ts'
 import { OPENAI_IMAGE_PARAMETERS, openaiImages } from './images.ts'
@@ -27,6 +26,7 @@ import { openaiTranscription } from './transcription.ts'
 import { OPENAI_VIDEO_PARAMETERS, openaiVideos } from './videos.ts'
 import { contentEvents, legacyCall, readToolCall, type CompleteToolCall } from './delta.ts'
 import { openaiUsage } from './usage.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 const CHAT_PATH = '/chat/completions'
 const OPENROUTER = 'openrouter.ai'
@@ -42,7 +42,7 @@ export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Ada
       {
         path: CHAT_PATH + provider.dialect.query,
         body: openaiBytes(call),
-        headers: openaiCredentials(provider, apiKey),
+        headers: keyHeaders(provider.dialect, apiKey),
       },
       openaiReader(call, sink, now),
       sink,
@@ -80,7 +80,7 @@ const OPENAI_MODELS: ModelListProtocol = {
   request: (provider, apiKey) => ({
     // OpenRouter's public list would also answer a wrong key.
     path: `/models${new URL(provider.baseUrl).host === OPENROUTER ? '/user' : ''}${provider.dialect.query}`,
-    headers: openaiCredentials(provider, apiKey),
+    headers: keyHeaders(provider.dialect, apiKey),
   }),
   entries: entriesIn('data'),
   model: (entry) => listedModel(entry, textOf(entry['id'])),
@@ -117,7 +117,7 @@ function openaiRerank(now: () => number): RerankProtocol {
           documents: request.documents,
           ...topNField(call, dialect.names['top_n']),
         },
-        headers: openaiCredentials(call.endpoint.provider, call.apiKey),
+        headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
       }
     },
     answer: readRanking,

@@ -5,11 +5,11 @@ import { askSpeech, type SpeechPiece } from '../upstream/speech.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import type { SpeechCall, SpeechProtocol } from '../ports/audio-protocol.ts'
 import { isErrorBody } from '../wire/error-body.ts'
-import { openaiCredentials } from './credentials.ts'
 import { openaiUsage } from './usage.ts'
 import { objectOf, parseJson, textOf } from '../wire/raw-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 const VOICE = 'alloy'
 /** Models that cannot stream events, and so report no usage. */
@@ -56,7 +56,7 @@ function requestOf(call: SpeechCall): UpstreamRequest {
   return {
     path: `/audio/speech${endpoint.provider.dialect.query}`,
     body,
-    headers: openaiCredentials(call.endpoint.provider, call.apiKey),
+    headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
   }
 }
 

@@ -8,13 +8,13 @@ import type { UpstreamRequest } from '../ports/upstream-request.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../ports/audio-protocol.ts'
 import { isErrorBody } from '../wire/error-body.ts'
 import { formBody, formBoundary } from '../wire/form-body.ts'
-import { openaiCredentials } from './credentials.ts'
 import { LISTING_LIMITS, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import { readLengths, readSegments, readWords } from '../answers/transcript-fields.ts'
 import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 /** Abilities of a model, by its name: services cannot be asked, and each refuses unknown parameters. */
 interface Traits {
@@ -67,7 +67,7 @@ function requestOf(call: UnitCall<TranscriptionRequest>): UpstreamRequest {
   return {
     path,
     body,
-    headers: { ...openaiCredentials(call.endpoint.provider, call.apiKey), 'content-type': contentType },
+    headers: { ...keyHeaders(call.endpoint.provider.dialect, call.apiKey), 'content-type': contentType },
   }
 }
 

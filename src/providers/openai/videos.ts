@@ -18,6 +18,7 @@ import {
   type VideoUpstream,
 } from '../ports/video-upstream.ts'
 import { ownValue } from '../../lib/own-value.ts'
+import { keyHeaders } from '../../catalog/dialect.ts'
 
 export const OPENAI_VIDEO_PARAMETERS: readonly string[] = Object.freeze([...VIDEO_PARAMETERS, 'user'])
 const BODY_BYTES_MAX = 1_048_576
@@ -41,7 +42,7 @@ export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
         async (body) => {
           const path = `${form === 'xai' ? '/videos/generations' : '/videos'}${provider.dialect.query}`
           const answer = await http.post(
-            { provider, path, headers: credentials(provider, apiKey), signal },
+            { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
             Buffer.from(JSON.stringify(body)),
             { bytesMax: BODY_BYTES_MAX },
           )
@@ -52,7 +53,7 @@ export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
     poll: async ({ provider, apiKey, reference, signal }) => {
       const path = `/videos/${encodeURIComponent(reference)}${provider.dialect.query}`
       const answer = await http.get(
-        { provider, path, headers: credentials(provider, apiKey), signal },
+        { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
         { bytesMax: BODY_BYTES_MAX },
       )
       return videoState(answer, { read: (body) => stateOf(body, reference), error })
@@ -63,7 +64,7 @@ export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
       return http.open({
         provider,
         path,
-        headers: credentials(provider, apiKey),
+        headers: keyHeaders(provider.dialect, apiKey),
         signal,
         url: 'url' in source ? source.url : null,
       })
@@ -73,11 +74,6 @@ export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
 
 function formOf({ dialect, baseUrl }: Provider): VideoForm {
   return dialect.videos ?? ownValue(FORMS_BY_HOST, new URL(baseUrl).hostname) ?? 'openai'
-}
-
-function credentials({ dialect }: Provider, apiKey: string | null): Readonly<Record<string, string>> {
-  if (apiKey === null) return {}
-  return dialect.authHeader === null ? { authorization: `Bearer ${apiKey}` } : { [dialect.authHeader]: apiKey }
 }
 
 function bodyOf(form: VideoForm, endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {

@@ -16,6 +16,7 @@ import {
   type VideoState,
   type VideoUpstream,
 } from '../ports/video-upstream.ts'
+import { bearer } from '../../lib/bearer.ts'
 
 /** Each answer contains the logs of the prediction so far. */
 const BODY_BYTES_MAX = 16 * 1_048_576
@@ -42,7 +43,7 @@ function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
           const { path, version } = placeOf(endpoint.upstreamModel)
           const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
           return submissionOutcome(
-            await http.post({ provider: endpoint.provider, path, headers: credentials(apiKey), signal }, body, {
+            await http.post({ provider: endpoint.provider, path, headers: bearer(apiKey), signal }, body, {
               bytesMax: BODY_BYTES_MAX,
             }),
             { read: accepted, error },
@@ -51,21 +52,21 @@ function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
       ),
     poll: async ({ provider, apiKey, reference, signal }) => {
       const answer = await http.get(
-        { provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: credentials(apiKey), signal },
+        { provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: bearer(apiKey), signal },
         { bytesMax: BODY_BYTES_MAX },
       )
       return videoState(answer, { read: stateOf, error })
     },
     open: ({ provider, apiKey, signal }, source) => {
       if (!('url' in source)) throw new Error('Replicate names its files by addresses.')
-      return http.open({ provider, path: '', headers: credentials(apiKey), signal, url: source.url })
+      return http.open({ provider, path: '', headers: bearer(apiKey), signal, url: source.url })
     },
     cancel: async ({ provider, apiKey, reference, signal }) => {
       await http.post(
         {
           provider,
           path: `/predictions/${encodeURIComponent(reference)}/cancel`,
-          headers: credentials(apiKey),
+          headers: bearer(apiKey),
           signal,
         },
         Buffer.from('{}'),
@@ -73,10 +74,6 @@ function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
       )
     },
   }
-}
-
-function credentials(apiKey: string | null): Readonly<Record<string, string>> {
-  return apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
 }
 
 function placeOf(model: string): { readonly path: string; readonly version: string | null } {

@@ -6,6 +6,7 @@ import { objectOf } from '../wire/raw-json.ts'
 import type { Transport } from '../wire/transport.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { askWhole, unsendable, type Asked, type WholeAsk, type WholeRequest } from './ask.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
 
 /** A step that failed because of the provider. */
 export class StepFailedError extends Error {
@@ -54,7 +55,7 @@ export function inSteps<Result>(
 function failureOf(thrown: unknown): AttemptFailure {
   if (thrown instanceof StepFailedError) return thrown.failure
   if (thrown instanceof UnsendableError) return unsendable(thrown)
-  return failure('garbage', null, thrown instanceof Error ? thrown.message : String(thrown))
+  return failure('garbage', null, thrownMessage(thrown))
 }
 
 /**

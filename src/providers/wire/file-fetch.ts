@@ -4,6 +4,7 @@ import { AnswerBudget, roomFor } from '../answer-budget.ts'
 import { LARGE_BYTES } from './collected-body.ts'
 import { patientAgent, publicConnector } from './connections.ts'
 import { upstreamLookup, type Resolve } from './guarded-lookup.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
 
 const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3
@@ -55,9 +56,7 @@ export class FileFetch {
         url = answer
       }
     } catch (thrown) {
-      throw thrown instanceof FileFetchError
-        ? thrown
-        : new FileFetchError(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown })
+      throw thrown instanceof FileFetchError ? thrown : new FileFetchError(thrownMessage(thrown), { cause: thrown })
     }
   }
 

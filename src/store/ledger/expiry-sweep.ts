@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
 
 const EVERY_MS = 10 * 60_000
 
@@ -43,9 +44,7 @@ export class ExpirySweep {
       try {
         await kept.removeExpired(this.#clock.now())
       } catch (thrown) {
-        this.#log(
-          `${what}: what has expired could not be removed: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-        )
+        this.#log(`${what}: what has expired could not be removed: ${thrownMessage(thrown)}`)
       }
     }
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Books } from '../audit/book-store.ts'
 import type { LogUpkeep } from './upkeep.ts'
 import { DAY_MS } from '../../lib/time.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
 
 const EVERY_MS = 60 * 60_000
 /** After a failure, such as a partition that an audit is reading. */
@@ -51,9 +52,7 @@ export class LogKeeper {
       if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
     } catch (thrown) {
       nextMs = AGAIN_MS
-      log(
-        `Usage log: its upkeep is tried again in a minute: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-      )
+      log(`Usage log: its upkeep is tried again in a minute: ${thrownMessage(thrown)}`)
     }
     if (!this.#stopped) this.#cancel = clock.after(nextMs, () => this.start())
   }

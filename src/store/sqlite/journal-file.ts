@@ -5,6 +5,7 @@ import { makeFolder } from '../../lib/folder.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
 import { recordBytes } from './journal-records.ts'
 import { isUsedSegment, JournalSegment, SEGMENT_BYTES } from './journal-segment.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
 
 /** 64 MB (guarantees.md 5). */
 const SEGMENTS = 8
@@ -49,7 +50,7 @@ export async function openJournal(directory: string): Promise<Journal> {
     return await JournalFiles.open(directory)
   } catch (thrown) {
     if (thrown instanceof JournalError) throw thrown
-    const why = thrown instanceof Error ? thrown.message : String(thrown)
+    const why = thrownMessage(thrown)
     throw new JournalError(
       `TOLLGATE_DATA: the journal for outages of the database needs ${(SEGMENTS * SEGMENT_BYTES) / 1_048_576} MB in ${directory}, and it cannot be made: ${why}`,
     )

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SnapshotAnswer, SnapshotQuestion } from './snapshot.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
 
 /** The thread of `SqliteSnapshot`: reads in one transaction until it receives null. */
 const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })
@@ -11,7 +12,7 @@ function answer({ text, values }: SnapshotQuestion): SnapshotAnswer {
   try {
     return { rows: database.prepare(text).all(...values) }
   } catch (thrown) {
-    return { error: thrown instanceof Error ? thrown.message : String(thrown) }
+    return { error: thrownMessage(thrown) }
   }
 }
 

@@ -2,9 +2,9 @@ import { hostedUse } from '../../../kinds/responses/hosted-tools.ts'
 import { SAMPLING_PARAMETERS } from '../../../parameter-table.ts'
 import type { ResponsesCall } from '../../ports/call.ts'
 import type { JsonRequest } from '../../ports/upstream-request.ts'
-import { openaiCredentials } from '../credentials.ts'
 import { objectOf, type RawJson } from '../../wire/raw-json.ts'
 import { inputItem } from './input.ts'
+import { keyHeaders } from '../../../catalog/dialect.ts'
 
 const PATH = '/responses'
 /** Parameters that belong to the protocol. */
@@ -47,7 +47,7 @@ export function responsesRequest({ endpoint, apiKey, request, sendMaxTokens }: R
   if (input.include.length > 0) body['include'] = input.include
   for (const [name, value] of Object.entries(input.passed))
     if (takes(name) && (chat.stream || name !== 'stream_options')) body[name] = value
-  return { path: PATH + provider.dialect.query, body, headers: openaiCredentials(provider, apiKey) }
+  return { path: PATH + provider.dialect.query, body, headers: keyHeaders(provider.dialect, apiKey) }
 }
 
 function textOf(
