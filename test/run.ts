@@ -94,6 +94,8 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/stalls-upstreams.test.ts',
   'test/tidy-lookups.test.ts',
 ])
+/** These need a server that no package brings, and run where a setting gives its address. */
+const NEEDS: Readonly<Record<string, string>> = { 'test/nodes/citus.test.ts': 'TOLLGATE_TEST_CITUS' }
 /**
  * These run after all others, one at a time, their long forms too: they compare seconds of the clock, and would suffer
  * from other work.
@@ -217,22 +219,30 @@ async function runFiles(chosenFiles: readonly string[], concurrency: number): Pr
 }
 
 function choose(): readonly string[] {
-  const matches = [
+  const named = [
     ...globSync('src/**/*.test.ts', { cwd: root }),
     ...globSync('test/**/*.test.ts', { cwd: root }),
   ].filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
+  const matches = named.filter((file) => !isWithoutServer(file))
   const found = matches.filter(
     (file) => isAll || (!file.endsWith(LONG) && (parts.length > 0 || isChaos || !LEFT_TO_ALL.has(file))),
   )
   if (found.length === 0) {
-    process.stderr.write(
-      matches.length === 0
-        ? `No test file has ${parts.join(' or ')} in its path.\n`
-        : `Only long forms match, run them with: npm run test:all -- ${parts.join(' ')}\n`,
-    )
+    process.stderr.write(`${whyNone(named, matches)}\n`)
     process.exit(1)
   }
   return found.toSorted()
+}
+
+function whyNone(named: readonly string[], matches: readonly string[]): string {
+  if (matches.length > 0) return `Only long forms match, run them with: npm run test:all -- ${parts.join(' ')}`
+  if (named.length === 0) return `No test file has ${parts.join(' or ')} in its path.`
+  return named.map((file) => `${file} runs where ${NEEDS[file]} gives the address of a server.`).join('\n')
+}
+
+function isWithoutServer(file: string): boolean {
+  const setting = NEEDS[file]
+  return setting !== undefined && process.env[setting] === undefined
 }
 
 /** Names the files that run when none should any more. */
