@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { endProcessesOf } from './run-folder.ts'
 
 /** Where `run.ts` installs the clients. */
 export const CLIENTS = join(import.meta.dirname, '../../node_modules/.cache/clients')
@@ -53,7 +54,6 @@ export class ClientHome {
       const child = spawn(program, args, {
         cwd: this.work,
         env: { HOME: this.home, PATH: path.join(delimiter), LANG: 'C.UTF-8', TERM: 'dumb', NO_COLOR: '1', ...env },
-        detached: true,
         timeout: RUN_MS,
         killSignal: 'SIGKILL',
       })
@@ -63,12 +63,8 @@ export class ClientHome {
           output += text
         })
       child.stdin.end()
-      child.once('exit', (_code, signal) => {
-        endGroup(child)
-        if (signal === null) return
-        // A program that left the group may still hold the pipes.
-        child.stdout.destroy()
-        child.stderr.destroy()
+      child.once('exit', () => {
+        endProcessesOf(this.home)
       })
       child.once('error', (error) => {
         output += error.message
@@ -84,21 +80,8 @@ export class ClientHome {
   }
 }
 
-function endGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch (thrown) {
-    if (!isGone(thrown)) throw thrown
-  }
-}
-
-/** The process has ended already. */
-export function isGone(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH'
-}
-
-/** Its name contains the runner's argument. */
-export function isChosen({ name }: { readonly name: string }): boolean {
-  return name.toLowerCase().includes(process.env['CLIENT'] ?? '')
+/** Its name begins with the words of the runner's argument: `pi` is Pi alone, and no Copilot. */
+export function isChosen({ name }: { readonly name: string }, asked = process.env['CLIENT'] ?? ''): boolean {
+  const rest = name.toLowerCase().slice(asked.length)
+  return name.toLowerCase() === asked + rest && (asked === '' || !/^[\p{L}\d]/u.test(rest))
 }

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
-import { isChosen, isGone, type ClientHome, type Ran, type Target } from './client-run.ts'
+import { isChosen, type ClientHome, type Ran, type Target } from './client-run.ts'
 
 /** The file that the model writes into the client's folder, by a tool of that client. */
 export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
@@ -262,9 +261,7 @@ const cline: Client = {
   // Without a terminal it cannot go on with a session: each turn is a task of its own.
   ask: async (home, { url, key, model }, text) => {
     await home.run('cline', ['auth', '-p', 'openai', '-k', key, '-b', `${url}/v1`, '-m', model], CLINE)
-    const ran = await home.run('cline', ['--json', text], CLINE)
-    endHub(home)
-    return ran
+    return home.run('cline', ['--json', text], CLINE)
   },
   edit: (_tools, work) => ({
     tool: 'editor',
@@ -272,18 +269,6 @@ const cline: Client = {
   }),
 }
 const CLINE = { CLINE_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
-
-/** Each run leaves a program behind for the next. */
-export function endHub({ home }: ClientHome): void {
-  const lock = join(home, '.cline/data/locks/hub/production.json')
-  if (!existsSync(lock)) return
-  const [, pid] = /"pid":\s*(\d+)/.exec(readFileSync(lock, 'utf8')) ?? []
-  try {
-    process.kill(Number(pid))
-  } catch (thrown) {
-    if (!isGone(thrown)) throw thrown
-  }
-}
 
 const continueCli: Client = {
   name: 'Continue',
@@ -416,7 +401,7 @@ const COMMAND_LINE_CLIENTS: readonly Client[] = [
   copilot,
 ]
 
-/** Clients whose name contains the runner's argument; without one all. */
+/** Clients that the runner's argument names; without one all. */
 export function commandLineClients(): readonly Client[] {
-  return COMMAND_LINE_CLIENTS.filter(isChosen)
+  return COMMAND_LINE_CLIENTS.filter((client) => isChosen(client))
 }

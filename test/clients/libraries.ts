@@ -138,7 +138,7 @@ const LIBRARIES: readonly Library[] = [
   { ...pythonLibrary('Dify', ['acme/chat', 'acme/messages'], 'dify', 'dify_turns.py'), checks: 1 },
 ]
 
-/** Libraries whose name contains the runner's argument; without one all. */
+/** Libraries that the runner's argument names; without one all. */
 export function libraries(): readonly Library[] {
-  return LIBRARIES.filter(isChosen)
+  return LIBRARIES.filter((library) => isChosen(library))
 }

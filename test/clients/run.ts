@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { CLIENTS } from './client-run.ts'
+import { startRunFolder } from './run-folder.ts'
 
 /**
- * `npm run test:clients [-- part of a client's name]`: real clients against a running server and a scripted provider.
- * They are installed into a folder of the cache, each once for its version.
+ * `npm run test:clients [-- first words of a client's name]`: real clients against a running server and a scripted
+ * provider. They are installed into a folder of the cache, each once for its version.
  */
 const PACKAGES: Readonly<
   Record<
@@ -86,6 +87,8 @@ install('n8n', () => {
   command(join(folder, 'node_modules/.bin/node-gyp'), ['rebuild', '--nodedir=/usr'], sqlite)
 })
 
+const { folder, end } = startRunFolder()
+process.env['TMPDIR'] = folder
 process.env['CLIENT'] = process.argv.slice(2).join(' ').toLowerCase()
 const count = { passed: 0, failed: 0 }
 const events = run({ files: globSync(join(import.meta.dirname, '*.client.ts')), concurrency: 1, timeout: 1_800_000 })
@@ -93,6 +96,7 @@ events.on('test:summary', ({ file, counts }) => {
   if (file === undefined) Object.assign(count, { passed: counts.passed, failed: counts.tests - counts.passed })
 })
 for await (const text of events.compose(spec())) process.stdout.write(text as string)
+await end()
 process.stdout.write(`\n${count.passed} passed, ${count.failed} failed\n`)
 process.exitCode = count.failed > 0 || count.passed === 0 ? 1 : 0
 
