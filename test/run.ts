@@ -62,6 +62,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/crash/idempotency-kill9.test.ts',
   'test/crash/lost-commit.test.ts',
   'test/crash/nodes.test.ts',
+  'test/crash/notices-kill9.test.ts',
   'test/crash/responses-kill9.test.ts',
   'test/crash/socket-kill9.test.ts',
   'test/crash/upgrade.test.ts',

@@ -16,7 +16,6 @@ import { KeptResponses } from '../paid/kept-responses.ts'
 import { IdempotentCalls } from '../idempotency/idempotent-calls.ts'
 import { EndJournal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import type { NewNotice } from '../ledger/new-notice.ts'
 import { failingNotice, keyRefusedNotice, serviceLowBalance } from '../ledger/notice.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -29,6 +28,7 @@ import { Notifier } from '../notices/notifier.ts'
 import { Letters } from '../notices/letters.ts'
 import { Mailer } from '../notices/mailer.ts'
 import { sendDelivery, type SenderPorts } from '../notices/senders.ts'
+import { UnwrittenNotices } from '../ledger/unwritten-notices.ts'
 import { openValkey } from '../nodes/valkey.ts'
 import { createTokenCounter, type TokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
@@ -120,8 +120,8 @@ export async function createServices(
   const journal = await journalOf(config)
   const ledger = ledgerOf(base, journal)
   const recovered = await ledger.start()
-  if (singleProcess) await store.idempotency.releaseLost()
-  const paid = paidServices(base, { ledger, adapters, answers })
+  if (singleProcess) await Promise.all([store.idempotency.releaseLost(), store.notices.releaseLost()])
+  const { told, ...paid } = paidServices(base, { ledger, adapters, answers })
   const { relay, videos } = paid
   const upkeep = upkeepOf(base, paid.responses)
   const { rateFeed, sweep, logKeeper, notifier, letters, balances, prices } = upkeep
@@ -156,6 +156,7 @@ export async function createServices(
       await relay.close(drainMs)
       await closed
       await videos.runner.stop()
+      await told.stop()
       await nodes.stop()
       await ledger.stop()
       await journal?.close()
@@ -207,17 +208,16 @@ function paidServices(
   | 'idempotency'
   | 'responses'
   | 'sse'
-> {
+> & { readonly told: UnwrittenNotices } {
   const { store, catalog, keyWrap } = core
-  // Lost while the store is down: the log has it.
-  const tell = (told: NewNotice): void => void store.notices.raise(told).catch(() => undefined)
-  const health = new EndpointHealthBook(clock, (endpointId) => tell(failingNotice(endpointId, clock.now())))
+  const told = new UnwrittenNotices(store.notices, clock)
+  const health = new EndpointHealthBook(clock, (endpointId) => told.tell(failingNotice(endpointId, clock.now())))
   const tokens = createTokenCounter()
   tokens.warm()
   const attempts = {
     clock,
     health,
-    keyPools: new KeyPools(clock, notice, (refused) => tell(keyRefusedNotice(refused, clock.now()))),
+    keyPools: new KeyPools(clock, notice, (refused) => told.tell(keyRefusedNotice(refused, clock.now()))),
     retries: new RetryBudget(clock, () => relay.running),
   }
   const drains = new DrainCount()
@@ -263,7 +263,7 @@ function paidServices(
     settings: () => catalog.current().settings.keptResponses,
   })
   const sse = new SseStreams(clock, answers)
-  return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, responses, sse }
+  return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, responses, sse, told }
 }
 
 /** The background work: exchange rates, expired rows, the retention of the usage log. */

@@ -113,6 +113,6 @@ export class Notifier {
     }
     this.counts[end === 'sent' ? 'sent' : end.dueAtMs === null ? 'dead' : 'failed'] += 1
     // What could not be noted is sent again after its lease.
-    await store.ended(delivery.id, end, clock.now()).catch(() => undefined)
+    await store.ended(delivery, end, clock.now()).catch(() => undefined)
   }
 }

@@ -14,7 +14,7 @@ export async function madeNotice(
   await notices.address(Date.now())
   const [taken] = await notices.take({ operator: 1, well: 0, troubled: 0 }, Date.now(), Date.now() + 60_000)
   if (taken === undefined) throw new Error('The test message was taken by somebody else.')
-  await notices.ended(taken.delivery.id, { error: 'given up', dueAtMs: null }, Date.now())
+  await notices.ended(taken.delivery, { error: 'given up', dueAtMs: null }, Date.now())
   const own = (await customer.post('notices/channels', body)).body.id
   return { channel, delivery: taken.delivery.id, own }
 }

@@ -14,6 +14,8 @@ export interface ReceivedMail {
 export interface MailServer {
   readonly port: number
   readonly received: readonly ReceivedMail[]
+  /** Messages that came whole, whatever it said to them. */
+  readonly offered: number
   /** What it says to the next messages; null = it takes them. `hang`: it never answers. */
   answer: null | { readonly code: number } | 'hang'
   close(): Promise<void>
@@ -25,6 +27,7 @@ export async function startMailServer(
 ): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const held: (() => void)[] = []
+  let offered = 0
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
@@ -38,6 +41,7 @@ export async function startMailServer(
       const parts: Buffer[] = []
       stream.on('data', (part: Buffer) => parts.push(part))
       stream.on('end', () => {
+        offered += 1
         if (mail.answer === 'hang') held.push(() => done())
         else if (mail.answer !== null) done(Object.assign(new Error('no'), { responseCode: mail.answer.code }))
         else {
@@ -60,6 +64,9 @@ export async function startMailServer(
     // A server that listens on a port has an address with it.
     port: (server.server.address() as AddressInfo).port,
     received,
+    get offered() {
+      return offered
+    },
     answer: null,
     close: async () => {
       for (const end of held) end()

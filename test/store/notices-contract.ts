@@ -3,6 +3,8 @@ import type { NewNotice } from '../../src/ledger/new-notice.ts'
 import type { Channel, Delivery } from '../../src/store/notices/notice-rows.ts'
 import { DeliveryError } from '../../src/notices/delivery-error.ts'
 import { Notifier } from '../../src/notices/notifier.ts'
+import { UnwrittenNotices } from '../../src/ledger/unwritten-notices.ts'
+import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
 import type { Store } from '../../src/store/store.ts'
 import { until } from '../harness/patience.ts'
 import { benchTests, newId, type Bench, type Customer } from './ledger-fixture.ts'
@@ -203,19 +205,32 @@ export function noticesContract(open: () => Promise<Store>): void {
     assert.ok(mine !== undefined)
     clock.advance(LEASE_MS + 1)
     const [again] = await take()
-    assert.deepEqual([again?.id, again?.attempts], [mine.id, 2])
-    await store.notices.ended(mine.id, { error: 'it answered 500', dueAtMs: clock.now() + 10_000 }, clock.now())
+    assert.ok(again !== undefined)
+    assert.deepEqual([again.id, again.attempts], [mine.id, 2])
+    await store.notices.ended(mine, { error: 'late', dueAtMs: null, restUntilMs: clock.now() + 10_000 }, clock.now())
+    assert.deepEqual(await take(), [], 'the failure of an attempt whose lease is over ends nothing: another has it')
+    assert.deepEqual(await store.notices.counts(), { pending: 2, sent: 0, dead: 0 })
+    await store.notices.ended(again, { error: 'it answered 500', dueAtMs: clock.now() + 10_000 }, clock.now())
     const [second] = await take()
     assert.notEqual(second?.id, mine.id, 'one that waits for its next attempt holds nothing up')
-    await store.notices.ended(second?.id ?? '', 'sent', clock.now())
+    await store.notices.ended(second ?? assert.fail(), 'sent', clock.now())
     assert.deepEqual(await take(), [])
     clock.advance(10_001)
-    assert.equal((await take())[0]?.error, 'it answered 500')
-    await store.notices.ended(mine.id, { error: 'it answered 410', dueAtMs: null }, clock.now())
+    const [third] = await take()
+    assert.equal(third?.error, 'it answered 500')
+    await store.notices.ended(third, { error: 'it answered 410', dueAtMs: null }, clock.now())
     assert.deepEqual(await store.notices.counts(), { pending: 0, sent: 1, dead: 1 })
     assert.equal(await store.notices.replay('acc_other', mine.id, clock.now()), null)
     assert.equal((await store.notices.replay(null, mine.id, clock.now()))?.state, 'pending')
-    assert.deepEqual([(await take())[0]?.id, one.id], [mine.id, one.id])
+    const [replayed] = await take()
+    assert.ok(replayed !== undefined)
+    assert.deepEqual([replayed.id, replayed.channel.id], [mine.id, one.id])
+    await store.notices.releaseLost()
+    const [released] = await take()
+    assert.equal(released?.id, mine.id, 'a start of the embedded store waits for no lease of a dead process')
+    await store.notices.ended(replayed, 'sent', clock.now())
+    await store.notices.ended(released, { error: 'late', dueAtMs: clock.now() }, clock.now())
+    assert.deepEqual(await take(), [], 'what a receiver took once is not sent again, whoever noted it')
   })
 
   notices(
@@ -229,7 +244,7 @@ export function noticesContract(open: () => Promise<Store>): void {
       assert.equal(await store.notices.raise(test(bench, 'rates')), false)
       await store.notices.clear('rates')
       assert.equal(await store.notices.raise(test(bench, 'rates')), true)
-      for (const { id } of await addressed(bench)) await store.notices.ended(id, 'sent', clock.now())
+      for (const each of await addressed(bench)) await store.notices.ended(each, 'sent', clock.now())
       clock.advance(91 * DAY_MS)
       await store.notices.removeExpired(clock.now())
       assert.deepEqual(await told(bench), [])
@@ -263,9 +278,9 @@ export function noticesContract(open: () => Promise<Store>): void {
         'both are at work; the other message of the operator waits for the first',
       )
       const failed = first.filter(({ channel: { accountId } }) => accountId === customers[0]?.accountId)
-      for (const { id } of failed)
+      for (const each of failed)
         await store.notices.ended(
-          id,
+          each,
           { error: 'no answer', dueAtMs: clock.now(), restUntilMs: clock.now() + 10 },
           clock.now(),
         )
@@ -276,6 +291,39 @@ export function noticesContract(open: () => Promise<Store>): void {
       assert.deepEqual(lanes, ['troubled'], 'one is at work, and the lane has room for one')
     },
   )
+
+  notices('what is only in memory is written as soon as the store takes it, once', async (bench) => {
+    const { store, clock } = bench
+    await channel(bench)
+    let isDown = true
+    let tries = 0
+    const unwritten = new UnwrittenNotices(
+      {
+        raise: (notice) => {
+          tries += 1
+          return isDown ? Promise.reject(new StoreUnavailableError('It was cut off.')) : store.notices.raise(notice)
+        },
+      },
+      clock,
+    )
+    const [one, other] = [test(bench, 'one'), test(bench, 'other')]
+    for (const notice of [one, one, other]) unwritten.tell(notice)
+    await until(20_000, 'it is tried again', () => {
+      clock.advance(2_000)
+      return tries > 2
+    })
+    assert.deepEqual(await told(bench), [])
+    isDown = false
+    await until(20_000, 'both are written', async () => {
+      clock.advance(2_000)
+      return (await told(bench)).length === 2
+    })
+    isDown = true
+    unwritten.tell(test(bench, 'third'))
+    isDown = false
+    await unwritten.stop()
+    assert.equal((await told(bench)).length, 3, 'a stop tries once more')
+  })
 
   notices('receivers that hang keep neither the operator nor those that answer waiting', async (bench) => {
     const { store, clock } = bench

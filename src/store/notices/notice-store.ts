@@ -304,21 +304,33 @@ export class NoticeStore {
     })
   }
 
-  async ended(id: string, end: AttemptEnd, nowMs: number): Promise<void> {
+  /** Of the embedded store at its start: nobody sends what a process that died had taken. */
+  async releaseLost(): Promise<void> {
+    await this.#note((sql) =>
+      sql.run(`UPDATE notice_delivery SET lease_until = 0 WHERE state = 'pending' AND lease_until > 0`, []),
+    )
+  }
+
+  /**
+   * Notes the end of an attempt. One that failed after its lease says nothing where somebody else has taken the message
+   * since; one that succeeded is never sent again.
+   */
+  async ended({ id, attempts }: Pick<Delivery, 'id' | 'attempts'>, end: AttemptEnd, nowMs: number): Promise<void> {
     const now = BigInt(nowMs)
     const state = end === 'sent' ? 'sent' : end.dueAtMs === null ? 'dead' : 'pending'
     await this.#note(async (sql) => {
-      await sql.run(
-        `UPDATE notice_delivery SET state = ?, error = ?, due_at = ?, lease_until = 0, ended_at = ? WHERE id = ? AND state = 'pending'`,
+      const mine = await sql.run(
+        `UPDATE notice_delivery SET state = ?, error = ?, due_at = ?, lease_until = 0, ended_at = ? WHERE id = ? AND state = 'pending' AND attempts = COALESCE(?, attempts)`,
         [
           state,
           end === 'sent' ? null : end.error,
           end === 'sent' || end.dueAtMs === null ? now : BigInt(end.dueAtMs),
           state === 'pending' ? null : now,
           id,
+          end === 'sent' ? null : BigInt(attempts),
         ],
       )
-      if (end !== 'sent' && end.restUntilMs !== undefined)
+      if (mine === 1 && end !== 'sent' && end.restUntilMs !== undefined)
         await sql.run(
           `UPDATE notice_delivery SET due_at = ? WHERE state = 'pending' AND due_at < ? AND channel_id = (SELECT channel_id FROM notice_delivery WHERE id = ?)`,
           [BigInt(end.restUntilMs), BigInt(end.restUntilMs), id],

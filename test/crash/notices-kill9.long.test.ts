@@ -1,0 +1,1 @@
+import './notices-kill9.test.ts'
