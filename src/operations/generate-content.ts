@@ -12,9 +12,25 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 import { askChat, canChat, chatFields } from './chat-call.ts'
+import { unsentParts } from './unsent.ts'
 
 /** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
 const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
+/** Its names of parameters that others call otherwise. */
+const WORDS: Readonly<Record<string, string>> = {
+  temperature: 'generationConfig.temperature',
+  top_p: 'generationConfig.topP',
+  top_k: 'generationConfig.topK',
+  presence_penalty: 'generationConfig.presencePenalty',
+  frequency_penalty: 'generationConfig.frequencyPenalty',
+  seed: 'generationConfig.seed',
+  stop: 'generationConfig.stopSequences',
+  reasoning: 'generationConfig.thinkingConfig',
+  response_format: 'generationConfig.responseSchema',
+  modalities: 'generationConfig.responseModalities',
+  audio: 'generationConfig.speechConfig',
+  tool_choice: 'toolConfig',
+}
 /** Some of these clients take a comment of an event stream for an answer; all ignore an empty line. */
 const EMPTY_LINE = Buffer.from('\r\n')
 
@@ -39,7 +55,11 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
           inputs: 1,
           start,
           sink,
-          dropped: [...withheld, ...unsearched, ...(isNative ? [] : untranslated)],
+          dropped: [
+            ...withheld,
+            ...unsearched,
+            ...(isNative ? [] : [...untranslated, ...unsentParts(chat, start, WORDS)]),
+          ],
         },
         (answers) => (isNative ? askNatively(request, start, answers) : askChat(start, chat, answers)),
       )
@@ -52,20 +72,28 @@ function speaks(adapter: Adapter | undefined): boolean {
 }
 
 function planContent(
-  { chat, search, needsSearch }: GenerateContentRequest,
+  { chat, search, needsSearch, nativeOnly }: GenerateContentRequest,
   input: PlanInput,
   adapters: AdapterTable,
 ): Plan {
   const any = canChat(adapters)
   const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
     planChat({ ...input, request: chat, type: 'generate_content', able })
-  if (!needsSearch) return plan(any)
+  if (!needsSearch && nativeOnly === null) return plan(any)
+  const serves = (endpoint: Endpoint): boolean =>
+    (!needsSearch || searches(chat, endpoint)) &&
+    (nativeOnly === null || speaks(adapters.get(endpoint.provider.adapter)))
   try {
-    return plan((endpoint) => any(endpoint) && searches(chat, endpoint))
+    return plan((endpoint) => any(endpoint) && serves(endpoint))
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.errorName !== 'model_not_found') throw thrown
     // The model may not exist; this plan then gives the refusal.
     const id = plan(any).candidates[0]?.model.id ?? ''
+    if (nativeOnly !== null)
+      throw new ApiError(
+        'invalid_input',
+        `${nativeOnly.path}: '${nativeOnly.value}' is offered only with models of Gemini's protocol, not with '${id}'`,
+      )
     throw new ApiError(
       'invalid_input',
       `tools: '${search ?? ''}' is not offered with model '${id}': it has no price there. Only functions of your own are`,

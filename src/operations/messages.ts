@@ -13,7 +13,16 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 import { askChat, chatFields } from './chat-call.ts'
+import { unpricedMarks, unsentParts } from './unsent.ts'
 
+/** Its names of parameters that others call otherwise. */
+const WORDS: Readonly<Record<string, string>> = {
+  stop: 'stop_sequences',
+  user: 'metadata.user_id',
+  reasoning: 'thinking',
+  response_format: 'output_config.format',
+  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
+}
 /** Provider-run tools that cost only the tokens of their results. */
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
 
@@ -44,7 +53,12 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
           ...(isNative ? { searchesMax: serverTools?.searchesMax ?? 0 } : {}),
           start,
           sink,
-          dropped: isNative ? withheld : [...withheld, ...untranslated],
+          dropped: [
+            ...withheld,
+            ...(isNative
+              ? unpricedMarks(chat, candidate.endpoint)
+              : [...untranslated, ...unsentParts(chat, start, WORDS)]),
+          ],
         },
         (answers) => (isNative ? askNatively(request, start, answers) : askChat(start, chat, answers)),
       )

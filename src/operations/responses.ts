@@ -11,9 +11,13 @@ import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 import { askChat, chatFields } from './chat-call.ts'
+import { unsentParts } from './unsent.ts'
 
 /** Provider-run tools that are billed only by the tokens of their results. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
+
+/** Its names of parameters that others call otherwise. */
+const WORDS: Readonly<Record<string, string>> = { response_format: 'text.format', verbosity: 'text.verbosity' }
 
 /** No endpoint remains of those requested. */
 const ABSENT: readonly ErrorName[] = ['model_not_found', 'model_not_supported', 'no_available_provider']
@@ -56,7 +60,10 @@ export function responsesOperation(request: ResponsesRequest, adapters: AdapterT
           ...(native ? { searchesMax: hosted?.types.some(isWebSearch) === true ? hosted.callsMax : 0 } : {}),
           start,
           sink,
-          dropped: [...(native ? offer.dropped : request.dropped), ...request.ignored],
+          dropped: [
+            ...(native ? offer.dropped : [...request.dropped, ...unsentParts(chat, start, WORDS)]),
+            ...request.ignored,
+          ],
         },
         (answers) => ask({ ...request, input }, start, answers),
       )

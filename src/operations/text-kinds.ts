@@ -22,9 +22,18 @@ import { sessionOf, withSession, type RequestReader } from './paid-kind.ts'
 import { responsesOperation } from './responses.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 import { askChat, canChat, chatFields } from './chat-call.ts'
+import { unsentParts } from './unsent.ts'
 
 /** Headers with which Codex versions name their conversation (clients.md D-14.7). */
 const CODEX_SESSIONS = ['session-id', 'session_id', 'thread-id', 'conversation_id'] as const
+
+/** Cohere's names of parameters that others call otherwise. */
+const COHERE_WORDS: Readonly<Record<string, string>> = {
+  stop: 'stop_sequences',
+  top_k: 'k',
+  top_p: 'p',
+  reasoning: 'thinking',
+}
 
 /** Requests of the types that chat models serve. */
 export function textReaders(
@@ -99,7 +108,8 @@ function cohereChatOperation({ chat, dropped }: CohereChatRequest, adapters: Ada
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens),
     begin: (start, sink) => {
       const writer = new CohereWriter(start.identity)
-      return new ChatAttempt({ request: chat, writer, inputs: 1, start, sink, dropped }, (answers) =>
+      const left = [...dropped, ...unsentParts(chat, start, COHERE_WORDS)]
+      return new ChatAttempt({ request: chat, writer, inputs: 1, start, sink, dropped: left }, (answers) =>
         askChat(start, chat, answers),
       )
     },

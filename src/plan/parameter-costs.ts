@@ -96,7 +96,8 @@ function isPricedModality({ priced }: Endpoint, name: unknown): boolean {
   return price === null || (price !== undefined && priced.has(price))
 }
 
-function isMarked(messages: readonly ChatMessage[]): boolean {
+/** Whether a part of a message has a cache mark. */
+export function isMarked(messages: readonly ChatMessage[]): boolean {
   return messages.some(
     ({ content }) => Array.isArray(content) && content.some((part: ChatPart) => 'cache_control' in part),
   )

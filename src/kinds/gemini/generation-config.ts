@@ -1,5 +1,6 @@
 import type { ChatRequest } from '../chat/request.ts'
 import { copyObject, invalidInput, quoted, type RawObject } from '../fields/json-fields.ts'
+import type { GenerateContentRequest } from './request.ts'
 import {
   flagMember,
   listMember,
@@ -16,6 +17,9 @@ import { jsonSchemaOf } from './schema-words.ts'
 const PATH = 'generationConfig'
 const STOPS_MAX = 5
 const CANDIDATES_MAX = 8
+/** A bare word out of an enumeration, which other protocols cannot ask for. */
+const ENUM = 'text/x.enum'
+const MIME_TYPES = ['', 'text/plain', 'application/json', ENUM]
 const LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH']
 /** Fields that are read here; others are dropped and named. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -43,6 +47,7 @@ export interface GenerationConfig {
   readonly parameters: Readonly<Record<string, unknown>>
   readonly responseFormat: ChatRequest['responseFormat']
   readonly showsThoughts: boolean
+  readonly nativeOnly: GenerateContentRequest['nativeOnly']
 }
 
 export function generationConfigOf(body: RawObject, dropped: Set<string>): GenerationConfig {
@@ -59,6 +64,7 @@ export function generationConfigOf(body: RawObject, dropped: Set<string>): Gener
     }),
     responseFormat: responseFormatOf(config),
     showsThoughts: flagMember(thinking, 'includeThoughts', `${PATH}.thinkingConfig.includeThoughts`) === true,
+    nativeOnly: member(config, 'responseMimeType') === ENUM ? { path: `${PATH}.responseMimeType`, value: ENUM } : null,
   }
 }
 
@@ -127,10 +133,10 @@ function responseFormatOf(config: RawObject): ChatRequest['responseFormat'] {
   const plain = objectMember(config, 'responseJsonSchema', `${PATH}.responseJsonSchema`)
   const own = objectMember(config, 'responseSchema', `${PATH}.responseSchema`)
   const type = textMember(config, 'responseMimeType', `${PATH}.responseMimeType`)
-  if (type !== undefined && !['text/plain', 'application/json', ''].includes(type))
+  if (type !== undefined && !MIME_TYPES.includes(type))
     throw invalidInput(
       `${PATH}.responseMimeType`,
-      `'${quoted(type)}' is not allowed. Allowed: text/plain, application/json`,
+      `'${quoted(type)}' is not allowed. Allowed: ${MIME_TYPES.slice(1).join(', ')}`,
     )
   if (plain === undefined && own === undefined) return type === 'application/json' ? { type: 'json_object' } : null
   const schema =

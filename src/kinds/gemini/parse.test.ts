@@ -198,7 +198,7 @@ test('what cannot be said is named; what would make the answer wrong is refused 
     [{ cachedContent: 'cachedContents/1' }, /cachedContent: is not offered/],
     [{ tools: [{ urlContext: {} }] }, /'urlContext' is not offered: it has no price/],
     [{ generationConfig: { temperature: 3 } }, /temperature: must be a number between 0 and 2/],
-    [{ generationConfig: { responseMimeType: 'text/x.enum' } }, /Allowed: text\/plain, application\/json/],
+    [{ generationConfig: { responseMimeType: 'text/csv' } }, /Allowed: text\/plain, application\/json/],
     [{ toolConfig: { functionCallingConfig: { mode: 'SOME' } } }, /'SOME' is not allowed/],
     [{ generationConfig: { maxOutputTokens: 1, max_output_tokens: 9 } }, /given twice/],
   ]

@@ -67,6 +67,7 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
     showsThoughts,
     search: tools.search,
     needsSearch: tools.search !== null && tools.tools === null,
+    nativeOnly: config.nativeOnly,
     withheld,
     untranslated: [...dropped].filter((name) => !withheld.includes(name)),
   }

@@ -14,6 +14,8 @@ export interface GenerateContentRequest {
   readonly search: string | null
   /** Without its search the request would mean something else. */
   readonly needsSearch: boolean
+  /** A member that only providers of this protocol can be sent; null = none. */
+  readonly nativeOnly: { readonly path: string; readonly value: string } | null
   /** Parts of the request that are sent to no provider. */
   readonly withheld: readonly string[]
   /** Parts that are sent only to providers of this protocol. */

@@ -176,6 +176,8 @@ function imagePart(block: RawObject, path: string, notes: ReadingNotes): ChatPar
 
 function documentParts(block: RawObject, path: string, notes: ReadingNotes): readonly ChatPart[] {
   const source = sourceOf(block, path)
+  const citations = field(block, 'citations')
+  if (isObject(citations) && citations['enabled'] === true) notes.untranslated.add('messages.citations')
   const title = field(block, 'title')
   const named = typeof title === 'string' && title !== '' ? { filename: title } : {}
   const [context] = [field(block, 'context')]

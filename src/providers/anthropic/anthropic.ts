@@ -4,6 +4,7 @@ import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../up
 import { textOf } from '../wire/raw-json.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../upstream/events.ts'
 import { anthropicCompletions } from './completions.ts'
+import { traitsOf } from './model-traits.ts'
 import { anthropicMessages } from './native.ts'
 import { AnthropicReader } from './reader.ts'
 import { anthropicCredentials, anthropicRequest, askedFormat } from './request.ts'
@@ -19,6 +20,7 @@ export function createAnthropic({ transport, files, jobs, now }: AdapterPorts): 
     name: 'anthropic',
     parameters: { ...NO_PARAMETERS, chat: PARAMETERS },
     chat,
+    sendsReasoning: ({ upstreamModel }) => traitsOf(upstreamModel).thinking !== 'none',
     chatImages: imagesOverChat(chat, files),
     messages: anthropicMessages(transport, now),
     completions: anthropicCompletions(transport, now),

@@ -5,6 +5,7 @@ import { askRerank } from '../upstream/ask.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
 import { readRanking, topNField, type RerankProtocol } from '../ports/rerank-protocol.ts'
+import { bedrockModelOf } from './bedrock-model.ts'
 import { bedrockEmbed } from './embed.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { BedrockReader } from './reader.ts'
@@ -33,6 +34,7 @@ export function createBedrock({ transport, files, now }: AdapterPorts): Adapter 
       rerank: ['top_n'],
     },
     chat,
+    sendsReasoning: ({ upstreamModel }) => (bedrockModelOf(upstreamModel).claude?.thinking ?? 'none') !== 'none',
     chatImages: imagesOverChat(chat, files),
     embeddings: askEmbeddings(bedrockEmbed(now), transport),
     rerank: askRerank(bedrockRerank(now), transport),

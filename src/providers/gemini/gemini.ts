@@ -58,6 +58,7 @@ export function createGemini({ transport, files, jobs, now }: AdapterPorts): Ada
       video: VIDEO_PARAMETERS,
     },
     chat,
+    sendsReasoning: ({ upstreamModel }) => traitsOf(upstreamModel).thinking !== 'none',
     generateContent: geminiGenerateContent(transport, now),
     chatImages,
     embeddings: askEmbeddings(geminiEmbed(now), transport),

@@ -16,7 +16,7 @@ import { openaiCompletions } from './completions.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { imageEditsOf } from './image-traits.ts'
 import { OPENAI_IMAGE_PARAMETERS, openaiImages } from './images.ts'
-import { OPENAI_PARAMETERS, openaiBytes } from './request.ts'
+import { OPENAI_PARAMETERS, openaiBytes, openaiReasoning } from './request.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
 import { openaiModerations } from './moderations.ts'
 import { openaiResponses } from './responses/responses.ts'
@@ -61,6 +61,7 @@ export function createOpenai({ transport, files, jobs, now }: AdapterPorts): Ada
       video: OPENAI_VIDEO_PARAMETERS,
     },
     chat,
+    sendsReasoning: (endpoint, request) => Object.keys(openaiReasoning(endpoint, request)).length > 0,
     chatImages: imagesOverChat(chat, files),
     completions: openaiCompletions(transport, now),
     responses: openaiResponses(transport, now),

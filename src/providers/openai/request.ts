@@ -99,7 +99,7 @@ function upstreamMessage(message: ChatMessage, supported: ReadonlySet<string> | 
 }
 
 /** The client's wish for reasoning in the spelling that the service accepts; empty where it accepts none. */
-function openaiReasoning(endpoint: Endpoint, request: ChatRequest): Readonly<Record<string, unknown>> {
+export function openaiReasoning(endpoint: Endpoint, request: ChatRequest): Readonly<Record<string, unknown>> {
   const { reasoning_effort: given, reasoning: raw } = request.parameters
   const reasoning = objectOf(raw)
   const effort = given ?? reasoning?.['effort'] ?? (reasoning?.['enabled'] === false ? 'none' : undefined)

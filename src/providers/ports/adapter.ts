@@ -2,6 +2,7 @@ import type { Endpoint, ModelType, Provider } from '../../catalog/catalog.ts'
 import type { ProviderTrial } from '../../catalog/listed-model.ts'
 import { MODEL_TYPES } from '../../model-types.ts'
 import { CHAT_PARAMETERS, type ParameterName } from '../../parameter-table.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
 import type { EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
 import type { ImageResult } from '../../kinds/images/answer.ts'
@@ -73,6 +74,8 @@ export interface Adapter {
   /** Names of the parameters that its calls can carry. */
   readonly parameters: ParameterNames
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
+  /** Whether a model that takes `reasoning` is sent what a request says of it; absent = always. */
+  readonly sendsReasoning?: (endpoint: Endpoint, request: ChatRequest) => boolean
   /** Legacy completions, for endpoints with `native_completions`. */
   readonly completions?: {
     /** Whether all prompts of a request go in one call, or each in its own. */

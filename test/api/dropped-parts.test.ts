@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Answer } from '../harness/in-process.ts'
+import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { serve } from '../harness/served.ts'
+
+const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5 }'
+const world = serve(
+  startScriptedUpstream,
+  ({ url }) => `
+markup: 1
+providers:
+  open: { name: Open, adapter: openai, base_url: "${url}", api_key: k }
+  claude: { name: Claude, adapter: anthropic, base_url: "${url}", api_key: k }
+  google: { name: Google, adapter: gemini, base_url: "${url}", api_key: k }
+models:
+  - { id: test/plain, type: chat, context_length: 100000, endpoints: [{ provider: open, model: up, supported_parameters: [max_tokens, tools], ${PRICE} }] }
+  - { id: test/effort, type: chat, context_length: 100000, endpoints: [{ provider: open, model: up, supported_parameters: [max_tokens, reasoning_effort], ${PRICE} }] }
+  - { id: test/claude, type: chat, context_length: 100000, endpoints: [{ provider: claude, model: claude-3-haiku, ${PRICE} }] }
+  - { id: test/gemini, type: chat, context_length: 100000, endpoints: [{ provider: google, model: gemini-2.0-flash, ${PRICE} }] }
+`,
+)
+
+async function dropped(path: string, body: unknown): Promise<string | undefined> {
+  const { status, headers, text }: Answer = await world.tollgate.request('POST', path, { key: world.key, body })
+  assert.equal(status, 200, text)
+  return headers['x-tollgate-dropped']
+}
+
+const CHAT_ANSWER = {
+  id: 'c',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
+  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
+}
+const CLAUDE_ANSWER = {
+  id: 'm',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'Hi' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 5, output_tokens: 1 },
+}
+const GEMINI_ANSWER = {
+  candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
+  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 },
+}
+const MESSAGES = {
+  max_tokens: 2_000,
+  thinking: { type: 'enabled', budget_tokens: 1_024 },
+  stop_sequences: ['X'],
+  system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+  messages: [
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'document',
+          source: { type: 'text', media_type: 'text/plain', data: 'A text.' },
+          citations: { enabled: true },
+        },
+      ],
+    },
+  ],
+}
+
+test('a translated request names each part that its provider is not sent, in the words of its protocol', async () => {
+  world.upstream.answer(answers(CHAT_ANSWER))
+  assert.equal(
+    await dropped('/v1/messages', { model: 'test/plain', ...MESSAGES }),
+    'messages.citations, stop_sequences, thinking, cache_control',
+  )
+  // Nothing in this protocol says a budget; an effort can be said.
+  const { system: _system, stop_sequences: _stop, ...thinks } = MESSAGES
+  assert.equal(await dropped('/v1/messages', { model: 'test/effort', ...thinks }), 'messages.citations, thinking')
+  const effort = { model: 'test/effort', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
+  assert.equal(await dropped('/v1/messages', { ...effort, output_config: { effort: 'low' } }), undefined)
+  const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
+  const generationConfig = { topK: 3, thinkingConfig: { thinkingBudget: 100 }, responseMimeType: 'application/json' }
+  assert.equal(
+    await dropped('/v1beta/models/test/plain:generateContent', { contents, generationConfig }),
+    'generationConfig.topK, generationConfig.thinkingConfig, generationConfig.responseSchema',
+  )
+  assert.equal(
+    await dropped('/v1/responses', { model: 'test/plain', input: 'Hi', top_p: 0.5, reasoning: { effort: 'low' } }),
+    'top_p, reasoning',
+  )
+  assert.equal(
+    await dropped('/v2/chat', {
+      model: 'test/plain',
+      messages: [{ role: 'user', content: 'Hi' }],
+      k: 3,
+      thinking: { type: 'enabled' },
+    }),
+    'k, thinking',
+  )
+})
+
+test('models that cannot think are not asked to, and the client is told', async () => {
+  world.upstream.answer(answers(CLAUDE_ANSWER))
+  const input = { input: 'Hi', reasoning: { effort: 'low' }, seed: 1 }
+  assert.equal(await dropped('/v1/responses', { model: 'test/claude', ...input }), 'seed, reasoning')
+  world.upstream.answer(answers(GEMINI_ANSWER))
+  assert.equal(await dropped('/v1/responses', { model: 'test/gemini', ...input }), 'reasoning')
+})
+
+test('a provider of the protocol is sent all but cache marks without a price', async () => {
+  world.upstream.answer(answers(CLAUDE_ANSWER))
+  assert.equal(await dropped('/v1/messages', { model: 'test/claude', ...MESSAGES }), 'cache_control')
+})
+
+test('a word of an enumeration is asked of Gemini as it is, and of no other', async () => {
+  world.upstream.answer(answers(GEMINI_ANSWER))
+  const body = {
+    contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+    generationConfig: { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a', 'b'] } },
+  }
+  assert.equal(await dropped('/v1beta/models/test/gemini:generateContent', body), undefined)
+  assert.partialDeepStrictEqual(world.upstream.requests.at(-1), { generationConfig: body.generationConfig })
+  const refused = await world.tollgate.request('POST', '/v1beta/models/test/plain:generateContent', {
+    key: world.key,
+    body,
+  })
+  assert.deepEqual(
+    [refused.status, refused.body.error.message],
+    [
+      400,
+      "generationConfig.responseMimeType: 'text/x.enum' is offered only with models of Gemini's protocol, not with 'test/plain'",
+    ],
+  )
+})
