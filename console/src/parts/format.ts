@@ -32,6 +32,8 @@ export interface Format {
   moment(iso: string): string
   ago(iso: string): string
   duration(ms: number): string
+  /** The size of a file. */
+  bytes(count: number): string
 }
 
 export function createFormat(language: string, zone: string): Format {
@@ -95,6 +97,12 @@ export function createFormat(language: string, zone: string): Format {
       ms < 1_000
         ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
         : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`,
+    bytes: (count) =>
+      numbers({
+        style: 'unit',
+        unit: count < 1_000_000 ? 'kilobyte' : 'megabyte',
+        maximumFractionDigits: count < 1_000 || count >= 1_000_000 ? 1 : 0,
+      }).format(count < 1_000_000 ? count / 1_000 : count / 1_000_000),
   }
 }
 

@@ -45,3 +45,6 @@ export { default as AdministratorsIcon } from '@tabler/icons-react/dist/esm/icon
 export { default as MenuIcon } from '@tabler/icons-react/dist/esm/icons/IconMenu2.mjs'
 export { default as PowerIcon } from '@tabler/icons-react/dist/esm/icons/IconPower.mjs'
 export { default as StatementIcon } from '@tabler/icons-react/dist/esm/icons/IconFileText.mjs'
+export { default as AttachIcon } from '@tabler/icons-react/dist/esm/icons/IconPaperclip.mjs'
+export { default as CompareIcon } from '@tabler/icons-react/dist/esm/icons/IconColumns2.mjs'
+export { default as CodeIcon } from '@tabler/icons-react/dist/esm/icons/IconCode.mjs'

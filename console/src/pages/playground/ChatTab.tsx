@@ -1,153 +1,176 @@
-import { Button, Card, Collapse, Group, Stack, Text, Textarea } from '@mantine/core'
+import { Button, Card, Collapse, Group, Stack, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Prices } from '../../../../src/cabinet/model-contract.ts'
-import { SendIcon, StopIcon } from '../../parts/icons.ts'
+import type { ModelRow, Prices } from '../../../../src/cabinet/model-contract.ts'
+import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+import layout from '../../style/layout.module.css'
+import { CallDialog } from './CallDialog.tsx'
 import css from './chat.module.css'
 import { areReadable, ChatParameters, NO_PARAMETERS } from './ChatParameters.tsx'
+import { MessageForm } from './MessageForm.tsx'
+import { ModelField } from './ModelField.tsx'
 import type { TabProps } from './tab.ts'
-import { useConversation, type Conversation, type Turn } from './use-conversation.ts'
+import { TurnView } from './TurnView.tsx'
+import { useConversation, type Conversation, type Message, type Turn } from './use-conversation.ts'
 
 const CHARACTERS_PER_TOKEN = 4
 const MILLION = 1_000_000
+const NO_MESSAGE: Message = { text: '', attachments: [] }
 
-/** A streamed conversation. Its cost is an estimate while an answer arrives, and exact at the end. */
+/** A streamed conversation, or the same one with two models side by side. */
 export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
-  const conversation = useConversation(keyId, modelId)
-  const { turns, failure, busy } = conversation
+  const [otherId, setOtherId] = useState<string | null>(null)
+  const first = useConversation(keyId, modelId)
+  const second = useConversation(keyId, otherId ?? modelId)
+  const talks = otherId === null ? [first] : [first, second]
   const [parameters, setParameters] = useState(NO_PARAMETERS)
+  const [draft, setDraft] = useState(NO_MESSAGE)
   const [shown, setShown] = useState(false)
-  const prices = models.find(({ id }) => id === modelId)?.prices ?? {}
-  const known = turns.reduce((sum, { cost }) => sum + (cost ?? 0), 0)
-  const live = busy ? liveCost(turns, prices) : 0
+  const [called, setCalled] = useState(false)
+  const ids = otherId === null ? [modelId] : [modelId, otherId]
+  const compare = (): void => {
+    second.clear()
+    setOtherId(otherId === null ? (models.find(({ id }) => id !== modelId)?.id ?? modelId) : null)
+  }
   return (
     <Stack>
       <Group justify="space-between">
-        <Button size="xs" variant="default" onClick={() => setShown(!shown)} aria-expanded={shown}>
-          {t('play.parameters')}
-        </Button>
-        <Text fw={600} role="status" aria-live="off">
-          {busy
-            ? t('play.cost_live', { amount: format.money(known + live) })
-            : t('play.cost_all', { amount: format.money(known) })}
-        </Text>
+        <Tools
+          parametersShown={shown}
+          showParameters={() => setShown(!shown)}
+          compares={otherId !== null}
+          compare={compare}
+          showCall={() => setCalled(true)}
+        />
+        <Cost talks={talks} models={models} ids={ids} />
       </Group>
       <Collapse expanded={shown}>
         <ChatParameters value={parameters} change={setParameters} />
       </Collapse>
-      <Card padding="md" className={css.talk ?? ''} role="log" aria-label={t('play.talk')} tabIndex={0}>
+      {otherId !== null && (
+        <ModelField label={t('play.other_model')} models={models} value={otherId} choose={setOtherId} />
+      )}
+      <div className={otherId === null ? undefined : layout.halves}>
+        {talks.map((talk, index) => (
+          <Talk key={index} talk={talk} name={models.find(({ id }) => id === ids[index])?.name ?? t('play.model')} />
+        ))}
+      </div>
+      <MessageForm
+        busy={talks.some(({ busy }) => busy)}
+        modalities={commonModalities(models, ids)}
+        draft={draft}
+        change={setDraft}
+        sendable={areReadable(parameters)}
+        send={() => {
+          for (const talk of talks) talk.ask(draft, parameters)
+          setDraft(NO_MESSAGE)
+        }}
+        stop={() => talks.forEach(({ stop }) => stop())}
+        clear={talks.some(({ turns }) => turns.length > 0) ? () => talks.forEach(({ clear }) => clear()) : null}
+      />
+      <CallDialog
+        opened={called}
+        close={() => setCalled(false)}
+        model={modelId}
+        turns={first.turns}
+        draft={draft}
+        parameters={parameters}
+      />
+    </Stack>
+  )
+}
+
+interface ToolsProps {
+  readonly parametersShown: boolean
+  readonly showParameters: () => void
+  readonly compares: boolean
+  readonly compare: () => void
+  readonly showCall: () => void
+}
+
+function Tools({ parametersShown, showParameters, compares, compare, showCall }: ToolsProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Group gap="xs">
+      <Button size="xs" variant="default" onClick={showParameters} aria-expanded={parametersShown}>
+        {t('play.parameters')}
+      </Button>
+      <Button size="xs" variant="default" leftSection={<CompareIcon size={15} />} onClick={compare}>
+        {t(compares ? 'play.compare_end' : 'play.compare')}
+      </Button>
+      <Button size="xs" variant="default" leftSection={<CodeIcon size={15} />} onClick={showCall}>
+        {t('play.call')}
+      </Button>
+    </Group>
+  )
+}
+
+interface TalkProps {
+  readonly talk: Conversation
+  readonly name: string
+}
+
+function Talk({ talk: { turns, busy, failure }, name }: TalkProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Stack gap="xs">
+      <Card padding="md" className={css.talk ?? ''} role="log" aria-label={`${t('play.talk')}: ${name}`} tabIndex={0}>
         {turns.length === 0 && (
           <Text c="dimmed" ta="center" py={60}>
             {t('play.empty')}
           </Text>
         )}
         {turns.map((turn, index) => (
-          <TurnView key={index} turn={turn} busy={busy && index === turns.length - 1} />
+          <TurnView key={index} turn={turn} name={name} busy={busy && index === turns.length - 1} />
         ))}
       </Card>
       {failure !== null && <Failed failure={failure} />}
-      <MessageForm
-        conversation={conversation}
-        sendable={areReadable(parameters)}
-        send={(text) => conversation.ask(text, parameters)}
-      />
     </Stack>
   )
 }
 
-interface MessageFormProps {
-  readonly conversation: Pick<Conversation, 'turns' | 'busy' | 'stop' | 'clear'>
-  /** Nothing else in the tab keeps a message from being sent. */
-  readonly sendable: boolean
-  readonly send: (text: string) => void
+interface CostProps {
+  readonly talks: readonly Conversation[]
+  readonly models: readonly ModelRow[]
+  readonly ids: readonly string[]
 }
 
-function MessageForm({ conversation: { turns, busy, stop, clear }, sendable, send }: MessageFormProps): ReactNode {
-  const { t } = useTranslation()
-  const [text, setText] = useState('')
-  const ready = sendable && !busy && text.trim() !== ''
-  const submit = (event: { preventDefault: () => void }): void => {
-    event.preventDefault()
-    if (!ready) return
-    send(text)
-    setText('')
-  }
-  return (
-    <form onSubmit={submit}>
-      <Textarea
-        label={t('play.message')}
-        description={t('play.enter')}
-        autosize
-        minRows={2}
-        maxRows={10}
-        value={text}
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event)
-        }}
-      />
-      <Group mt="sm" gap="xs">
-        <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
-          {t('play.send')}
-        </Button>
-        {busy && (
-          <Button variant="default" leftSection={<StopIcon size={17} />} onClick={stop}>
-            {t('play.stop')}
-          </Button>
-        )}
-        {!busy && turns.length > 0 && (
-          <Button variant="subtle" onClick={clear}>
-            {t('play.anew')}
-          </Button>
-        )}
-      </Group>
-    </form>
-  )
-}
-
-function TurnView({ turn, busy }: { readonly turn: Turn; readonly busy: boolean }): ReactNode {
+/** An estimate while an answer arrives, and exact at the end. */
+function Cost({ talks, models, ids }: CostProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  return (
-    <div className={turn.role === 'user' ? css.user : css.model}>
-      <Text size="xs" c="dimmed" mb={2}>
-        {turn.role === 'user' ? t('play.you') : t('play.model')}
-      </Text>
-      {turn.reasoning !== '' && (
-        <details>
-          <summary>{t('play.reasoning')}</summary>
-          <div className={css.reasoning}>{turn.reasoning}</div>
-        </details>
-      )}
-      <div className={css.text}>
-        {turn.text}
-        {busy && <span className={css.cursor} aria-hidden="true" />}
-      </div>
-      {turn.cost !== null && turn.tokens !== null && (
-        <Text size="xs" c="dimmed" mt={6}>
-          {t('play.turn', {
-            amount: format.money(turn.cost),
-            input: format.number(turn.tokens.input),
-            output: format.number(turn.tokens.output),
-          })}
-        </Text>
-      )}
-    </div>
+  const known = talks.flatMap(({ turns }) => turns).reduce((sum, { cost }) => sum + (cost ?? 0), 0)
+  const live = talks.map(({ busy, turns }, index) =>
+    busy ? liveCost(turns, models.find(({ id }) => id === ids[index])?.prices ?? {}) : 0,
   )
+  const estimate = live.reduce((sum, cost) => sum + cost, 0)
+  return (
+    <Text fw={600} role="status" aria-live="off">
+      {talks.some(({ busy }) => busy)
+        ? t('play.cost_live', { amount: format.money(known + estimate) })
+        : t('play.cost_all', { amount: format.money(known) })}
+    </Text>
+  )
+}
+
+/** What all of the chosen models take. */
+function commonModalities(models: readonly ModelRow[], ids: readonly string[]): ReadonlySet<string> {
+  const [first, ...others] = ids.map((wanted) => models.find(({ id }) => id === wanted)?.input_modalities ?? [])
+  return new Set(first?.filter((modality) => others.every((modalities) => modalities.includes(modality))))
 }
 
 /**
  * An estimate in RUB of what a running answer costs so far, with four characters a token. It is only shown: the end of
  * the answer has the exact cost.
  */
-function liveCost(turns: readonly { readonly text: string; readonly reasoning: string }[], prices: Prices): number {
-  const asked = turns.slice(0, -1).reduce((sum, { text }) => sum + text.length, 0)
+function liveCost(turns: readonly Pick<Turn, 'text' | 'reasoning' | 'cost'>[], prices: Prices): number {
   const last = turns.at(-1)
-  const answered = (last?.text.length ?? 0) + (last?.reasoning.length ?? 0)
+  if (last === undefined || last.cost !== null) return 0
+  const asked = turns.slice(0, -1).reduce((sum, { text }) => sum + text.length, 0)
+  const answered = last.text.length + last.reasoning.length
   return (
     (asked * Number(prices['prompt'] ?? 0) + answered * Number(prices['completion'] ?? 0)) /
       CHARACTERS_PER_TOKEN /

@@ -9,6 +9,7 @@ import { useRead } from '../../api/hooks.ts'
 import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
+import { ModelField } from './ModelField.tsx'
 import type { TabProps } from './tab.ts'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
@@ -81,7 +82,12 @@ function Playground({ keys, models }: PlaygroundProps): ReactNode {
       <Tabs.Panel value={kind} pt="md">
         <div className={css.page}>
           <div className={css.fields}>
-            <ModelField models={ofKind} value={modelId} choose={(id) => setChosen({ ...chosen, [kind]: id })} />
+            <ModelField
+              label={t('usage.model')}
+              models={ofKind}
+              value={modelId}
+              choose={(id) => setChosen({ ...chosen, [kind]: id })}
+            />
             <KeyField keys={keys} value={keyId} choose={setKeyId} />
           </div>
           {modelId === '' ? (
@@ -107,21 +113,6 @@ function firstModel(models: readonly ModelRow[], wished: string | undefined): st
 interface FieldProps {
   readonly value: string
   readonly choose: (id: string) => void
-}
-
-function ModelField({ models, value, choose }: FieldProps & Pick<PlaygroundProps, 'models'>): ReactNode {
-  const { t } = useTranslation()
-  return (
-    <Select
-      label={t('usage.model')}
-      searchable
-      allowDeselect={false}
-      limit={80}
-      value={value}
-      onChange={(id) => id !== null && choose(id)}
-      data={models.map(({ id, name }) => ({ value: id, label: name }))}
-    />
-  )
 }
 
 function KeyField({ keys, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys'>): ReactNode {

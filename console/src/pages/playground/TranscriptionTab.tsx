@@ -2,14 +2,12 @@ import { Card, FileInput, Stack, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import layout from '../../style/layout.module.css'
+import { ATTACHED_BYTES_MAX, base64Of } from './attachments.ts'
 import css from './chat.module.css'
 import { costOf, fieldOf, playgroundAnswer } from './playground-call.ts'
 import { RunBar } from './RunBar.tsx'
 import type { TabProps } from './tab.ts'
 import { useRun } from './use-run.ts'
-
-/** Base64 makes a file a third larger, and a body has at most 10 MB. */
-const BYTES_MAX = 7_000_000
 
 /** Speech to text. */
 export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
@@ -27,7 +25,7 @@ export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
     const answer = await playgroundAnswer(keyId, 'audio/transcriptions', body, signal)
     return { text: String(fieldOf(answer, 'text') ?? ''), cost: costOf(answer) }
   })
-  const tooLarge = file !== null && file.size > BYTES_MAX
+  const tooLarge = file !== null && file.size > ATTACHED_BYTES_MAX
   return (
     <Stack>
       <div className={layout.fields}>
@@ -56,14 +54,4 @@ export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
       )}
     </Stack>
   )
-}
-
-async function base64Of(file: File): Promise<string> {
-  const reader = new FileReader()
-  const address = await new Promise<string>((resolve, reject) => {
-    reader.addEventListener('load', () => resolve(String(reader.result)))
-    reader.addEventListener('error', () => reject(reader.error ?? new Error('The file cannot be read')))
-    reader.readAsDataURL(file)
-  })
-  return address.slice(address.indexOf(',') + 1)
 }

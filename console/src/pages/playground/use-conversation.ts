@@ -1,25 +1,41 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { ApiFailure } from '../../api/call.ts'
+import { attachmentPart, type Attachment } from './attachments.ts'
 import { parametersBody, type Parameters } from './ChatParameters.tsx'
 import { costOf, fieldOf, isStop, listOf, playgroundCall } from './playground-call.ts'
 
 export interface Turn {
   readonly role: 'user' | 'assistant'
   readonly text: string
+  readonly attachments: readonly Attachment[]
   readonly reasoning: string
+  readonly speed: Speed | null
   /** RUB; null = not known yet. */
   readonly cost: number | null
   readonly tokens: { readonly input: number; readonly output: number } | null
+}
+
+/** As the browser measures it. */
+interface Speed {
+  /** From the call to the first piece. */
+  readonly firstMs: number
+  /** From the first piece to the last one. */
+  readonly restMs: number
 }
 
 export interface Conversation {
   readonly turns: readonly Turn[]
   readonly failure: unknown
   readonly busy: boolean
-  readonly ask: (text: string, parameters: Parameters) => void
+  readonly ask: (message: Message, parameters: Parameters) => void
   readonly stop: () => void
   readonly clear: () => void
+}
+
+export interface Message {
+  readonly text: string
+  readonly attachments: readonly Attachment[]
 }
 
 /** A conversation with a model. The last turn grows as its answer arrives. Leaving the page stops the answer. */
@@ -32,24 +48,25 @@ export function useConversation(keyId: string, model: string): Conversation {
   useEffect(() => () => running.current?.abort(), [])
   const change = (edit: (last: Turn) => Turn): void =>
     setTurns((before) => before.map((turn, index) => (index === before.length - 1 ? edit(turn) : turn)))
-  const ask = async (text: string, parameters: Parameters): Promise<void> => {
-    const asked = [...turns, newTurn('user', text.trim())]
-    setTurns([...asked, newTurn('assistant', '')])
+  const ask = async (message: Message, parameters: Parameters): Promise<void> => {
+    const asked = [...turns, newTurn('user', message)]
+    setTurns([...asked, newTurn('assistant', { text: '', attachments: [] })])
     setFailure(null)
     setBusy(true)
     const controller = new AbortController()
     running.current = controller
     try {
-      const body = {
-        model,
-        stream: true,
-        stream_options: { include_usage: true },
-        ...parametersBody(parameters),
-        messages: messagesOf(asked, parameters.system),
-      }
+      const body = { ...chatBody(model, asked, parameters), stream: true, stream_options: { include_usage: true } }
+      const startMs = performance.now()
+      let firstMs: number | null = null
       const response = await playgroundCall(keyId, 'chat/completions', body, controller.signal)
       if (response.body !== null)
-        for await (const piece of chatPieces(response.body)) change((last) => withPiece(last, piece))
+        for await (const piece of chatPieces(response.body)) {
+          const nowMs = performance.now() - startMs
+          if (piece.type !== 'usage') firstMs ??= nowMs
+          const speed = firstMs === null ? null : { firstMs, restMs: nowMs - firstMs }
+          change((last) => ({ ...withPiece(last, piece), speed: piece.type === 'usage' ? last.speed : speed }))
+        }
     } catch (thrown) {
       if (!isStop(thrown)) setFailure(thrown)
     }
@@ -60,21 +77,47 @@ export function useConversation(keyId: string, model: string): Conversation {
     turns,
     failure,
     busy,
-    ask: (text, parameters) => void ask(text, parameters),
+    ask: (message, parameters) => void ask(message, parameters),
     stop: () => running.current?.abort(),
-    clear: () => setTurns([]),
+    clear: () => {
+      setTurns([])
+      setFailure(null)
+    },
   }
 }
 
-function newTurn(role: Turn['role'], text: string): Turn {
-  return { role, text, reasoning: '', cost: null, tokens: null }
+function newTurn(role: Turn['role'], { text, attachments }: Message): Turn {
+  return { role, text: text.trim(), attachments, reasoning: '', speed: null, cost: null, tokens: null }
 }
 
-function messagesOf(turns: readonly Turn[], system: string): readonly { role: string; content: string }[] {
-  return [
-    ...(system.trim() === '' ? [] : [{ role: 'system', content: system }]),
-    ...turns.map(({ role, text: content }) => ({ role, content })),
-  ]
+/** The body of a request; `base64Of` may put something else in the place of a file. */
+export function chatBody(
+  model: string,
+  turns: readonly (Message & Pick<Turn, 'role'>)[],
+  parameters: Parameters,
+  base64Of: (attachment: Attachment) => string = ({ base64 }) => base64,
+): Readonly<Record<string, unknown>> {
+  const { system } = parameters
+  return {
+    model,
+    ...parametersBody(parameters),
+    messages: [
+      ...(system.trim() === '' ? [] : [{ role: 'system', content: system }]),
+      // A turn without text and files is an answer that failed.
+      ...turns
+        .filter(({ text, attachments }) => text !== '' || attachments.length > 0)
+        .map(({ role, text, attachments }) => ({
+          role,
+          content:
+            attachments.length === 0
+              ? text
+              : [
+                  ...(text === '' ? [] : [{ type: 'text', text }]),
+                  ...attachments.map((attachment) => attachmentPart(attachment, base64Of(attachment))),
+                ],
+        })),
+    ],
+  }
 }
 
 function withPiece(turn: Turn, piece: ChatPiece): Turn {

@@ -1,0 +1,1 @@
+import './playground-chat.test.ts'
