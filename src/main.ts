@@ -242,7 +242,8 @@ async function tellCatalogue(app: App): Promise<void> {
   // The start waits only for the very first rates; later starts have the last good ones.
   if (app.catalog.notes().length > 0) await first
   for (const { message } of app.catalog.notes()) process.stdout.write(`${message}\n`)
-  const changes = (await app.catalog.updateBundle(true)).length
+  const { lines, held } = await app.catalog.updateBundle(true)
+  const changes = lines.length + held.length
   if (changes > 0)
     process.stdout.write(
       `The bundled models of this release differ in ${changes} points from those in use: see tollgate catalog update\n`,

@@ -134,6 +134,31 @@ export const SETTINGS = {
       },
     },
   },
+  /** Models and prices of a release that is new to the store. */
+  catalog_update: {
+    as: 'catalogUpdate',
+    kind: 'numbers',
+    fields: {
+      hours: {
+        least: 0,
+        most: 720,
+        fallback: 0,
+        label: {
+          en: 'Update the bundled catalogue by itself, hours (0: by hand)',
+          ru: 'Обновлять встроенный каталог, раз в столько часов (0: вручную)',
+        },
+      },
+      rise: {
+        least: 0,
+        most: 1_000,
+        fallback: 10,
+        label: {
+          en: 'A price that rises more waits for a hand, percent',
+          ru: 'Цена, выросшая сильнее, ждёт решения, процентов',
+        },
+      },
+    },
+  },
   fetch_urls: {
     as: 'fetchUrls',
     kind: 'flag',

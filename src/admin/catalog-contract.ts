@@ -1,5 +1,6 @@
 import type { CatalogWarning } from '../catalog/catalog-warning.ts'
 import { TRIAL_OUTCOMES } from '../catalog/listed-model.ts'
+import { HOLD_REASONS } from '../catalog/price-list.ts'
 import { MODEL_TYPES } from '../model-types.ts'
 import type { FieldCheck } from '../refusals.ts'
 import {
@@ -124,8 +125,33 @@ export const Warned = object(
 )
 export type Warned = Static<typeof Warned>
 
+export const PriceChange = object(
+  {
+    id: text(),
+    model: text(),
+    provider: text(),
+    endpoint: text("The provider's own name of the model."),
+    before: PriceEntry,
+    after: PriceEntry,
+    reason: nullable(
+      oneOf(
+        HOLD_REASONS,
+        'Why it waits: a rise above the limit, half the price or less, no price, a price that the row lacks, another currency, prices by other sizes, a `sell` below the cost. null = it does not.',
+      ),
+    ),
+  },
+  'Another price of an endpoint, by the list of its provider or by a release.',
+)
+export type PriceChange = Static<typeof PriceChange>
+
 export const CatalogChange = object(
-  { ...Warned.fields, applied: flag(), changes: list(text()), price_version: whole() },
+  {
+    ...Warned.fields,
+    applied: flag(),
+    changes: list(text()),
+    price_version: whole(),
+    held: optional(list(PriceChange, 'Of an update: prices that wait for a hand, or would.')),
+  },
   '`changes`: one line each, `+ model a/b`, `- …`, `~ …`.',
 )
 export type CatalogChange = Static<typeof CatalogChange>

@@ -9,6 +9,7 @@ import type { Route } from '../http/edge.ts'
 import { decimalText } from '../money.ts'
 import type { Settings, Warned } from './catalog-contract.ts'
 import { applied, refuse } from './catalog-problems.ts'
+import { priceActor, wireChange } from './prices.ts'
 import {
   adminRoute,
   notFound,
@@ -47,11 +48,12 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): 
     }),
     adminRoute('POST /admin/v1/catalog/update', async (call) => {
       const dryRun = call.query.get('dry_run') === '1'
-      const lines = await applied(() => ports.catalog.updateBundle(dryRun))
+      const { lines, held } = await applied(() => ports.heldPrices.updateBundle(dryRun, priceActor(ports, call)))
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
+      const { priceVersion } = ports.catalog.current()
       return {
         status: 200,
-        body: { applied: !dryRun, changes: lines, price_version: ports.catalog.current().priceVersion },
+        body: { applied: !dryRun, changes: lines, price_version: priceVersion, held: held.map(wireChange) },
       }
     }),
     ...providerAdminRoutes(ports, context),

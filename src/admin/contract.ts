@@ -237,7 +237,7 @@ export const ADMIN_ROUTES = {
   },
   'POST /admin/v1/catalog/update': {
     scope: 'catalog:write',
-    summary: 'Takes the bundled models of this release.',
+    summary: 'Takes the bundled models of this release, and those of its prices that need no hand.',
     query: DryRunQuery,
     body: object({}),
     answer: CatalogChange,

@@ -1,24 +1,5 @@
-import { body, list, nullable, number, object, oneOf, optional, text, whole, type Static } from '../schema.ts'
-import { PriceEntry } from './catalog-contract.ts'
-
-export const PriceChange = object(
-  {
-    id: text(),
-    model: text(),
-    provider: text(),
-    endpoint: text("The provider's own name of the model."),
-    before: PriceEntry,
-    after: PriceEntry,
-    reason: nullable(
-      oneOf(
-        ['rise', 'fall', 'free', 'new_fee', 'currency', 'below_cost'],
-        'Why it waits: a rise above the limit of the provider, half the price or less, no price, a price that the row lacks, another currency, a `sell` below the cost. null = it does not.',
-      ),
-    ),
-  },
-  'Another price of an endpoint, by the list of its provider.',
-)
-export type PriceChange = Static<typeof PriceChange>
+import { body, list, nullable, number, object, optional, text, whole } from '../schema.ts'
+import { PriceChange } from './catalog-contract.ts'
 
 export const PriceAccountsQuery = object({
   model: optional(text('Absent = all whose prices wait for a hand.')),
@@ -31,7 +12,7 @@ const CHANGE = { path: { id: 'prc_Vb3kQ9xT2mLr7dWa' }, body: {} }
 export const PRICE_ROUTES = {
   'GET /admin/v1/price-changes': {
     scope: 'catalog:read',
-    summary: 'Prices of providers with a `price_list` that wait for a hand.',
+    summary: 'Prices by lists of providers, and by releases, that wait for a hand.',
     answer: PriceChanges,
     example: {},
   },

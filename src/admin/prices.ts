@@ -1,28 +1,28 @@
 import type { Principal } from '../access/principal.ts'
-import { usedSince, type PriceActor } from '../catalog/price-feed.ts'
+import { usedSince, type PriceActor } from '../catalog/held-prices.ts'
 import type { PriceChange } from '../catalog/price-list.ts'
 import { wirePrice } from '../catalog/wire-document.ts'
 import type { Route } from '../http/edge.ts'
 import { rubles } from '../money.ts'
 import { applied } from './catalog-problems.ts'
-import type { PriceChange as WirePriceChange } from './price-contract.ts'
+import type { PriceChange as WirePriceChange } from './catalog-contract.ts'
 import { actor, adminRoute, notFound, param, type AdminCall, type AdminPorts } from './ports.ts'
 
 const ACCOUNTS_MAX = 1_000
 
 /** Prices that follow the lists of providers: what waits, whom it concerns, and a hand's decision. */
 export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
-  const by = (call: AdminCall): PriceActor => ({ actor: actor(ports, call), ip: call.clientIp })
+  const by = (call: AdminCall): PriceActor => priceActor(ports, call)
   const decide = async (call: AdminCall, isApproved: boolean): Promise<{ status: 200; body: WirePriceChange }> => {
     const id = param(call, 'id')
-    const change = await applied(() => ports.prices.decide(id, isApproved, by(call)))
+    const change = await applied(() => ports.heldPrices.decide(id, isApproved, by(call)))
     if (change === null || change === 'overtaken') throw notFound('Price change', id)
     return { status: 200, body: wireChange(change) }
   }
   return [
     adminRoute('GET /admin/v1/price-changes', async () => ({
       status: 200,
-      body: { data: (await ports.prices.held()).map(wireChange) },
+      body: { data: (await ports.heldPrices.held()).map(wireChange) },
     })),
     adminRoute('POST /admin/v1/price-changes/fetch', async (call) => {
       const rounds = await ports.prices.fetchLists(by(call))
@@ -36,7 +36,7 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
     }),
     adminRoute('GET /admin/v1/price-changes/accounts', async (call) => {
       const model = call.query.get('model')
-      const models = model === null ? (await ports.prices.held()).map((change) => change.model) : [model]
+      const models = model === null ? (await ports.heldPrices.held()).map((change) => change.model) : [model]
       const { total, data } = await ports.store.generations.usersOf(models, usedSince(ports.clock.now()), ACCOUNTS_MAX)
       return {
         status: 200,
@@ -55,6 +55,10 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   ]
 }
 
-function wireChange({ before, after, ...rest }: PriceChange): WirePriceChange {
+export function priceActor(ports: AdminPorts, call: AdminCall): PriceActor {
+  return { actor: actor(ports, call), ip: call.clientIp }
+}
+
+export function wireChange({ before, after, ...rest }: PriceChange): WirePriceChange {
   return { ...rest, before: wirePrice(before), after: wirePrice(after) }
 }

@@ -6,6 +6,7 @@ import { KeyLimiter } from '../access/key-limiter.ts'
 import { ConsoleSessions } from '../access/console-sessions.ts'
 import { SetupLinks } from '../admin/setup-links.ts'
 import { ProviderBalances } from '../catalog/provider-balances.ts'
+import { HeldPrices } from '../catalog/held-prices.ts'
 import { PriceFeed } from '../catalog/price-feed.ts'
 import { RateFeed } from '../catalog/rate-feed.ts'
 import type { Config } from '../config.ts'
@@ -81,6 +82,7 @@ export interface Services {
   readonly letters: Letters
   readonly balances: ProviderBalances
   readonly prices: PriceFeed
+  readonly heldPrices: HeldPrices
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
@@ -278,6 +280,7 @@ function upkeepOf(
   readonly letters: Letters
   readonly balances: ProviderBalances
   readonly prices: PriceFeed
+  readonly heldPrices: HeldPrices
 } {
   const {
     core: { store, catalog },
@@ -326,7 +329,7 @@ function noticesOf({
   ids,
   nodes,
   notice,
-}: Base): Pick<Services, 'notifier' | 'letters' | 'balances' | 'prices'> {
+}: Base): Pick<Services, 'notifier' | 'letters' | 'balances' | 'prices' | 'heldPrices'> {
   const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
   const own = patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
   const { allowPrivateUpstreams, mail, telegram, publicUrl } = config
@@ -359,8 +362,9 @@ function noticesOf({
   })
   const follow = { catalog, clock, dispatcher: own, leads: () => nodes.leads, log: notice }
   const balances = new ProviderBalances({ ...follow, store: store.notices })
-  const prices = new PriceFeed({ ...follow, events: store.events, usage: store.generations })
-  return { notifier, letters, balances, prices }
+  const heldPrices = new HeldPrices({ catalog, clock, events: store.events, usage: store.generations })
+  const prices = new PriceFeed({ ...follow, held: heldPrices })
+  return { notifier, letters, balances, prices, heldPrices }
 }
 
 /** The services that identify callers: API keys, console sessions, the operator. */

@@ -100,8 +100,13 @@ test('a new release changes nothing of a provider that is on until it is asked t
     'x-ai/g x-ai=3',
   ])
   const renewed = base({ keys: { openai: 'k', 'x-ai': 'k' }, previous: before, renew: true })
-  assert.deepEqual(offers(renewed), ['openai/a openai=2', 'x-ai/g x-ai=3'])
+  assert.deepEqual(
+    offers(renewed),
+    ['openai/a openai=1', 'openai/gone openai=1', 'x-ai/g x-ai=3'],
+    'a price that is there waits for the guards, and nothing is deleted',
+  )
   assert.deepEqual(renewed.models.map(({ created }) => created).slice(BUNDLED.models.length), [
+    '2026-01-02',
     '2026-01-02',
     '2026-03-01',
   ])

@@ -15,8 +15,8 @@ export interface BaseInput {
   readonly adapters: KnownAdapters
   readonly release: BundledRelease
   /**
-   * The bundled part until now; its rows stay as they are unless `renew` asks for this release's. null = there is none
-   * yet.
+   * The bundled part until now; its rows stay as they are unless `renew` asks for this release's: what the release adds
+   * and says, but the prices that are there stay, and so does what it no longer has. null = there is none yet.
    */
   readonly previous: CatalogDocument | null
   readonly renew: boolean
@@ -87,15 +87,16 @@ function modelsOf(
   { release, previous, renew, today }: BaseInput,
 ): readonly ModelEntry[] {
   const slugs = new Set(active.map(({ slug }) => slug))
+  const wanted = renew && previous !== null ? withPricesOf(previous.models, release.models) : release.models
   const kept = new Set([...slugs].filter((slug) => !renew && ownValue(previous?.providers ?? {}, slug) !== undefined))
   const created = new Map(previous?.models.map((model) => [model.id, model.created]))
   const models = new Map<string, ModelEntry>()
-  for (const [source, wanted] of [
+  for (const [source, chosen] of [
     [previous?.models ?? [], kept],
-    [release.models, slugs.difference(kept)],
+    [wanted, slugs.difference(kept)],
   ] as const) {
     for (const model of source) {
-      const endpoints = model.endpoints.filter(({ provider }) => wanted.has(provider))
+      const endpoints = model.endpoints.filter(({ provider }) => chosen.has(provider))
       const known = models.get(model.id)
       if (endpoints.length > 0)
         models.set(model.id, {
@@ -106,6 +107,31 @@ function modelsOf(
     }
   }
   return [...models.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1))
+}
+
+/** The models of a release, and those before that it does not have, with the prices before. */
+function withPricesOf(before: readonly ModelEntry[], release: readonly ModelEntry[]): readonly ModelEntry[] {
+  const now = new Map(release.map((model) => [model.id, model]))
+  const known = new Map(before.map((model) => [model.id, model]))
+  return [
+    ...release.map((model) => {
+      const endpoints = known.get(model.id)?.endpoints ?? []
+      const old = new Map(endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]))
+      const listed = new Set(model.endpoints.map(endpointKey))
+      return {
+        ...model,
+        endpoints: [
+          ...model.endpoints.map((one) => ({ ...one, price: old.get(endpointKey(one))?.price ?? one.price })),
+          ...endpoints.filter((one) => !listed.has(endpointKey(one))),
+        ],
+      }
+    }),
+    ...before.filter(({ id }) => !now.has(id)),
+  ]
+}
+
+function endpointKey({ provider, model }: EndpointEntry): string {
+  return JSON.stringify([provider, model])
 }
 
 function inOrder(endpoints: readonly EndpointEntry[]): readonly EndpointEntry[] {

@@ -43,7 +43,7 @@ import {
 } from './document.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
 import { priceFaults, priceWarnings } from './price-doubts.ts'
-import { priceChanges, withPrices, type PriceChange, type PriceList } from './price-list.ts'
+import { listSource, priceChanges, releaseSource, withPrices, type PriceChange, type PriceList } from './price-list.ts'
 import type { Fault } from './problem.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'
@@ -53,6 +53,16 @@ const VERSIONS_KEPT = 64
 const DOCUMENTS_KEPT = 4
 /** How often a change is tried again when another node's change came first. */
 const TRIES_MAX = 10
+
+/** What a release makes of the bundled models. */
+export interface BundleUpdate {
+  /** The difference of the catalogue. */
+  readonly lines: readonly string[]
+  /** Prices among them. */
+  readonly applied: readonly PriceChange[]
+  /** Prices that need a hand. */
+  readonly held: readonly PriceChange[]
+}
 
 /** Another node has appended a version since this one read the store. */
 class OvertakenError extends Error {
@@ -152,11 +162,26 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Takes this release's bundled models and prices; answers the difference. */
-  updateBundle(dryRun: boolean): Promise<readonly string[]> {
+  /** Takes this release's bundled models, and those of its prices that need no hand. */
+  updateBundle(dryRun: boolean): Promise<BundleUpdate> {
     return this.#change(async () => {
       await this.#adoptNewer()
-      return this.#replace(this.#after(this.#state.own, true), dryRun, this.#fileDigest)
+      const renewed = this.#after(this.#state.own, true)
+      const { providers, settings } = effectiveDocument(renewed)
+      const follows = Object.entries(providers).flatMap(([slug, entry]) =>
+        entry.price_list === undefined ? [] : [slug],
+      )
+      const own = new Set(renewed.own.models.map(({ id }) => id))
+      const changes = priceChanges(
+        { models: renewed.base.models.filter(({ id }) => !own.has(id)), settings },
+        releaseSource(this.#ports.release.models, new Set(follows), this.#snapshot.settings.catalogUpdate.rise),
+      )
+      const [applied, base] = withPrices(
+        renewed.base,
+        changes.filter(({ reason }) => reason === null),
+      )
+      const lines = await this.#replace({ ...renewed, base }, dryRun, this.#fileDigest)
+      return { lines, applied, held: changes.filter(({ reason }) => reason !== null) }
     })
   }
 
@@ -170,9 +195,19 @@ export class CatalogService implements Catalog {
     })
   }
 
+  /** Whether the prices of a provider follow a list of its own. */
+  hasPriceList(slug: string): boolean {
+    return this.#snapshot.providers.get(slug)?.priceList !== undefined
+  }
+
+  /** Providers that have bundled models. */
+  bundledProviders(): readonly string[] {
+    return [...new Set(this.#state.base.models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))]
+  }
+
   /** The changes that a provider's list makes to the prices in force. */
   pricesAfter(provider: string, list: PriceList, risePercent: number): readonly PriceChange[] {
-    return priceChanges(effectiveDocument(this.#state), provider, list, risePercent)
+    return priceChanges(effectiveDocument(this.#state), listSource(provider, list, risePercent))
   }
 
   /** Applies, as one price version, the changes whose endpoints still have the price before; answers those. */

@@ -1,50 +1,30 @@
 import type { Dispatcher } from 'undici'
-import type { EventAction } from '../ledger/event-action.ts'
 import type { Clock } from '../lib/clock.ts'
 import { fetchedJson } from '../lib/fetched.ts'
-import { DAY_MS, HOUR_MS, isoDay } from '../lib/time.ts'
-import type { EventStore } from '../store/events/event-store.ts'
-import type { GenerationStore } from '../store/log/generation-store.ts'
+import { HOUR_MS } from '../lib/time.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { Provider } from './catalog.ts'
+import type { HeldPrices, PriceActor } from './held-prices.ts'
 import { parsePriceList, type PriceChange } from './price-list.ts'
 import { thrownMessage } from '../lib/thrown-message.ts'
 import { keyHeaders } from './dialect.ts'
 
-const EVERY_MS = 6 * HOUR_MS
+/** How often it is looked whether something is due. */
+const LOOK_MS = HOUR_MS
+const LISTS_EVERY_MS = 6 * HOUR_MS
 const TIMEOUT_MS = 30_000
 const BYTES_MAX = 8 * 1_048_576
-/** Changes of one provider that wait; more are found again once these are decided. */
-const HELD_MAX = 200
-const DECIDED_MAX = 200
-const USED_DAYS = 30
 const REASON_MAX = 300
 const SYSTEM = { actor: 'system', ip: null } as const
 
 export interface PriceFeedPorts {
   readonly catalog: CatalogService
-  /** The newest event of a provider has the changes that wait. */
-  readonly events: Pick<EventStore, 'append' | 'list'>
-  readonly usage: Pick<GenerationStore, 'usersOf'>
+  readonly held: HeldPrices
   readonly clock: Clock
   /** Connects as to providers. */
   readonly dispatcher: Dispatcher
   readonly leads: () => boolean
   readonly log: (message: string) => void
-}
-
-/** Who decides or asks. */
-export interface PriceActor {
-  readonly actor: string
-  readonly ip: string | null
-}
-
-/** What is known of the list of a provider. */
-interface PriceState {
-  readonly held: readonly PriceChange[]
-  /** Ids of changes that a hand has rejected: they are not proposed again. */
-  readonly rejected: readonly string[]
-  readonly failed: boolean
 }
 
 export interface PriceRound {
@@ -57,21 +37,48 @@ export interface PriceRound {
 
 type Listed = Provider & Required<Pick<Provider, 'priceList'>>
 
-/** Keeps the prices of providers with a `price_list` as their own lists have them; what is doubtful waits for a hand. */
+/**
+ * Keeps the prices of providers with a `price_list` as their own lists have them, and, where the setting asks for it,
+ * the bundled ones as the release has them; what is doubtful waits for a hand.
+ */
 export class PriceFeed {
   readonly #ports: PriceFeedPorts
   readonly #stop = new AbortController()
   #cancel: () => void = () => undefined
   #running: Promise<unknown> = Promise.resolve()
+  #isStarted = false
+  #listedAtMs = Number.NEGATIVE_INFINITY
+  #updatedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(ports: PriceFeedPorts) {
     this.#ports = ports
+    // A schedule that has just been set begins at once.
+    ports.catalog.onChange(() => {
+      if (this.#isStarted) this.#update()
+    })
   }
 
   start(): void {
     if (this.#stop.signal.aborted) return
-    this.#cancel = this.#ports.clock.after(EVERY_MS, () => this.start())
-    if (this.#ports.leads()) void this.fetchLists(SYSTEM)
+    this.#isStarted = true
+    const { clock, leads } = this.#ports
+    this.#cancel = clock.after(LOOK_MS, () => this.start())
+    this.#update()
+    const nowMs = clock.monotonic()
+    if (!leads() || nowMs - this.#listedAtMs < LISTS_EVERY_MS) return
+    this.#listedAtMs = nowMs
+    void this.fetchLists(SYSTEM)
+  }
+
+  /** The bundled catalogue, where the setting asks for it and it is due. */
+  #update(): void {
+    const { clock, catalog, leads, held } = this.#ports
+    const { hours } = catalog.current().settings.catalogUpdate
+    const nowMs = clock.monotonic()
+    if (this.#stop.signal.aborted || hours === 0 || !leads()) return
+    if (nowMs - this.#updatedAtMs < hours * HOUR_MS) return
+    this.#updatedAtMs = nowMs
+    void this.#inTurn('The bundled catalogue could not be updated', () => held.updateBundle(false, SYSTEM))
   }
 
   async stop(): Promise<void> {
@@ -82,50 +89,22 @@ export class PriceFeed {
 
   /** Fetches every list now; one fetch follows another. */
   fetchLists(by: PriceActor): Promise<readonly PriceRound[]> {
-    const round = this.#running.then(async () => {
+    return this.#inTurn('Prices of providers could not be followed', async () => {
       const rounds: PriceRound[] = []
-      for (const provider of this.#providers())
-        if (!this.#stop.signal.aborted) rounds.push(await this.#follow(provider, by))
+      const providers = [...this.#ports.catalog.current().providers.values()].filter(isListed)
+      for (const provider of providers) if (!this.#stop.signal.aborted) rounds.push(await this.#follow(provider, by))
       return rounds
     })
-    this.#running = round.catch((thrown: unknown) => {
-      this.#ports.log(`Prices of providers could not be followed: ${String(thrown)}`)
-    })
+  }
+
+  #inTurn<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const round = this.#running.then(work)
+    this.#running = round.catch((thrown: unknown) => this.#ports.log(`${what}: ${String(thrown)}`))
     return round
   }
 
-  /** The changes that wait for a hand. */
-  async held(): Promise<readonly PriceChange[]> {
-    const all: PriceChange[] = []
-    for (const { slug } of this.#providers()) all.push(...(await this.#state(slug)).held)
-    return all
-  }
-
-  /** null = there is no such change; `overtaken` = the price is no longer the one before. */
-  async decide(id: string, isApproved: boolean, by: PriceActor): Promise<PriceChange | 'overtaken' | null> {
-    const change = (await this.held()).find((one) => one.id === id)
-    if (change === undefined) return null
-    const { provider } = change
-    const state = await this.#state(provider)
-    const held = state.held.filter((one) => one.id !== id)
-    if (!isApproved) {
-      const rejected = [...state.rejected, id].slice(-DECIDED_MAX)
-      await this.#note('prices.rejected', provider, { ...state, held, rejected }, by, [change])
-      return change
-    }
-    const made = await this.#ports.catalog.applyPrices([change])
-    // A crash before the event leaves a change that is made already; the next fetch no longer finds it.
-    await this.#note('prices.approved', provider, { ...state, held }, by, made)
-    return made.length === 0 ? 'overtaken' : change
-  }
-
-  #providers(): readonly Listed[] {
-    return [...this.#ports.catalog.current().providers.values()].filter(isListed)
-  }
-
   async #follow({ slug, baseUrl, apiKeys, dialect, priceList }: Listed, by: PriceActor): Promise<PriceRound> {
-    const { catalog, log } = this.#ports
-    const state = await this.#state(slug)
+    const { catalog, held: book, log } = this.#ports
     try {
       const body = await fetchedJson(`${baseUrl}/models`, {
         headers: keyHeaders(dialect, apiKeys[0]),
@@ -138,78 +117,18 @@ export class PriceFeed {
       if (list === null) throw new Error('the answer is no list of prices')
       const changes = catalog.pricesAfter(slug, list, priceList.rise)
       const applied = await catalog.applyPrices(changes.filter(({ reason }) => reason === null))
-      const held = changes
-        .filter(({ reason, id }) => reason !== null && !state.rejected.includes(id))
-        .slice(0, HELD_MAX)
-      const next = { held, rejected: state.rejected, failed: false }
-      const isOther = idsOf(held) !== idsOf(state.held)
-      if (applied.length > 0)
-        await this.#note('prices.applied', slug, isOther ? { ...next, held: state.held } : next, by, applied)
-      if (isOther && held.length > 0) await this.#note('prices.held', slug, next, by, held)
-      else if (isOther || (state.failed && applied.length === 0)) await this.#note('prices.applied', slug, next, by, [])
-      return { provider: slug, applied, held, failure: null }
+      const doubtful = changes.filter(({ reason }) => reason !== null)
+      return { provider: slug, applied, held: await book.take(slug, applied, doubtful, by), failure: null }
     } catch (thrown) {
       const failure = thrownMessage(thrown).slice(0, REASON_MAX)
-      if (!this.#stop.signal.aborted && !state.failed) {
-        log(`The prices of provider ${slug} could not be followed: ${failure}`)
-        await this.#note('prices.failed', slug, { ...state, failed: true }, by, [], failure)
-      }
-      return { provider: slug, applied: [], held: state.held, failure }
+      if (this.#stop.signal.aborted) return { provider: slug, applied: [], held: [], failure }
+      const { held, isNew } = await book.fail(slug, failure, by)
+      if (isNew) log(`The prices of provider ${slug} could not be followed: ${failure}`)
+      return { provider: slug, applied: [], held, failure }
     }
   }
-
-  async #state(provider: string): Promise<PriceState> {
-    const { data } = await this.#ports.events.list(1, 0, { action: 'prices.', object: provider })
-    const after = data[0]?.after ?? null
-    // Written by `#note` into a table whose rows never change.
-    return after === null
-      ? { held: [], rejected: [], failed: false }
-      : (JSON.parse(after) as { state: PriceState }).state
-  }
-
-  async #note(
-    action: EventAction,
-    provider: string,
-    state: PriceState,
-    by: PriceActor,
-    changes: readonly PriceChange[],
-    reason?: string,
-  ): Promise<void> {
-    const { events, clock, usage } = this.#ports
-    const models = [...new Set(changes.map(({ model }) => model))]
-    const { total: accounts } = await usage.usersOf(models, usedSince(clock.now()), 1)
-    const after = {
-      changes: changes.length,
-      accounts,
-      ...(models[0] === undefined ? {} : { model: models[0] }),
-      ...(reason === undefined ? {} : { reason }),
-      // Those that wait are in the state.
-      ...(action === 'prices.held' ? {} : { prices: changes }),
-      state,
-    }
-    await events.append({
-      ...by,
-      atMs: clock.now(),
-      action,
-      object: provider,
-      before: null,
-      after: JSON.stringify(after),
-    })
-  }
-}
-
-/** The first of the last 30 days, by UTC. */
-export function usedSince(nowMs: number): string {
-  return isoDay(nowMs - USED_DAYS * DAY_MS)
 }
 
 function isListed(provider: Provider): provider is Listed {
   return provider.priceList !== undefined
-}
-
-function idsOf(changes: readonly PriceChange[]): string {
-  return changes
-    .map(({ id }) => id)
-    .toSorted()
-    .join(' ')
 }

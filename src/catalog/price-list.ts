@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { fieldsOf, type JsonObject } from '../lib/json-object.ts'
 import { ownValue } from '../lib/own-value.ts'
-import type { PriceKey } from '../meter-table.ts'
+import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
 import { compare, decimalText, multiply, parseDecimal, shift, type Decimal } from '../money.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { priceWarnings } from './price-doubts.ts'
@@ -62,7 +62,8 @@ function pricesOf(pricing: JsonObject): PriceTexts | null {
 }
 
 /** Why a change waits for a hand; null = it does not. */
-export type HoldReason = 'rise' | 'fall' | 'free' | 'new_fee' | 'currency' | 'below_cost'
+export const HOLD_REASONS = ['rise', 'fall', 'free', 'new_fee', 'currency', 'unit', 'below_cost'] as const
+export type HoldReason = (typeof HOLD_REASONS)[number]
 
 /** Another price of an endpoint. */
 export interface PriceChange {
@@ -77,30 +78,67 @@ export interface PriceChange {
   readonly reason: HoldReason | null
 }
 
-/** The changes that a list makes to the prices of a provider. What it does not list stays, and so do maps by size. */
-export function priceChanges(
-  { models, settings }: CatalogDocument,
-  provider: string,
-  list: PriceList,
+/** Where prices come from. */
+export interface PriceSource {
+  /** null = it does not name this endpoint. */
+  readonly priceOf: (model: ModelEntry, endpoint: EndpointEntry) => EndpointEntry['price'] | null
+  /** The rise in percent above which a change waits. */
+  readonly risePercent: number
+}
+
+/** A provider's own list, in dollars. */
+export function listSource(provider: string, list: PriceList, risePercent: number): PriceSource {
+  return {
+    risePercent,
+    priceOf: (_model, endpoint) => {
+      const listed = endpoint.provider === provider ? list.get(endpoint.model) : undefined
+      if (listed === undefined) return null
+      // A list has one price where the row has some by size: these stay.
+      const plain = Object.entries(listed).filter(([key]) => typeof endpoint.price[key as PriceKey] !== 'object')
+      return { ...Object.fromEntries(plain), currency: CURRENCY }
+    },
+  }
+}
+
+/** The bundled models of a release. `follows` = providers whose prices are those of a list of their own. */
+export function releaseSource(
+  release: readonly ModelEntry[],
+  follows: ReadonlySet<string>,
   risePercent: number,
+): PriceSource {
+  const models = new Map(release.map((model) => [model.id, model.endpoints]))
+  return {
+    risePercent,
+    priceOf: ({ id }, { provider, model }) =>
+      follows.has(provider)
+        ? null
+        : (models.get(id)?.find((one) => one.provider === provider && one.model === model)?.price ?? null),
+  }
+}
+
+/** The changes that a source makes to the prices of a document. What it does not name stays. */
+export function priceChanges(
+  { models, settings }: Pick<CatalogDocument, 'models' | 'settings'>,
+  { priceOf, risePercent }: PriceSource,
 ): readonly PriceChange[] {
   return models.flatMap((model) =>
     model.endpoints.flatMap((endpoint): readonly PriceChange[] => {
-      const listed = endpoint.provider === provider ? list.get(endpoint.model) : undefined
-      if (listed === undefined) return []
-      const { price: before } = endpoint
-      const reasons = new Set<HoldReason>(before.currency === CURRENCY ? [] : ['currency'])
-      const after: Record<string, unknown> = { ...before, currency: CURRENCY }
-      for (const [key, text] of Object.entries(listed) as readonly (readonly [PriceKey, string])[]) {
-        const own = before[key]
-        if (own === text || typeof own === 'object') continue
-        if (own === undefined && !isNewFee(before, listed, key, text)) continue
-        after[key] = text
-        const reason = own === undefined ? 'new_fee' : reasonOf(own, text, risePercent)
-        if (reason !== null) reasons.add(reason)
+      const listed = priceOf(model, endpoint)
+      if (listed === null) return []
+      const { price: before, provider } = endpoint
+      const { currency } = listed
+      const reasons = new Set<HoldReason>(before.currency === currency ? [] : ['currency'])
+      const after: Record<string, unknown> = { ...before, currency }
+      for (const key of PRICE_KEYS) {
+        const [own, given] = [before[key], listed[key]]
+        if (given === undefined || isDeepStrictEqual(own, given)) continue
+        if (own === undefined && typeof given === 'string' && !isNewFee(before, listed, key, given)) continue
+        after[key] = given
+        for (const reason of own === undefined ? (['new_fee'] as const) : reasonsOf(own, given, risePercent))
+          reasons.add(reason)
       }
-      // The keys and their texts are those of the row and of the list.
-      const changed = after as EndpointEntry['price']
+      // The keys and their texts are those of the row and of the source.
+      const changed = after as unknown as EndpointEntry['price']
       if (isDeepStrictEqual(changed, before)) return []
       if (isSoldBelow(model, endpoint, changed, settings.rates ?? {})) reasons.add('below_cost')
       const [reason = null] = reasons
@@ -108,6 +146,22 @@ export function priceChanges(
       return [{ ...named, id: idOf(model.id, endpoint.model, changed), after: changed, reason }]
     }),
   )
+}
+
+type PriceValue = NonNullable<PriceTexts[PriceKey]>
+
+/** Of a price that changes; prices by size are compared size by size. */
+function reasonsOf(before: PriceValue, after: PriceValue, risePercent: number): readonly HoldReason[] {
+  const [old, now] = [sizesOf(before), sizesOf(after)]
+  if (!isDeepStrictEqual(new Set(old.keys()), new Set(now.keys()))) return ['unit']
+  return [...now].flatMap(([size, text]) => {
+    const reason = text === old.get(size) ? null : reasonOf(old.get(size) ?? '', text, risePercent)
+    return reason === null ? [] : [reason]
+  })
+}
+
+function sizesOf(value: PriceValue): ReadonlyMap<string, string> {
+  return new Map(typeof value === 'string' ? [['', value]] : Object.entries(value))
 }
 
 /** A price that the row lacks matters where it is above the one that is taken in its place. */

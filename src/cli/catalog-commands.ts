@@ -1,6 +1,9 @@
+import { HeldPrices } from '../catalog/held-prices.ts'
+import { wirePrice } from '../catalog/wire-document.ts'
 import type { Command, CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
-import { changesOf, printDifference, printApplied, recordEvent, withStore } from './store-access.ts'
+import { listOf } from './proof-commands.ts'
+import { ACTOR, changesOf, printDifference, printApplied, recordEvent, withStore } from './store-access.ts'
 
 /** Commands for the bundled part of the catalogue. */
 export const CATALOG_COMMANDS: readonly Command[] = [
@@ -15,18 +18,39 @@ export const CATALOG_COMMANDS: readonly Command[] = [
 
 async function update(input: CommandInput, context: CliContext): Promise<number> {
   const confirmed = input.flag('yes')
-  const lines = await withStore(
+  const { lines, held } = await withStore(
     context,
     async (own) => {
-      const changes = await own.catalog.updateBundle(!confirmed)
-      if (confirmed && changes.length > 0) await recordEvent(context, own, 'catalog.update', 'catalog', changes)
-      return changes
+      const { catalog, store } = own
+      const prices = new HeldPrices({ catalog, clock: context.clock, events: store.events, usage: store.generations })
+      const made = await prices.updateBundle(!confirmed, { actor: ACTOR, ip: null })
+      if (confirmed && made.lines.length > 0) await recordEvent(context, own, 'catalog.update', 'catalog', made.lines)
+      return {
+        lines: made.lines,
+        held: made.held.map((change) => ({
+          ...change,
+          before: wirePrice(change.before),
+          after: wirePrice(change.after),
+        })),
+      }
     },
-    async (client) =>
-      changesOf(await client.call('POST', `/admin/v1/catalog/update${confirmed ? '' : '?dry_run=1'}`, {})),
+    async (client) => {
+      const answer = await client.call('POST', `/admin/v1/catalog/update${confirmed ? '' : '?dry_run=1'}`, {})
+      return { lines: changesOf(answer), held: listOf(answer, 'held') }
+    },
   )
   printDifference(context, lines)
-  if (confirmed) return printApplied(context, lines)
-  if (lines.length > 0) context.stdout('Nothing is changed yet: tollgate catalog update --yes applies it')
+  for (const { model, provider, reason, before, after } of held)
+    context.stdout(
+      `? model ${String(model)} at ${String(provider)}: ${JSON.stringify(before)} → ${JSON.stringify(after)} (${String(reason)})`,
+    )
+  if (confirmed) printApplied(context, lines)
+  else if (lines.length > 0) context.stdout('Nothing is changed yet: tollgate catalog update --yes applies it')
+  if (held.length > 0)
+    context.stdout(
+      confirmed
+        ? `Prices that wait for you: ${held.length}. See tollgate price held`
+        : `Prices marked with ? would wait for you: ${held.length}`,
+    )
   return 0
 }

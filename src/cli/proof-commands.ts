@@ -80,7 +80,7 @@ function query(times: Readonly<Record<string, number | null>>): string {
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
-function listOf(report: JsonObject, field: string): readonly JsonObject[] {
+export function listOf(report: JsonObject, field: string): readonly JsonObject[] {
   const list = report[field]
   return Array.isArray(list) ? list.filter(isObject) : []
 }

@@ -5,7 +5,7 @@ import { CommandError, UsageError } from './command.ts'
 import type { CliContext, OpenStore } from './ports.ts'
 
 /** The author that the audit log names for a change by the command line. */
-const ACTOR = 'cli'
+export const ACTOR = 'cli'
 
 /** Runs `own` on the store, or `remote` when a running server has it open. */
 export async function withStore<T>(

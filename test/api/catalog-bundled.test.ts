@@ -198,49 +198,58 @@ test('check warns of what sells below its cost, and refuses a price of one token
   )
 })
 
-/** An earlier release: one price differs, one model more, one less. */
+/** An earlier release: one price is a little lower, one much, one model more, one less. */
 function earlierRelease(): BundledRelease {
   const now = readBundledRelease()
+  const lower = new Map([
+    ['openai/gpt-4o', '2.45'],
+    ['openai/gpt-4o-mini', '0.1'],
+  ])
   const models = now.models
     .filter(({ id }) => id !== 'openai/gpt-4.1')
-    .map((model) => {
-      if (model.id !== 'openai/gpt-4o-mini') return model
-      return {
-        ...model,
-        endpoints: model.endpoints.map((endpoint) =>
-          endpoint.provider === 'openai' ? { ...endpoint, price: { ...endpoint.price, prompt: '0.1' } } : endpoint,
-        ),
-      }
-    })
+    .map((model) => ({
+      ...model,
+      endpoints: model.endpoints.map((endpoint) => {
+        const prompt = endpoint.provider === 'openai' ? lower.get(model.id) : undefined
+        return prompt === undefined ? endpoint : { ...endpoint, price: { ...endpoint.price, prompt } }
+      }),
+    }))
   const [first] = now.models.filter(({ id }) => id === 'openai/gpt-4o')
   assert.ok(first !== undefined)
   return { ...now, models: [...models, { ...first, id: 'openai/gpt-withdrawn' }] }
 }
 
+/** A store as the earlier release left it. */
+async function keepEarlier(env: Readonly<Record<string, string>>): Promise<void> {
+  const core = await openCore({
+    config: readConfig(env).config,
+    env,
+    wrappingKeys: WRAPPING,
+    server: true,
+    release: earlierRelease(),
+  })
+  await core.catalog.patchSettings({ rates: { USD: '100' } })
+  await core.close()
+}
+
 for (const way of ['the store itself', 'the server that holds it'] as const) {
-  test(`catalog update shows what the release changes and applies it when told to, through ${way}`, async () => {
+  test(`catalog update shows what the release changes and applies it when told to; a price that rises waits, and nothing is deleted; through ${way}`, async () => {
     const dataDir = mkdtempSync(join(directory, 'update-'))
     const env = { ...KEY, TOLLGATE_DATA: dataDir }
-    const core = await openCore({
-      config: readConfig(env).config,
-      env,
-      wrappingKeys: WRAPPING,
-      server: true,
-      release: earlierRelease(),
-    })
-    await core.catalog.patchSettings({ rates: { USD: '100' } })
-    await core.close()
+    await keepEarlier(env)
     const tollgate = way === 'the store itself' ? null : await started({ dataDir, env: KEY })
     const command = {
       TOLLGATE_DATA: dataDir,
       TOLLGATE_KEK: KEK,
       ...(tollgate === null ? {} : { TOLLGATE_URL: tollgate.url, TOLLGATE_ADMIN_TOKEN: tollgate.adminToken }),
     }
-    const expected = [
+    const changed = [
       '+ model openai/gpt-4.1',
-      '- model openai/gpt-withdrawn',
-      '~ model openai/gpt-4o-mini: endpoint openai/gpt-4o-mini: price: prompt 0.1 → 0.15',
+      '~ model openai/gpt-4o: endpoint openai/gpt-4o: price: prompt 2.45 → 2.5',
     ]
+    const price = (prompt: string): string =>
+      `{"currency":"USD","prompt":${prompt},"completion":0.6,"input_cache_read":0.075}`
+    const waits = `? model openai/gpt-4o-mini at openai: ${price('0.1')} → ${price('0.15')} (rise)`
     try {
       if (tollgate !== null) {
         assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.00001')
@@ -254,41 +263,80 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
         assert.equal(shown.code, 0, shown.err)
         assert.deepEqual(
           shown.out.split('\n').toSorted(),
-          [...expected, 'Nothing is changed yet: tollgate catalog update --yes applies it'].toSorted(),
+          [
+            ...changed,
+            waits,
+            'Nothing is changed yet: tollgate catalog update --yes applies it',
+            'Prices marked with ? would wait for you: 1',
+          ].toSorted(),
         )
       }
       const applied = await runCli(['catalog', 'update', '--yes'], command)
       assert.equal(applied.code, 0, applied.err)
-      assert.deepEqual(applied.out.split('\n').toSorted(), [...expected, 'Applied 3 changes'].toSorted())
-      assert.equal((await runCli(['catalog', 'update'], command)).out, 'No difference')
+      const told = 'Prices that wait for you: 1. See tollgate price held'
+      assert.deepEqual(applied.out.split('\n').toSorted(), [...changed, waits, 'Applied 2 changes', told].toSorted())
+      const again = await runCli(['catalog', 'update', '--yes'], command)
+      assert.deepEqual(again.out.split('\n'), ['No difference', waits, told])
       if (tollgate !== null) {
         const models = await modelsOf(tollgate)
         assert.deepEqual(
           [
+            models.get('openai/gpt-4o')?.pricing['prompt'],
             models.get('openai/gpt-4o-mini')?.pricing['prompt'],
             models.has('openai/gpt-4.1'),
             models.has('openai/gpt-withdrawn'),
           ],
-          ['0.000015', true, false],
+          ['0.00025', '0.00001', true, true],
         )
+        const { data } = (await tollgate.admin('GET', '/admin/v1/price-changes')).body
+        assert.deepEqual([data.length, data[0].model, data[0].reason], [1, 'openai/gpt-4o-mini', 'rise'])
+        assert.equal((await tollgate.admin('POST', `/admin/v1/price-changes/${data[0].id}/approve`, {})).status, 200)
+        assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.000015')
+        assert.equal((await runCli(['catalog', 'update'], command)).out, 'No difference')
         assert.equal((await tollgate.admin('GET', '/admin/v1/catalog')).body.providers.openai.api_key, '…1234')
       }
     } finally {
       await tollgate?.stop()
     }
     const after = await openCore({ config: readConfig(env).config, env, wrappingKeys: WRAPPING, server: true })
-    const events = await after.store.events.list(10, 0)
-    assert.equal(events.data.filter(({ action }) => action === 'catalog.update').length, 1)
-    assert.ok(
-      (await after.catalog.priceOf(
-        after.catalog.current().priceVersion - 1,
-        'openai/gpt-withdrawn',
-        'openai/gpt-4o',
-      )) !== null,
+    const { data } = await after.store.events.list(20, 0)
+    assert.deepEqual(
+      data
+        .map(({ action, object }) => `${action} ${object}`)
+        .filter((line) => /^(?:prices|catalog\.update)/.test(line))
+        .toReversed(),
+      [
+        'prices.applied openai',
+        'prices.held openai',
+        'catalog.update catalog',
+        ...(tollgate === null ? [] : ['prices.approved openai']),
+      ],
     )
+    assert.ok(after.catalog.current().models.has('openai/gpt-withdrawn'))
     await after.close()
   })
 }
+
+test('with catalog_update a server takes a new release by itself when it starts, with the same guards', async () => {
+  const dataDir = mkdtempSync(join(directory, 'schedule-'))
+  await keepEarlier({ ...KEY, TOLLGATE_DATA: dataDir })
+  const catalog = 'rates: { USD: 100 }\ncatalog_update: { hours: 24, rise: 5 }'
+  const tollgate = await started({ dataDir, env: KEY, catalog })
+  await until(
+    'it is taken',
+    async () => (await modelsOf(tollgate)).get('openai/gpt-4o')?.pricing['prompt'] === '0.00025',
+  )
+  await until(
+    'the rise waits',
+    async () => (await tollgate.admin('GET', '/admin/v1/price-changes')).body.data.length === 1,
+  )
+  assert.equal((await modelsOf(tollgate)).get('openai/gpt-4o-mini')?.pricing['prompt'], '0.00001')
+  const { data } = (await tollgate.admin('GET', '/admin/v1/events?action=prices.')).body
+  assert.deepEqual(
+    data.map(({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`),
+    ['system prices.held', 'system prices.applied'],
+  )
+})
 
 test('rates of the Central Bank: fetched at the start, kept through failure and restart, changed as a price version, refused when they jump', async () => {
   const dataDir = mkdtempSync(join(directory, 'rates-'))
