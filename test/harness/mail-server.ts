@@ -59,6 +59,8 @@ export async function startMailServer(
       })
     },
   })
+  // A client that is killed resets its connection.
+  server.on('error', () => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const mail: MailServer = {
     // A server that listens on a port has an address with it.
