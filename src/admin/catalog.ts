@@ -48,7 +48,7 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): 
     }),
     adminRoute('POST /admin/v1/catalog/update', async (call) => {
       const dryRun = call.query.get('dry_run') === '1'
-      const { lines, held } = await applied(() => ports.heldPrices.updateBundle(dryRun, priceActor(ports, call)))
+      const { lines, held } = await applied(() => ports.prices.book.updateBundle(dryRun, priceActor(ports, call)))
       if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
       const { priceVersion } = ports.catalog.current()
       return {

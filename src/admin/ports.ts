@@ -4,7 +4,6 @@ import type { Principal } from '../access/principal.ts'
 import type { Provider } from '../catalog/catalog.ts'
 import type { ProviderTrial } from '../catalog/listed-model.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import type { HeldPrices } from '../catalog/held-prices.ts'
 import type { PriceFeed } from '../catalog/price-feed.ts'
 import { covers, type AdminScope } from '../admin-scopes.ts'
 import type { ApiError } from '../errors.ts'
@@ -40,8 +39,7 @@ export interface HealthSource {
 export interface AdminPorts {
   readonly store: Store
   readonly catalog: CatalogService
-  readonly prices: Pick<PriceFeed, 'fetchLists'>
-  readonly heldPrices: HeldPrices
+  readonly prices: Pick<PriceFeed, 'fetchLists' | 'book'>
   readonly access: Access
   readonly links: SetupLinks
   /** Whether sign-up is open where the live settings do not say. */

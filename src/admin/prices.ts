@@ -15,14 +15,14 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   const by = (call: AdminCall): PriceActor => priceActor(ports, call)
   const decide = async (call: AdminCall, isApproved: boolean): Promise<{ status: 200; body: WirePriceChange }> => {
     const id = param(call, 'id')
-    const change = await applied(() => ports.heldPrices.decide(id, isApproved, by(call)))
+    const change = await applied(() => ports.prices.book.decide(id, isApproved, by(call)))
     if (change === null || change === 'overtaken') throw notFound('Price change', id)
     return { status: 200, body: wireChange(change) }
   }
   return [
     adminRoute('GET /admin/v1/price-changes', async () => ({
       status: 200,
-      body: { data: (await ports.heldPrices.held()).map(wireChange) },
+      body: { data: (await ports.prices.book.held()).map(wireChange) },
     })),
     adminRoute('POST /admin/v1/price-changes/fetch', async (call) => {
       const rounds = await ports.prices.fetchLists(by(call))
@@ -36,7 +36,7 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
     }),
     adminRoute('GET /admin/v1/price-changes/accounts', async (call) => {
       const model = call.query.get('model')
-      const models = model === null ? (await ports.heldPrices.held()).map((change) => change.model) : [model]
+      const models = model === null ? (await ports.prices.book.held()).map((change) => change.model) : [model]
       const { total, data } = await ports.store.generations.usersOf(models, usedSince(ports.clock.now()), ACCOUNTS_MAX)
       return {
         status: 200,

@@ -38,22 +38,8 @@ export function createConsole(
   { config, version, consoleDir }: ConsoleOptions,
   notice: (message: string) => void,
 ): Console {
-  const {
-    core,
-    access,
-    sessions,
-    links,
-    clock,
-    ids,
-    ledger,
-    health,
-    videos,
-    adapters,
-    nodes,
-    prices,
-    heldPrices,
-    letters,
-  } = services
+  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes, prices, letters } =
+    services
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: cipher } = core
   const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
@@ -103,17 +89,7 @@ export function createConsole(
     }),
     ...(site?.routes() ?? []),
     ...adminRoutes(
-      {
-        ...core,
-        ...parts,
-        links,
-        prices,
-        heldPrices,
-        videos: videos.ofAccounts,
-        signupDefault,
-        allowPrivateUpstreams,
-        publicUrl,
-      },
+      { ...core, ...parts, links, prices, videos: videos.ofAccounts, signupDefault, allowPrivateUpstreams, publicUrl },
       KNOWN_ADAPTERS,
     ),
   ]

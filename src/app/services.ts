@@ -82,7 +82,6 @@ export interface Services {
   readonly letters: Letters
   readonly balances: ProviderBalances
   readonly prices: PriceFeed
-  readonly heldPrices: HeldPrices
   readonly sessions: ConsoleSessions
   /** Whether a client reached us over TLS. */
   readonly isSecure: (request: IncomingMessage) => boolean
@@ -280,7 +279,6 @@ function upkeepOf(
   readonly letters: Letters
   readonly balances: ProviderBalances
   readonly prices: PriceFeed
-  readonly heldPrices: HeldPrices
 } {
   const {
     core: { store, catalog },
@@ -329,7 +327,7 @@ function noticesOf({
   ids,
   nodes,
   notice,
-}: Base): Pick<Services, 'notifier' | 'letters' | 'balances' | 'prices' | 'heldPrices'> {
+}: Base): Pick<Services, 'notifier' | 'letters' | 'balances' | 'prices'> {
   const guarded = patientAgent(publicConnector(WEBHOOK_CONNECT_MS))
   const own = patientAgent({ timeout: WEBHOOK_CONNECT_MS, lookup: upstreamLookup })
   const { allowPrivateUpstreams, mail, telegram, publicUrl } = config
@@ -362,9 +360,9 @@ function noticesOf({
   })
   const follow = { catalog, clock, dispatcher: own, leads: () => nodes.leads, log: notice }
   const balances = new ProviderBalances({ ...follow, store: store.notices })
-  const heldPrices = new HeldPrices({ catalog, clock, events: store.events, usage: store.generations })
-  const prices = new PriceFeed({ ...follow, held: heldPrices })
-  return { notifier, letters, balances, prices, heldPrices }
+  const book = new HeldPrices({ catalog, clock, events: store.events, usage: store.generations })
+  const prices = new PriceFeed({ ...follow, book })
+  return { notifier, letters, balances, prices }
 }
 
 /** The services that identify callers: API keys, console sessions, the operator. */

@@ -19,7 +19,7 @@ const SYSTEM = { actor: 'system', ip: null } as const
 
 export interface PriceFeedPorts {
   readonly catalog: CatalogService
-  readonly held: HeldPrices
+  readonly book: HeldPrices
   readonly clock: Clock
   /** Connects as to providers. */
   readonly dispatcher: Dispatcher
@@ -42,6 +42,8 @@ type Listed = Provider & Required<Pick<Provider, 'priceList'>>
  * the bundled ones as the release has them; what is doubtful waits for a hand.
  */
 export class PriceFeed {
+  /** What waits for a hand. */
+  readonly book: HeldPrices
   readonly #ports: PriceFeedPorts
   readonly #stop = new AbortController()
   #cancel: () => void = () => undefined
@@ -52,6 +54,7 @@ export class PriceFeed {
 
   constructor(ports: PriceFeedPorts) {
     this.#ports = ports
+    this.book = ports.book
     // A schedule that has just been set begins at once.
     ports.catalog.onChange(() => {
       if (this.#isStarted) this.#update()
@@ -72,13 +75,13 @@ export class PriceFeed {
 
   /** The bundled catalogue, where the setting asks for it and it is due. */
   #update(): void {
-    const { clock, catalog, leads, held } = this.#ports
+    const { clock, catalog, leads } = this.#ports
     const { hours } = catalog.current().settings.catalogUpdate
     const nowMs = clock.monotonic()
     if (this.#stop.signal.aborted || hours === 0 || !leads()) return
     if (nowMs - this.#updatedAtMs < hours * HOUR_MS) return
     this.#updatedAtMs = nowMs
-    void this.#inTurn('The bundled catalogue could not be updated', () => held.updateBundle(false, SYSTEM))
+    void this.#inTurn('The bundled catalogue could not be updated', () => this.book.updateBundle(false, SYSTEM))
   }
 
   async stop(): Promise<void> {
@@ -104,7 +107,7 @@ export class PriceFeed {
   }
 
   async #follow({ slug, baseUrl, apiKeys, dialect, priceList }: Listed, by: PriceActor): Promise<PriceRound> {
-    const { catalog, held: book, log } = this.#ports
+    const { catalog, log } = this.#ports
     try {
       const body = await fetchedJson(`${baseUrl}/models`, {
         headers: keyHeaders(dialect, apiKeys[0]),
@@ -118,11 +121,11 @@ export class PriceFeed {
       const changes = catalog.pricesAfter(slug, list, priceList.rise)
       const applied = await catalog.applyPrices(changes.filter(({ reason }) => reason === null))
       const doubtful = changes.filter(({ reason }) => reason !== null)
-      return { provider: slug, applied, held: await book.take(slug, applied, doubtful, by), failure: null }
+      return { provider: slug, applied, held: await this.book.take(slug, applied, doubtful, by), failure: null }
     } catch (thrown) {
       const failure = thrownMessage(thrown).slice(0, REASON_MAX)
       if (this.#stop.signal.aborted) return { provider: slug, applied: [], held: [], failure }
-      const { held, isNew } = await book.fail(slug, failure, by)
+      const { held, isNew } = await this.book.fail(slug, failure, by)
       if (isNew) log(`The prices of provider ${slug} could not be followed: ${failure}`)
       return { provider: slug, applied: [], held, failure }
     }
