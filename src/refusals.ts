@@ -80,6 +80,7 @@ export interface FieldChecks {
   readonly uncharged: None
   readonly uncharged_search: None
   readonly unknown_field: { readonly known: string }
+  readonly unknown_group: { readonly given: string }
   readonly unknown_model: { readonly given: string }
   readonly unknown_provider: { readonly given: string }
   readonly used_code: None
@@ -103,6 +104,7 @@ export interface RefusalReasons {
   readonly email_taken: { readonly email: string }
   readonly email_unproven: None
   readonly foreign_page: None
+  readonly group_in_use: { readonly accounts: number }
   readonly has_administrator: None
   readonly identity_taken: None
   readonly keys_most: { readonly most: number }

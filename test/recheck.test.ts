@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkedReplay } from '../src/app/core.ts'
+import { pricesFor } from '../src/catalog/customer-prices.ts'
 import { markupOf } from '../src/catalog/markup.ts'
 import { priceSheet, variantsOf } from '../src/catalog/price-sheet.ts'
 import { PRICE_KEYS } from '../src/meter-table.ts'
@@ -47,8 +48,8 @@ test('the page of arithmetic that the audit checks charges with comes to what th
       fc.option(usages, { nil: undefined }),
       fc.constantFrom('provider_usage', 'provider_cost'),
       fc.boolean(),
-      fc.record({ ofModel: decimals, ofProvider: decimals }, { requiredKeys: [] }),
-      (price, sell, rate, markup, used, reported, billingBasis, isVaried, { ofModel, ofProvider }) => {
+      fc.record({ ofModel: decimals, ofProvider: decimals, ofCustomer: decimals }, { requiredKeys: [] }),
+      (price, sell, rate, markup, used, reported, billingBasis, isVaried, { ofModel, ofProvider, ofCustomer }) => {
         const variant = isVaried ? (variantsOf(price, sell)[0] ?? null) : null
         const buySheet = priceSheet(price, exact(rate), variant)
         const sellSheet =
@@ -61,7 +62,12 @@ test('the page of arithmetic that the audit checks charges with comes to what th
             : priceSheet(sell, ONE, variant)
         const usage: Usage = used
         const expected = {
-          costMicro: chargeMicro(usage, billingBasis === 'provider_cost' ? buySheet : sellSheet),
+          costMicro: chargeMicro(
+            usage,
+            billingBasis === 'provider_cost'
+              ? buySheet
+              : pricesFor({ sell: sellSheet, buy: buySheet }, ofCustomer).sell,
+          ),
           providerCostMicro: providerCostMicro(reported ?? usage, buySheet),
         }
         const endpoint = {
@@ -76,6 +82,7 @@ test('the page of arithmetic that the audit checks charges with comes to what th
           billingBasis,
           usage,
           ...(variant === null ? {} : { variant }),
+          ...(ofCustomer === undefined ? {} : { markup: ofCustomer }),
           ...(reported === undefined ? {} : { reportedUsage: reported }),
         }
         assert.deepEqual(
@@ -121,7 +128,7 @@ test('a charge that the price code makes and makes again wrongly is found', asyn
     providerCostMicro: chargeMicro(usage, sheet),
   } as GenerationRow
   const replay = (sell: typeof sheet): ReturnType<ReturnType<typeof checkedReplay>> =>
-    checkedReplay({ priceOf: async () => ({ sell, buy: sheet }), pricedCatalog: async () => document })(row)
+    checkedReplay({ pricesOf: async () => ({ sell, buy: sheet }), pricedCatalog: async () => document })(row)
   assert.equal((await replay(wrong.sell))?.costMicro, 24n)
   assert.equal(row.costMicro, 14n)
 })

@@ -21,6 +21,8 @@ const ACCOUNT: AccountRecord = {
   defaultModel: null,
   rateLimit: null,
   exactHolds: false,
+  groupId: null,
+  markup: null,
   allowedModels: ['a', 'b'],
   availableMicro: 0n,
   heldMicro: 0n,

@@ -20,7 +20,7 @@ import {
 } from './api-key.ts'
 import { bearer, DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 import { IpGuard } from './ip-guard.ts'
-import { KeyCache, knownKey, refusalOf, type KnownKey } from './key-cache.ts'
+import { KeyCache, knownKey, refusalOf, type ChangedRows, type KnownKey } from './key-cache.ts'
 import type { Principal } from './principal.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders, RateLimiter, type NodeShare } from './rate-limit.ts'
@@ -80,8 +80,8 @@ export interface Access extends EdgeAccess<Principal> {
   scopesOf(request: IncomingMessage): ReadonlySet<AdminScope>
   /** The console session of a request of the `session` or `playground` plane; throws before `admit`. */
   sessionOf(request: IncomingMessage): ConsoleSession
-  /** Makes this node apply an administrator's change of a key or account at once. */
-  invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void
+  /** Makes this node apply an administrator's change of a key, an account or a group at once. */
+  invalidate(changed: ChangedRows): void
   /** Takes over a block from another node, or its end when `blocks` is 0; the address is in the form of `ipKey`. */
   block(ip: string, leftMs: number, blocks: number): void
   /** Reports this node's accepted requests to the shared rate windows, after those could not be reached. */
@@ -177,7 +177,7 @@ class AccessStage implements Access {
     return this.#scopes.get(request) ?? NO_SCOPES
   }
 
-  invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
+  invalidate(changed: ChangedRows): void {
     this.#cache.invalidate(changed)
     this.#managers?.invalidate(changed)
   }

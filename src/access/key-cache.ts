@@ -44,6 +44,14 @@ export interface KeyCacheOptions {
   readonly entriesMax?: number
 }
 
+/** What an administrator changed: a key, an account, or what holds for a group of accounts. */
+export type ChangedRows = { readonly keyId: string } | { readonly accountId: string } | { readonly groupId: string }
+
+function concerns(changed: ChangedRows, { keyId, accountId, groupId }: Principal): boolean {
+  if ('keyId' in changed) return keyId === changed.keyId
+  return 'accountId' in changed ? accountId === changed.accountId : groupId === changed.groupId
+}
+
 /**
  * Keys by their full digest: existing keys for seconds, absent ones longer. Each key has at most one look-up under way.
  */
@@ -88,12 +96,11 @@ export class KeyCache {
   }
 
   /** Forgets the rows that an administrator changed; the next request reads them again. */
-  invalidate(changed: { readonly keyId: string } | { readonly accountId: string }): void {
+  invalidate(changed: ChangedRows): void {
     this.#generation += 1
     this.#lookups.clear()
     for (const [digest, known] of this.#known) {
-      const { keyId, accountId } = known.principal
-      if ('keyId' in changed ? keyId === changed.keyId : accountId === changed.accountId) this.#known.delete(digest)
+      if (concerns(changed, known.principal)) this.#known.delete(digest)
     }
   }
 
@@ -189,6 +196,8 @@ export function knownKey(
     defaultModel: account.defaultModel,
     rateLimit: account.rateLimit,
     limits: countedLimits(key.limits),
+    ...(account.groupId === null ? {} : { groupId: account.groupId }),
+    ...(account.markup === null ? {} : { markup: account.markup }),
     ...(owner.isManagement === true ? { isManagement: true } : {}),
   })
   const { disabled, expiresAtMs } = key

@@ -20,6 +20,9 @@ export interface Principal {
   readonly defaultModel: string | null
   /** null = the service's default. */
   readonly rateLimit: RateLimit | null
+  readonly groupId?: string
+  /** What the prices are multiplied with, by the rule of the account or its group; absent = nothing. */
+  readonly markup?: string
   /** null = the key has no limits beside the account's window. */
   readonly limits: KeyLimits | null
   /** The key manages the keys of its account and opens no model. */

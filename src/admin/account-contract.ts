@@ -3,6 +3,7 @@ import {
   filled,
   flag,
   list,
+  narrowed,
   nullable,
   object,
   oneOf,
@@ -15,6 +16,7 @@ import {
   type Schema,
   type Static,
 } from '../schema.ts'
+import { CUSTOMER_MARKUP_MAX } from '../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
 import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../ledger/key-limits-contract.ts'
@@ -46,6 +48,17 @@ export const AccountStatus = oneOf(
 )
 export type AccountStatus = Static<typeof AccountStatus>
 
+/** A number above 0 and up to 1,000; a text is read exactly too. */
+export const MARKUP = narrowed<number | string>({
+  description: "What everybody's prices are multiplied with: 0.9 is a tenth less.",
+  anyOf: [
+    { type: 'number', format: 'decimal', exclusiveMinimum: 0, maximum: CUSTOMER_MARKUP_MAX },
+    { type: 'string', pattern: '^(?=[^eE]*[1-9])[0-9]{1,4}([.][0-9]{1,36})?$' },
+  ],
+})
+const OWN_MARKUP = nullable(MARKUP, "null = the group's, if it has one.")
+const GROUP = nullable(filled('Id of a group of accounts.', 100))
+
 export const Account = object({
   id: text(),
   name: text(),
@@ -55,6 +68,10 @@ export const Account = object({
   rate_limit: nullable(RateLimit, "null = the service's."),
   allowed_models: nullable(list(text())),
   exact_holds: flag('The database decides each hold of the account: nodes set none of its money aside.'),
+  group: nullable(text('Id of its group.')),
+  markup: nullable(
+    text("What everybody's prices are multiplied with for it, an exact decimal; null = its group's, if any."),
+  ),
   balance: rub(),
   available: rub(),
   reserved: rub(),
@@ -63,7 +80,7 @@ export const Account = object({
 export type Account = Static<typeof Account>
 
 export const AccountQuery = object(
-  { ...PageQuery.fields, query: optional(text()), status: optional(AccountStatus) },
+  { ...PageQuery.fields, query: optional(text()), status: optional(AccountStatus), group: optional(text('Its id.')) },
   '`query` finds by the beginning of id, name or e-mail.',
 )
 export type AccountQuery = Static<typeof AccountQuery>
@@ -76,6 +93,8 @@ export const AccountBody = body({
   email: optional(nullable(filled())),
   default_model: optional(MODEL),
   rate_limit: optional(nullable(RateLimit)),
+  group: optional(GROUP),
+  markup: optional(OWN_MARKUP),
 })
 export type AccountBody = Static<typeof AccountBody>
 
@@ -86,6 +105,8 @@ export const AccountPatch = body({
   rate_limit: optional(nullable(RateLimit)),
   allowed_models: optional(nullable(ALLOWED_MODELS)),
   exact_holds: optional(nullable(flag())),
+  group: optional(GROUP),
+  markup: optional(OWN_MARKUP),
 })
 export type AccountPatch = Static<typeof AccountPatch>
 

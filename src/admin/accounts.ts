@@ -7,7 +7,8 @@ import { dayRange } from '../http/day-range.ts'
 import type { Route } from '../http/edge.ts'
 import { choiceParameter } from '../query-parameters.ts'
 import type { Principal } from '../access/principal.ts'
-import { microOf, rubles } from '../money.ts'
+import { assert } from '../lib/assert.ts'
+import { decimalText, microOf, parseDecimal, rubles } from '../money.ts'
 import type { AccountPatch, AccountRecord } from '../store/accounts/account-store.ts'
 import type { EntryRecord } from '../store/ledger/entry-store.ts'
 import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
@@ -72,6 +73,8 @@ function accountBody(record: AccountRecord): Account {
     rate_limit: record.rateLimit,
     allowed_models: record.allowedModels,
     exact_holds: record.exactHolds,
+    group: record.groupId,
+    markup: record.markup,
     balance: rubles(record.availableMicro + record.heldMicro),
     available: rubles(record.availableMicro),
     reserved: rubles(record.heldMicro),
@@ -90,6 +93,7 @@ async function createAccount(
     email: given.email ?? null,
     defaultModel: given.default_model ?? null,
     rateLimit: given.rate_limit ?? null,
+    ...(await priceRule(ports, given)),
     createdAtMs: ports.clock.now(),
   }
   const body = accountBody(await ports.store.accounts.create(record))
@@ -103,6 +107,7 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<AdminRe
   const { data, total } = await ports.store.accounts.list({
     query: query === '' ? null : query,
     status,
+    groupId: call.query.get('group'),
     ...page(call),
   })
   return { status: 200, body: { data: data.map(accountBody), total } }
@@ -123,12 +128,38 @@ async function patchAccount(
     ...(limit === undefined ? {} : { rateLimit: limit }),
     ...(models === undefined ? {} : { allowedModels: models }),
     ...(typeof given.exact_holds === 'boolean' ? { exactHolds: given.exact_holds } : {}),
+    ...(await priceRule(ports, given)),
   }
   const after = await ports.store.accounts.update(before.id, patch)
   if (after === null) throw notFound('Account', before.id)
   ports.access.invalidate({ accountId: before.id })
   await recordEvent(ports, call, 'account.update', before.id, accountBody(before), accountBody(after))
   return { status: 200, body: accountBody(after) }
+}
+
+/** The exact text of a decimal that was read from a body. */
+export function markupText(given: number | string): string {
+  const markup = parseDecimal(String(given))
+  assert(markup !== null, 'A markup was read as a decimal.')
+  return decimalText(markup)
+}
+
+/** The rule of an account's prices in a body; what is absent does not change. */
+async function priceRule(
+  ports: AdminPorts,
+  { group, markup }: Pick<AccountBody, 'group' | 'markup'>,
+): Promise<Pick<AccountPatch, 'groupId' | 'markup'>> {
+  if (typeof group === 'string' && (await ports.store.accountGroups.get(group)) === null)
+    throw fieldError(
+      'group',
+      'unknown_group',
+      { given: group.slice(0, 200) },
+      `there is no group '${group.slice(0, 200)}'`,
+    )
+  return {
+    ...(group === undefined ? {} : { groupId: group }),
+    ...(markup === undefined ? {} : { markup: markup === null ? null : markupText(markup) }),
+  }
 }
 
 /** An amount below 0 is for adjustments only. */

@@ -40,6 +40,7 @@ import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from 
 import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
+import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { PRICE_ROUTES } from './price-contract.ts'
 import { TOKEN_ROUTES } from './token-routes.ts'
@@ -344,6 +345,7 @@ export const ADMIN_ROUTES = {
     example: { body: { markup: 1.25, maintenance: null } },
   },
 
+  ...GROUP_ROUTES,
   ...PRICE_ROUTES,
   ...NOTICE_ROUTES,
   ...REPORT_ROUTES,

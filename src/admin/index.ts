@@ -2,6 +2,7 @@ import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { accountAdminRoutes } from './accounts.ts'
+import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes } from './catalog.ts'
 import { codeAdminRoutes } from './codes.ts'
 import { marginAdminRoutes } from './margin.ts'
@@ -20,6 +21,7 @@ import { videoAdminRoutes } from './video-jobs.ts'
 export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
   return [
     ...accountAdminRoutes(ports),
+    ...groupAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),
     ...priceAdminRoutes(ports),
     ...reportAdminRoutes(ports),

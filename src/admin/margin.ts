@@ -50,7 +50,7 @@ function pricedEndpoint(ports: AdminPorts, model: Model, endpoint: Endpoint): Pr
 }
 
 /** For display only: no amount is calculated with it. */
-function percent(part: number, whole: number): number | null {
+export function percent(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 1_000) / 10
 }
 

@@ -87,7 +87,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
  * Recalculates a charge with the code that makes charges and, where that agrees, with a page of independent arithmetic.
  */
 export function checkedReplay(
-  catalog: Pick<CatalogService, 'priceOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> },
+  catalog: Pick<CatalogService, 'pricesOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> },
 ): Replay {
   const replay = replayBy(catalog)
   return async (row) => {
@@ -103,13 +103,10 @@ export function checkedReplay(
   }
 }
 
-/** Uses the price version that the row names, with its exchange rates. */
-export function replayBy(catalog: Pick<CatalogService, 'priceOf'>): Replay {
+/** Uses the price version that the row names, with its exchange rates, and the markup of its customer. */
+export function replayBy(catalog: Pick<CatalogService, 'pricesOf'>): Replay {
   return async (row) => {
-    const prices =
-      row.endpointId === null
-        ? null
-        : await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+    const prices = await catalog.pricesOf(row)
     if (prices === null) return null
     return {
       costMicro: chargeMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell),

@@ -1,4 +1,5 @@
-import type { Endpoint, Model } from '../catalog/catalog.ts'
+import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
+import { snapshotFor } from '../catalog/customer-prices.ts'
 import { cheapestEndpoint, shownPrices } from '../catalog/shown-prices.ts'
 import { ApiError } from '../errors.ts'
 import type { ModelEndpoint, ModelRow, Prices } from './model-contract.ts'
@@ -11,16 +12,23 @@ export async function modelList(
   { accountId }: Visit,
 ): Promise<{ readonly data: readonly ModelRow[] }> {
   const { allowedModels } = await accountOf(ports, accountId)
-  const listed = [...ports.catalog.current().models.values()].filter(({ hidden }) => !hidden)
+  const { models } = await ownCatalog(ports, accountId)
+  const listed = [...models.values()].filter(({ hidden }) => !hidden)
   return { data: listed.map((model) => modelRow(ports, model, allowedModels)) }
 }
 
 export async function oneModel(ports: CabinetPorts, { call, accountId }: Visit): Promise<ModelRow> {
   const id = call.params['id'] ?? ''
-  const { models, aliases } = ports.catalog.current()
+  const { models, aliases } = await ownCatalog(ports, accountId)
   const model = models.get(id) ?? models.get(aliases.get(id) ?? '')
   if (model === undefined) throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found`)
   return modelRow(ports, model, (await accountOf(ports, accountId)).allowedModels)
+}
+
+/** What is sold, at the account's prices. */
+async function ownCatalog(ports: CabinetPorts, accountId: string): Promise<Snapshot> {
+  const markup = (await ports.store.accounts.rules(accountId))?.markup
+  return snapshotFor(ports.catalog.current(), markup ?? undefined)
 }
 
 function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {

@@ -20,6 +20,7 @@ import {
   storedText,
   type CatalogState,
 } from './catalog-state.ts'
+import { pricesFor } from './customer-prices.ts'
 import type { CatalogWarning } from './catalog-warning.ts'
 import type { Catalog, Prices, Provider, Snapshot } from './catalog.ts'
 import { credentialsOf, keepCredentials, withMaskedCredentials, withoutCredentials } from './credentials.ts'
@@ -334,10 +335,11 @@ export class CatalogService implements Catalog {
 
   /** The prices by which a row of the log was charged; null where they are gone. */
   async pricesOf(
-    row: Pick<GenerationRow, 'priceVersion' | 'model' | 'endpointId' | 'variant'>,
+    row: Pick<GenerationRow, 'priceVersion' | 'model' | 'endpointId' | 'variant' | 'markup'>,
   ): Promise<Prices | null> {
     if (row.endpointId === null) return null
-    return this.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+    const prices = await this.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+    return prices === null ? null : pricesFor(prices, row.markup)
   }
 
   /** A stored price version; null where there is none. */

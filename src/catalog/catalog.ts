@@ -127,6 +127,8 @@ export interface Settings extends PlainSettings {
 export interface Snapshot {
   /** Grows by one with every applied change. */
   readonly priceVersion: number
+  /** Of the customer, in all prices for customers: a decimal; absent = they are everybody's. */
+  readonly markup?: string
   readonly settings: Settings
   readonly providers: ReadonlyMap<string, Provider>
   /** By canonical id; inactive models are absent. */

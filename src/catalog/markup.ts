@@ -12,8 +12,19 @@ interface Marked {
   readonly markup?: string | undefined
 }
 
-/** What the provider's price × rate is multiplied with: the nearest of the model's, its provider's and the service's. */
+/** The nearest markup of the catalogue: the model's, else its provider's, else the service's. */
+export function markupRule(
+  model: Marked,
+  provider: Marked | undefined,
+  settings: Marked,
+): { readonly rule: 'model' | 'provider' | 'service' | 'none'; readonly markup: string | null } {
+  if (model.markup !== undefined) return { rule: 'model', markup: model.markup }
+  if (provider?.markup !== undefined) return { rule: 'provider', markup: provider.markup }
+  return settings.markup === undefined ? { rule: 'none', markup: null } : { rule: 'service', markup: settings.markup }
+}
+
+/** What the provider's price × rate is multiplied with. */
 export function markupOf(model: Marked, provider: Marked | undefined, settings: Marked): Decimal {
-  const text = model.markup ?? provider?.markup ?? settings.markup
-  return (text === undefined ? null : parseDecimal(text)) ?? ONE
+  const { markup } = markupRule(model, provider, settings)
+  return (markup === null ? null : parseDecimal(markup)) ?? ONE
 }

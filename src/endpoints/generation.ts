@@ -20,7 +20,7 @@ const LIMIT_MAX = 300
 
 export interface GenerationRoutePorts {
   readonly store: Pick<Store, 'generations'>
-  readonly catalog: Pick<CatalogService, 'priceOf'>
+  readonly catalog: Pick<CatalogService, 'pricesOf'>
 }
 
 /** The usage log (wire.md 6): the list or, with `id`, OpenRouter's single record. */
@@ -76,7 +76,7 @@ async function single({ store, catalog }: GenerationRoutePorts, call: Call<Princ
 /** The amount that the prompt cache saved; null if it was not used, nothing was charged or the prices are gone. */
 async function cacheDiscount(row: GenerationRow, catalog: GenerationRoutePorts['catalog']): Promise<number | null> {
   if (row.cachedTokens === 0 || row.endpointId === null || row.billingBasis === 'free') return null
-  const prices = await catalog.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
+  const prices = await catalog.pricesOf(row)
   if (prices === null) return null
   return rubles(cacheSavedMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell))
 }

@@ -1,5 +1,6 @@
 import type { Principal } from '../access/principal.ts'
 import type { Catalog, Model, ModelType, Snapshot } from '../catalog/catalog.ts'
+import { snapshotFor } from '../catalog/customer-prices.ts'
 import { protocolOfHeaders } from '../client-protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
@@ -27,18 +28,19 @@ export interface ModelRoutePorts {
 /** Lists and records of models and providers (wire.md 1 and 12): they read only the snapshot and are free. */
 export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[] {
   const facts = factsOf(ports)
-  const recordOf = recordCache(ports.catalog, facts)
-  const current = (): Snapshot => ports.catalog.current()
+  const recordOf = recordCache(facts)
+  /** With the caller's prices. */
+  const of = ({ principal }: Call<Principal>): Snapshot => snapshotFor(ports.catalog.current(), principal?.markup)
   const told = codexModels(ports.catalog, (model) => supportedParameters(recordOf(model)))
-  const endpoints = (id: string): Reply =>
-    ok({ data: endpointsRecord(modelOf(current(), id), facts, (endpointId) => ports.health.report(endpointId)) })
+  const endpoints = (call: Call<Principal>, id: string): Reply =>
+    ok({ data: endpointsRecord(modelOf(of(call), id), facts, (endpointId) => ports.health.report(endpointId)) })
   const kindLists = KIND_LISTS.map(({ path, filter }) =>
-    get(path, ({ query }) =>
+    get(path, (call) =>
       ok(
         listBody(
-          listedModels(current().models.values(), filter),
+          listedModels(of(call).models.values(), filter),
           path,
-          query,
+          call.query,
           filter === 'images' ? (model) => imageModelRecord(model, facts) : recordOf,
         ),
       ),
@@ -47,7 +49,7 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
   return [
     shared('/v1/models', (call) => {
       const { query, request } = call
-      const models = current().models.values()
+      const models = of(call).models.values()
       switch (protocolOfHeaders(request)) {
         case 'anthropic':
           return ok(anthropicModelList(listedModels(models, 'chat'), query))
@@ -60,26 +62,28 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
       }
     }),
     ...GEMINI_LISTS.flatMap((path) => [
-      get(path, ({ query }) =>
-        ok(geminiModelList(listedModels(current().models.values(), 'all').filter(isGeminiModel), query)),
+      get(path, (call) =>
+        ok(geminiModelList(listedModels(of(call).models.values(), 'all').filter(isGeminiModel), call.query)),
       ),
-      get(`${path}/*id`, ({ params }) => ok(geminiModel(modelOf(current(), params['id'] ?? '')))),
+      get(`${path}/*id`, (call) => ok(geminiModel(modelOf(of(call), call.params['id'] ?? '')))),
     ]),
-    get('/v1/models/count', ({ query }) =>
-      ok({ data: { count: selectedModels(current().models.values(), query).length } }),
+    get('/v1/models/count', (call) =>
+      ok({ data: { count: selectedModels(of(call).models.values(), call.query).length } }),
     ),
     ...kindLists,
-    get('/v1/models/:author/:slug/endpoints', ({ params }) => endpoints(`${params['author']}/${params['slug']}`)),
+    get('/v1/models/:author/:slug/endpoints', (call) =>
+      endpoints(call, `${call.params['author']}/${call.params['slug']}`),
+    ),
     // Some SDKs treat the id as one segment and encode its slash.
-    get('/v1/models/:author/endpoints', ({ params }) => endpoints(params['author'] ?? '')),
-    shared('/v1/models/*id', ({ params, request }) => {
-      const model = modelOf(current(), params['id'] ?? '')
-      const protocol = protocolOfHeaders(request)
+    get('/v1/models/:author/endpoints', (call) => endpoints(call, call.params['author'] ?? '')),
+    shared('/v1/models/*id', (call) => {
+      const model = modelOf(of(call), call.params['id'] ?? '')
+      const protocol = protocolOfHeaders(call.request)
       if (protocol === 'gemini') return ok(geminiModel(model))
       return ok(protocol === 'anthropic' ? anthropicModel(model) : recordOf(model))
     }),
-    get('/v1/model/*id', ({ params }) => ok({ data: recordOf(modelOf(current(), params['id'] ?? '')) })),
-    get('/v1/providers', () => ok(providersBody(current()))),
+    get('/v1/model/*id', (call) => ok({ data: recordOf(modelOf(of(call), call.params['id'] ?? '')) })),
+    get('/v1/providers', () => ok(providersBody(ports.catalog.current()))),
   ]
 }
 
@@ -123,20 +127,14 @@ function factsOf(ports: ModelRoutePorts): RecordFacts {
   }
 }
 
-/** Records change only with the catalogue, and some clients read the whole list before every call. */
-function recordCache(catalog: Catalog, facts: RecordFacts): (model: Model) => Record<string, unknown> {
-  let records = new Map<string, { readonly model: Model; readonly record: Record<string, unknown> }>()
-  let version: Snapshot | null = null
+/** A model never changes, and some clients read the whole list before every call. */
+function recordCache(facts: RecordFacts): (model: Model) => Record<string, unknown> {
+  const records = new WeakMap<Model, Record<string, unknown>>()
   return (model) => {
-    const snapshot = catalog.current()
-    if (snapshot !== version) {
-      records = new Map()
-      version = snapshot
-    }
-    const kept = records.get(model.id)
-    if (kept?.model === model) return kept.record
+    const kept = records.get(model)
+    if (kept !== undefined) return kept
     const record = modelRecord(model, facts)
-    records.set(model.id, { model, record })
+    records.set(model, record)
     return record
   }
 }

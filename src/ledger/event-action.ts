@@ -2,6 +2,9 @@
 export const EVENT_ACTIONS = [
   'account.create',
   'account.update',
+  'account_group.create',
+  'account_group.delete',
+  'account_group.update',
   'administrator.create',
   'administrator.setup',
   'catalog.apply',

@@ -266,6 +266,12 @@ export const LOG_FIELDS = {
     operator: { name: 'price_version', place: 9 },
     shown: { name: 'price_version', in: 'request', place: 6 },
   }),
+  /** Of the account or its group, when the request was held; absent = everybody's prices. */
+  markup: field(text('What the prices were multiplied with, by the rule of the account or its group.'), {
+    by: 'request',
+    operator: { name: 'markup', place: 15 },
+    optional: true,
+  }),
   streamed: field(flag(), {
     by: 'request',
     api: { name: 'streamed', place: 15 },

@@ -226,9 +226,11 @@ export interface AccountRow {
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro
-  /** This and the next as stored: under the account's seal, and not read here. */
+  /** These four as stored: under the account's seal, and not read here. */
   readonly rateLimitText: string | null
   readonly allowedModelsText: string | null
+  readonly groupId: string | null
+  readonly markup: string | null
   /** The number of rows of its usage log that retention has removed. */
   readonly logDropped: bigint
   /** The first day that is not in a closed month; empty = no month is closed. */

@@ -29,6 +29,8 @@ export interface MeteredRow<M extends KnownMeter> {
   readonly model: string
   readonly endpointId: string | null
   readonly variant?: string
+  /** Of the customer. */
+  readonly markup?: string
   readonly billingBasis: string
   readonly usage: Readonly<Partial<Record<M, number>>>
   readonly reportedUsage?: Readonly<Partial<Record<M, number>>>
@@ -92,9 +94,12 @@ export function recheckedCharge<M extends KnownMeter>(
   const buy = (usage: Units): bigint => roundedUp(times(sum(usage, endpoint.price, variant), rate))
   const sell = (): bigint =>
     roundedUp(
-      endpoint.sell === undefined
-        ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(markup))
-        : sum(row.usage, endpoint.sell, variant),
+      times(
+        endpoint.sell === undefined
+          ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(markup))
+          : sum(row.usage, endpoint.sell, variant),
+        fraction(row.markup ?? '1'),
+      ),
     )
   const provider = buy(row.reportedUsage ?? row.usage)
   return {

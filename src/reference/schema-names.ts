@@ -4,6 +4,7 @@ import * as adminCatalog from '../admin/catalog-contract.ts'
 import * as adminNotices from '../admin/notice-contract.ts'
 import * as adminPrices from '../admin/price-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
+import * as adminGroups from '../admin/group-contract.ts'
 import * as adminTokens from '../admin/token-contract.ts'
 import * as adminTopUps from '../admin/top-up-contract.ts'
 import * as adminWarnings from '../admin/warning-contract.ts'
@@ -66,6 +67,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
     'Admin',
     [
       adminAccounts,
+      adminGroups,
       adminCatalog,
       adminCatalogBody,
       adminNotices,

@@ -128,6 +128,7 @@ export function recordOf(input: GenerationInput, outcome: Outcome, upstream: Ups
     billingBasis: outcome.basis,
     flagged: outcome.flagged,
     priceVersion: input.plan.snapshot.priceVersion,
+    ...(input.plan.snapshot.markup === undefined ? {} : { markup: input.plan.snapshot.markup }),
     ...(endpoint.variant === undefined ? {} : { variant: endpoint.variant }),
     streamed: input.operation.delivery === 'events',
     attempts: upstream.attempts,

@@ -2,6 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import type { KeyLimiter, LimitGrant } from '../access/key-limiter.ts'
 import { limitExceededError } from '../access/spending-limit.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { snapshotFor } from '../catalog/customer-prices.ts'
 import { ApiError, overloaded } from '../errors.ts'
 import { freeHourEndMs } from '../ledger/free-hour.ts'
 import type { GenerationRecord } from '../ledger/generation-record.ts'
@@ -268,7 +269,7 @@ export class Relay {
     return operation.plan({
       defaultModel: principal.defaultModel,
       allowedModels: principal.allowedModels,
-      snapshot: this.#ports.catalog.current(),
+      snapshot: snapshotFor(this.#ports.catalog.current(), principal.markup),
       funds,
       health: this.#ports.health,
       random: this.#ports.random,

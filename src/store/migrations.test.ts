@@ -30,6 +30,7 @@ const LANDED = {
     '23 61ee2dd414ea',
     '24 e3b0c44298fc',
     '25 aae5261081e3',
+    '26 deb7ce351c18',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -57,6 +58,7 @@ const LANDED = {
     '23 61ee2dd414ea',
     '24 e3b0c44298fc',
     '25 aae5261081e3',
+    '26 d4074a80c200',
   ],
 } as const
 

@@ -332,6 +332,20 @@ const MIGRATIONS: readonly Migration[] = [
     least: { sqlite: 24, postgres: 8 },
     statements: noticeCodeStatements,
   },
+  {
+    version: 26,
+    name: 'markups of accounts and their groups',
+    least: { sqlite: 24, postgres: 8 },
+    statements: (dialect) => {
+      const { clustered } = words(dialect)
+      return [
+        `CREATE TABLE account_group (id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, markup TEXT NOT NULL, created_at BIGINT NOT NULL, seal TEXT NOT NULL)${clustered}`,
+        'ALTER TABLE account ADD COLUMN group_id TEXT REFERENCES account_group(id)',
+        'ALTER TABLE account ADD COLUMN markup TEXT',
+        'CREATE INDEX account_group_members ON account (group_id) WHERE group_id IS NOT NULL',
+      ]
+    },
+  },
 ]
 
 /** Programs from this version on seal what they write. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
+import { AccountGroupStore } from './accounts/account-group-store.ts'
 import { AccountStore } from './accounts/account-store.ts'
 import { AdminTokenStore } from './people/admin-token-store.ts'
 import { AuditStore } from './audit/audit-store.ts'
@@ -127,6 +128,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     kind,
     ledger,
     accounts: new AccountStore(database, seal),
+    accountGroups: new AccountGroupStore(database, seal),
     keys: new KeyStore(database, seal),
     managementKeys: new ManagementKeyStore(database),
     entries: new EntryStore(database, seal),

@@ -1,3 +1,4 @@
+import type { AccountGroupStore } from './accounts/account-group-store.ts'
 import type { AccountStore } from './accounts/account-store.ts'
 import type { AdminTokenStore } from './people/admin-token-store.ts'
 import type { AuditStore } from './audit/audit-store.ts'
@@ -31,6 +32,7 @@ export interface Store {
   readonly kind: 'embedded' | 'postgres'
   readonly ledger: LedgerStore
   readonly accounts: AccountStore
+  readonly accountGroups: AccountGroupStore
   readonly keys: KeyStore
   readonly managementKeys: ManagementKeyStore
   readonly entries: EntryStore

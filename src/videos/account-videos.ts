@@ -197,6 +197,7 @@ export class AccountVideos {
         appUrl,
         appTitle,
         sessionId: request.sessionId,
+        ...(snapshot.markup === undefined ? {} : { markup: snapshot.markup }),
       },
     }
   }

@@ -159,6 +159,7 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
     billingBasis: done ? 'provider_usage' : 'free',
     flagged: false,
     priceVersion: row.priceVersion,
+    ...(details.markup === undefined ? {} : { markup: details.markup }),
     ...(served?.variant === null || served === null ? {} : { variant: served.variant }),
     streamed: false,
     attempts: details.attempts,

@@ -8,6 +8,7 @@ import { brokenChecks, withBooks } from './planted-violations.ts'
 
 const SEALED = [
   'account',
+  'account_group',
   'api_key',
   'hold',
   'generation',

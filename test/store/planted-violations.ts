@@ -105,6 +105,8 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
     [zero, 'net zero'],
   ] as const)
     await store.accounts.create({ id, name, email: null, defaultModel: null, rateLimit: null, createdAtMs: NOON_MS })
+  await store.accountGroups.create({ id: 'grp_1', name: 'Partners', markup: '0.9', createdAtMs: NOON_MS })
+  await store.accounts.update(zero, { groupId: 'grp_1' })
   const entry = { accountId: zero, amountMicro: 7n, reason: 'test', actor: 'test', atMs: NOON_MS }
   await store.entries.post({ ...entry, kind: 'topup', reference: newId('pay_') })
   await store.entries.post({ ...entry, kind: 'refund', reference: newId('pay_') })

@@ -34,6 +34,8 @@ function accountTests(records: BenchTest): void {
       ...made,
       status: 'active',
       allowedModels: null,
+      groupId: null,
+      markup: null,
       exactHolds: false,
       availableMicro: 0n,
       heldMicro: 0n,
@@ -49,6 +51,34 @@ function accountTests(records: BenchTest): void {
     assert.equal(await store.accounts.update('acc_none', { name: 'x' }), null)
     assert.equal((await store.accounts.list({ query: '50%', limit: 10, offset: 0 })).total, 1)
     assert.equal((await store.accounts.list({ query: null, limit: 1, offset: 1 })).data.length, 1)
+  })
+
+  records('a group of accounts has one name, counts its accounts, and stays while it has any', async (bench) => {
+    const { accountGroups, accounts, keys } = bench.store
+    const customer = await bench.customer(RUB)
+    const made = { id: 'grp_1', name: 'Partners', markup: '0.9', createdAtMs: NOON_MS }
+    assert.ok(await accountGroups.create(made))
+    assert.equal(await accountGroups.create({ ...made, id: 'grp_2' }), false, 'another has the name')
+    assert.ok(await accountGroups.create({ ...made, id: 'grp_2', name: 'Schools' }))
+    assert.equal(await accountGroups.update('grp_2', { name: 'Partners' }), 'taken')
+    assert.equal(await accountGroups.update('grp_none', { markup: '1' }), null)
+    await accounts.update(customer.accountId, { groupId: 'grp_1' })
+    const markup = async (): Promise<string | null | undefined> =>
+      (await keys.findByDigest(customer.digest))?.account.markup
+    assert.equal(await markup(), '0.9')
+    assert.deepEqual(await accountGroups.update('grp_1', { markup: '0.85' }), { ...made, markup: '0.85', accounts: 1 })
+    assert.equal(await markup(), '0.85')
+    await accounts.update(customer.accountId, { markup: '2' })
+    assert.equal(await markup(), '2', "the account's own comes first")
+    assert.equal((await accounts.list({ query: null, groupId: 'grp_1', limit: 10, offset: 0 })).total, 1)
+    assert.equal(await accountGroups.delete('grp_1'), false)
+    await accounts.update(customer.accountId, { groupId: null, markup: null })
+    assert.equal(await markup(), null)
+    assert.ok(await accountGroups.delete('grp_1'))
+    assert.deepEqual(
+      (await accountGroups.list()).map(({ id }) => id),
+      ['grp_2'],
+    )
   })
 
   records('a key is found by its whole digest only, with its account, until it is deleted', async (bench) => {

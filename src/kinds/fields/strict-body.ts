@@ -1,6 +1,6 @@
 import { readEmail } from '../../email.ts'
 import type { ApiError } from '../../errors.ts'
-import { microFromRubles, microOf } from '../../money.ts'
+import { compare, decimalText, microFromRubles, microOf, parseDecimal } from '../../money.ts'
 import { fieldError } from '../../refusals.ts'
 import type { JsonSchema, Schema, Static } from '../../schema.ts'
 import { isObject } from './json-fields.ts'
@@ -102,6 +102,7 @@ function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: 
   const [rules, isNullable] = withoutNull(schema)
   if (given === null && (isNullable || isLate)) return null
   if (given === undefined && !isRequired) return undefined
+  if (rules.format === 'decimal' && given !== undefined && given !== null) return decimalOf(rules, given, field)
   if (rules.type === 'integer') return wholeOf(rules, given, field)
   if (rules.type === 'boolean') return flagOf(given, field)
   if (given === undefined || given === null) throw fieldError(field, 'required', {}, 'is required')
@@ -124,7 +125,9 @@ function withoutNull(schema: JsonSchema): readonly [rules: JsonSchema, isNullabl
     return only === undefined ? [schema, true] : [{ ...schema, type: only }, type.includes('null')]
   }
   const [only] = anyOf?.filter((each) => each.type !== 'null') ?? []
-  return only === undefined ? [schema, false] : [only, anyOf?.some((each) => each.type === 'null') ?? false]
+  // A decimal is a number or a text, and the rules of the number say which.
+  const rules = only?.anyOf?.[0] ?? only
+  return rules === undefined ? [schema, false] : [rules, anyOf?.some((each) => each.type === 'null') ?? false]
 }
 
 function textOf({ maxLength = 500, format }: JsonSchema, given: unknown, field: string): string {
@@ -159,6 +162,16 @@ function wholeOf(
 ): number {
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= least && given <= most) return given
   throw fieldError(field, 'whole', { least, most }, `must be a whole number from ${least} to ${most}`)
+}
+
+/** An exact decimal above 0, a number or a text. */
+function decimalOf({ maximum: most = 0 }: JsonSchema, given: unknown, field: string): number | string {
+  const written = typeof given === 'number' ? `${given}` : given
+  const decimal = typeof written === 'string' ? parseDecimal(written) : null
+  if (decimal === null || decimal.digits < 0n || compare(decimal, { digits: BigInt(most), scale: 0 }) > 0)
+    throw fieldError(field, 'decimal', { most: `${most}` }, `must be a decimal number from 0 to ${most}`)
+  if (decimal.digits === 0n) throw fieldError(field, 'above_zero', {}, 'must be above 0')
+  return typeof given === 'number' ? given : decimalText(decimal)
 }
 
 /** A number with at most six decimals: RUB, or percent. */

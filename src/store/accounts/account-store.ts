@@ -18,6 +18,10 @@ export interface AccountRecord {
   readonly defaultModel: string | null
   readonly rateLimit: RateLimit | null
   readonly allowedModels: readonly string[] | null
+  /** The group of accounts that it belongs to. */
+  readonly groupId: string | null
+  /** What its prices are multiplied with, a decimal above 0; null = the group's, if it has one. */
+  readonly markup: string | null
   /** The database decides each of its holds, and nodes set none of its money aside. */
   readonly exactHolds: boolean
   /** With what nodes have set aside for requests to come. */
@@ -28,18 +32,24 @@ export interface AccountRecord {
 }
 
 export type AccountPatch = Partial<
-  Pick<AccountRecord, 'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'exactHolds'>
+  Pick<
+    AccountRecord,
+    'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds'
+  >
 >
 
 function selectOf(dialect: Database['dialect']): string {
   const column = setAside(dialect, 'account')
-  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, exact_holds, available, held, created_at, ${column} FROM account`
+  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, available, held, created_at, ${column} FROM account`
 }
 
 /** The rules of an account that its requests are checked against. */
-export function readAccountRules(
-  row: Row,
-): Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'> {
+export type AccountRules = Pick<
+  AccountRecord,
+  'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'groupId' | 'markup'
+>
+
+function readAccountRules(row: Row): AccountRules {
   return {
     id: text(row, 'id'),
     // A CHECK of the schema bounds it.
@@ -47,7 +57,27 @@ export function readAccountRules(
     defaultModel: textOrNull(row, 'default_model'),
     rateLimit: json<RateLimit>(row, 'rate_limit'),
     allowedModels: json<readonly string[]>(row, 'allowed_models'),
+    groupId: textOrNull(row, 'group_id'),
+    markup: textOrNull(row, 'markup'),
   }
+}
+
+/** The rules of an account, with the markup of its group where it has none of its own; null = no such account. */
+export async function findAccountRules(
+  database: Database,
+  id: string,
+  options: { readonly withoutAmounts?: boolean } = {},
+): Promise<AccountRules | null> {
+  const [row] = await database.all(
+    'SELECT id, status, default_model, rate_limit, allowed_models, group_id, markup FROM account WHERE id = ?',
+    [id],
+    options,
+  )
+  if (row === undefined) return null
+  const rules = readAccountRules(row)
+  if (rules.groupId === null || rules.markup !== null) return rules
+  const [group] = await database.all('SELECT markup FROM account_group WHERE id = ?', [rules.groupId], options)
+  return { ...rules, markup: group === undefined ? null : text(group, 'markup') }
 }
 
 export function readAccount(row: Row): AccountRecord {
@@ -88,21 +118,39 @@ export class AccountStore {
   }
 
   async create(
-    account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'>,
+    account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'> &
+      Partial<Pick<AccountRecord, 'groupId' | 'markup'>>,
   ): Promise<AccountRecord> {
     const rateLimit = jsonText(account.rateLimit)
+    const { groupId = null, markup = null } = account
     await this.#database.transaction(async (sql) => {
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account')
       await sql.run(
-        'INSERT INTO account (id, name, email, default_model, rate_limit, created_at, seal) VALUES (?,?,?,?,?,?,?)',
+        'INSERT INTO account (id, name, email, default_model, rate_limit, group_id, markup, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?)',
         [
           account.id,
           account.name,
           account.email,
           account.defaultModel,
           rateLimit,
+          groupId,
+          markup,
           BigInt(account.createdAtMs),
-          this.#seal.of('account', [account.id, '', 0n, 0n, 0n, 0n, 0n, '', 'active', rateLimit, null]),
+          this.#seal.of('account', [
+            account.id,
+            '',
+            0n,
+            0n,
+            0n,
+            0n,
+            0n,
+            '',
+            'active',
+            rateLimit,
+            null,
+            groupId,
+            markup,
+          ]),
         ],
       )
     })
@@ -125,6 +173,11 @@ export class AccountStore {
     return row === undefined ? null : readAccount(row)
   }
 
+  /** With the markup of its group where it has none of its own; null = no such account. */
+  rules(id: string): Promise<AccountRules | null> {
+    return findAccountRules(this.#database, id)
+  }
+
   /** The names of accounts by their ids; an id without an account is left out. */
   async names(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
     if (ids.size === 0) return new Map()
@@ -136,19 +189,21 @@ export class AccountStore {
   async list(filter: {
     readonly query: string | null
     readonly status?: AccountStatus | null
+    readonly groupId?: string | null
     readonly limit: number
     readonly offset: number
   }): Promise<Page<AccountRecord>> {
-    const { query, status = null } = filter
+    const { query, status = null, groupId = null } = filter
     const parts = [
       ...(query === null
         ? []
         : [String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\')`]),
       ...(status === null ? [] : ['status = ?']),
+      ...(groupId === null ? [] : ['group_id = ?']),
     ]
     const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
     const prefix = query === null ? [] : [likePrefix(query), likePrefix(query), likePrefix(query)]
-    const values: SqlValue[] = status === null ? prefix : [...prefix, status]
+    const values: SqlValue[] = [...prefix, ...[status, groupId].filter((value) => value !== null)]
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
     const select = this.#select
     const rows = await this.#database.all(`${select}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
@@ -172,6 +227,8 @@ export class AccountStore {
     if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
     if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
     if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+    if (patch.groupId !== undefined) set('group_id', patch.groupId)
+    if (patch.markup !== undefined) set('markup', patch.markup)
     if (patch.exactHolds !== undefined) set('exact_holds', patch.exactHolds ? 1n : 0n)
     if (sets.length > 0)
       await this.#database.transaction((sql) =>

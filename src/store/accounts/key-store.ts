@@ -2,7 +2,7 @@ import { lockedIds } from '../locked-ids.ts'
 import type { Micro } from '../../money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
-import { jsonText, readAccountRules, type AccountRecord } from './account-store.ts'
+import { findAccountRules, jsonText, type AccountRules } from './account-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
@@ -51,7 +51,7 @@ export interface KeySpend {
 /** The fields that authentication needs, joined in one look-up. */
 export interface KeyOwner {
   readonly key: KeyRecord
-  readonly account: Pick<AccountRecord, 'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels'>
+  readonly account: AccountRules
   readonly isManagement?: true
 }
 
@@ -269,12 +269,8 @@ export class KeyStore {
     )
     if (row === undefined) return null
     const key = readKey(row)
-    const [account] = await this.#database.all(
-      'SELECT id, status, default_model, rate_limit, allowed_models FROM account WHERE id = ?',
-      [key.accountId],
-      options,
-    )
-    return account === undefined ? null : { key, account: readAccountRules(account) }
+    const account = await findAccountRules(this.#database, key.accountId, options)
+    return account === null ? null : { key, account }
   }
 
   async #withSpend(row: Row, periods: PeriodStarts): Promise<KeyWithSpend> {

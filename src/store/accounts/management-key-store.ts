@@ -1,4 +1,4 @@
-import { readAccountRules } from './account-store.ts'
+import { findAccountRules } from './account-store.ts'
 import { integer, integerOrNull, text, type Database, type Row } from '../database.ts'
 import type { KeyOwner } from './key-store.ts'
 
@@ -65,14 +65,11 @@ export class ManagementKeyStore {
     const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM management_key WHERE digest = ?`, [digest])
     if (row === undefined) return null
     const { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs } = readKey(row)
-    const [account] = await this.#database.all(
-      'SELECT id, status, default_model, rate_limit, allowed_models FROM account WHERE id = ?',
-      [accountId],
-    )
-    if (account === undefined) return null
+    const account = await findAccountRules(this.#database, accountId)
+    if (account === null) return null
     const none = { disabled: false, limitMicro: null, limitReset: null, allowedModels: null, limits: null }
     const key = { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs, ...none }
-    return { key, account: readAccountRules(account), isManagement: true }
+    return { key, account, isManagement: true }
   }
 
   async get(id: string): Promise<ManagementKey | null> {

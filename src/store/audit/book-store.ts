@@ -16,6 +16,7 @@ const LIVE_MS = 15_000
 /** Tables with rows that are older than seals, and the key by which they are read. */
 const OLDER: readonly (readonly [SealedTable, string])[] = [
   ['account', 'id'],
+  ['account_group', 'id'],
   ['api_key', 'id'],
   ['hold', 'id'],
   ['generation', 'id'],

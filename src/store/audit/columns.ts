@@ -36,6 +36,8 @@ export const COVERED = {
       'status',
       'rate_limit',
       'allowed_models',
+      'group_id',
+      'markup',
     ],
     checked: { available: 'I2', held: 'I4' },
     free: {
@@ -47,6 +49,10 @@ export const COVERED = {
       exact_holds: 'where its holds are decided, not what they are',
       seal: SEAL,
     },
+  },
+  account_group: {
+    sealed: ['id', 'markup', 'created_at'],
+    free: { name: 'a label', seal: SEAL },
   },
   api_key: {
     sealed: [

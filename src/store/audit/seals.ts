@@ -15,6 +15,7 @@ interface SealedRows {
 
 /** Rows with a seal (I19); charged log rows are also read for their price (I17). */
 const ROWS: readonly SealedRows[] = [
+  { table: 'account_group', name: 'group of accounts', key: 'id' },
   { table: 'api_key', name: 'key', key: 'id' },
   { table: 'hold', name: 'hold', key: 'id' },
   { table: 'generation', name: 'log row', key: 'id' },
@@ -69,6 +70,7 @@ const CUT: readonly string[] = [
   `SELECT 'events: the newest are missing' AS what FROM event_head h WHERE h.hash <> COALESCE((SELECT hash FROM event ORDER BY id DESC LIMIT 1), '')`,
   `SELECT 'account ' || a.id || ': rows of its log are gone without a sum' AS what FROM account a LEFT JOIN (SELECT account_id, SUM(requests) AS rows FROM removed_day GROUP BY account_id) r
     ON r.account_id = a.id WHERE a.log_dropped <> COALESCE(r.rows, 0)`,
+  `SELECT 'account ' || a.id || ': its group is gone' AS what FROM account a LEFT JOIN account_group g ON g.id = a.group_id WHERE a.group_id IS NOT NULL AND g.id IS NULL`,
 ]
 
 /** Stops when `visit` answers false. */

@@ -51,6 +51,8 @@ export interface JobDetails {
   readonly appUrl: string | null
   readonly appTitle: string | null
   readonly sessionId: string | null
+  /** Of the account or its group, in the candidates' costs; absent = none. */
+  readonly markup?: string
 }
 
 /** The details of a job before any work on it. */

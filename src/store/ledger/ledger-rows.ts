@@ -15,7 +15,7 @@ import { NO_LIVE_JOB } from '../jobs/job-store.ts'
 import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row, type Sql } from '../database.ts'
 
 export const ACCOUNT_SELECT =
-  'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, rate_limit, allowed_models, low_balance, exact_holds, seal FROM account'
+  'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, rate_limit, allowed_models, group_id, markup, low_balance, exact_holds, seal FROM account'
 export const KEY_SELECT =
   'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
 export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
@@ -37,6 +37,8 @@ export function readAccountRow(row: Row, seal: BookSeal): AccountRow {
     openDay: text(row, 'open_day'),
     rateLimitText: textOrNull(row, 'rate_limit'),
     allowedModelsText: textOrNull(row, 'allowed_models'),
+    groupId: textOrNull(row, 'group_id'),
+    markup: textOrNull(row, 'markup'),
     lowBalanceMicro: bigOrNull(row, 'low_balance'),
     exactHolds: big(row, 'exact_holds') !== 0n,
     intact: seal.holds('account', row),

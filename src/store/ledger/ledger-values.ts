@@ -72,6 +72,8 @@ function accountSeal(row: AccountRow, seal: BookSeal): string {
     row.status,
     row.rateLimitText,
     row.allowedModelsText,
+    row.groupId,
+    row.markup,
   ])
 }
 

@@ -1,0 +1,116 @@
+import { RecentMap } from '../lib/recent-map.ts'
+import type { PriceSheet } from '../meters.ts'
+import { multiply, parseDecimal, type Decimal } from '../money.ts'
+import type { Endpoint, Model, Prices, Snapshot } from './catalog.ts'
+
+/** A markup of a customer is at most this. */
+export const CUSTOMER_MARKUP_MAX = 1_000
+/** Snapshots of this many different markups are kept beside the current one. */
+const KEPT_MAX = 32
+
+const made = new WeakMap<Snapshot, RecentMap<Snapshot>>()
+
+/**
+ * The snapshot with the prices of a customer: each price × the markup of the account or its group, exactly. The order
+ * of prices does not change, and nor does anything else. Without a markup it is the snapshot itself.
+ */
+export function snapshotFor(snapshot: Snapshot, markup: string | undefined): Snapshot {
+  const factor = markup === undefined ? null : parseDecimal(markup)
+  if (markup === undefined || factor === null) return snapshot
+  let kept = made.get(snapshot)
+  if (kept === undefined) made.set(snapshot, (kept = new RecentMap(KEPT_MAX)))
+  const known = kept.get(markup)
+  if (known !== undefined) return known
+  const own = Object.freeze({ ...snapshot, markup, models: new MarkedModels(snapshot.models, factor) })
+  kept.set(markup, own)
+  return own
+}
+
+/** The same for the prices of one endpoint. */
+export function pricesFor<P extends Prices>(prices: P, markup: string | undefined): P {
+  const factor = markup === undefined ? null : parseDecimal(markup)
+  return factor === null ? prices : { ...prices, sell: marked(prices.sell, factor) }
+}
+
+/** Models are made as they are asked for: a request reads one or two of a thousand. */
+class MarkedModels implements ReadonlyMap<string, Model> {
+  readonly #listed: ReadonlyMap<string, Model>
+  readonly #factor: Decimal
+  readonly #made = new Map<string, Model>()
+
+  constructor(listed: ReadonlyMap<string, Model>, factor: Decimal) {
+    this.#listed = listed
+    this.#factor = factor
+  }
+
+  get size(): number {
+    return this.#listed.size
+  }
+
+  has(id: string): boolean {
+    return this.#listed.has(id)
+  }
+
+  get(id: string): Model | undefined {
+    const made = this.#made.get(id)
+    const listed = made === undefined ? this.#listed.get(id) : undefined
+    if (listed === undefined) return made
+    const own = markedModel(listed, this.#factor)
+    this.#made.set(id, own)
+    return own
+  }
+
+  forEach(visit: (model: Model, id: string, map: ReadonlyMap<string, Model>) => void): void {
+    for (const [id, model] of this) visit(model, id, this)
+  }
+
+  keys(): MapIterator<string> {
+    return this.#listed.keys()
+  }
+
+  values(): MapIterator<Model> {
+    return this.#all().values()
+  }
+
+  entries(): MapIterator<[string, Model]> {
+    return this.#all().entries()
+  }
+
+  [Symbol.iterator](): MapIterator<[string, Model]> {
+    return this.entries()
+  }
+
+  /** In the order of the catalogue. */
+  #all(): Map<string, Model> {
+    return new Map([...this.#listed].map(([id, model]) => [id, this.get(id) ?? model]))
+  }
+}
+
+function markedModel(model: Model, factor: Decimal): Model {
+  return Object.freeze({
+    ...model,
+    endpoints: Object.freeze(model.endpoints.map((endpoint) => markedEndpoint(endpoint, factor))),
+  })
+}
+
+function markedEndpoint(endpoint: Endpoint, factor: Decimal): Endpoint {
+  const variants =
+    endpoint.variants === undefined
+      ? {}
+      : {
+          variants: new Map(
+            [...endpoint.variants].map(([key, prices]) => [
+              key,
+              Object.freeze({ ...prices, sell: marked(prices.sell, factor) }),
+            ]),
+          ),
+        }
+  return Object.freeze({ ...endpoint, sell: marked(endpoint.sell, factor), ...variants })
+}
+
+function marked(sheet: PriceSheet, factor: Decimal): PriceSheet {
+  // The same meters as the given sheet.
+  return Object.freeze(
+    Object.fromEntries(Object.entries(sheet).map(([meter, price]) => [meter, multiply(price, factor)])),
+  ) as PriceSheet
+}
