@@ -7,14 +7,20 @@ export const TURNS = [
   { text: 'This is turn-three: say goodbye.', said: 'The third answer.' },
 ] as const
 
-/** By the last text of the user: what came after it decides whether the tool has run. */
+/**
+ * By the newest turn of the user, which a summary of earlier ones may follow: what came after it decides whether the
+ * tool has run.
+ */
 export function answerTo(
   { said, tools }: Asked,
   edit: (tools: readonly string[]) => Answered,
   editsInText = false,
 ): Answered {
-  const last = said.findLastIndex(({ by, text }) => by === 'user' && /turn-(?:one|two|three)/.test(text))
-  const turn = ['turn-one', 'turn-two', 'turn-three'].findIndex((word) => said[last]?.text.includes(word))
+  const places = ['turn-one', 'turn-two', 'turn-three'].map((word) =>
+    said.findLastIndex(({ by, text }) => by === 'user' && text.includes(word)),
+  )
+  const turn = places.findLastIndex((place) => place >= 0)
+  const last = places[turn] ?? -1
   const [first, second, third] = TURNS
   if (turn === 1) {
     const ran = said.slice(last + 1).some(({ by }) => by === 'tool')
