@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { request } from 'undici'
+import type { ApiClient } from './api-client.ts'
 import { foldStream } from './chat-fold.ts'
 import { form } from './form.ts'
 import { paced } from './paced.ts'
 import { until } from './patience.ts'
-import type { Tollgate } from './server.ts'
 
 /** Clients that leave some CPU time free, with answers that last as long: as many are running when something dies. */
 const { pauseMs: PAUSE_MS, gapMs: GAP_MS } = form({
@@ -28,7 +28,7 @@ export interface Observed {
 }
 
 /** An account for the clients, without limits that they would meet. */
-export function crashAccount(tollgate: Tollgate): ReturnType<Tollgate['createAccount']> {
+export function crashAccount(tollgate: ApiClient): ReturnType<ApiClient['createAccount']> {
   return tollgate.createAccount({
     balance: CRASH_BALANCE_MICRO / 1e6,
     account: { rate_limit: { requests: 100_000, window: 60 } },
@@ -38,7 +38,7 @@ export function crashAccount(tollgate: Tollgate): ReturnType<Tollgate['createAcc
 
 /** Asks the current server until it is stopped; records how each answer ended. */
 export async function crashClient(
-  target: () => Tollgate | undefined,
+  target: () => ApiClient | undefined,
   key: string,
   number: number,
   record: Observed,
@@ -78,7 +78,7 @@ interface RawAnswer {
   readonly ended: boolean
 }
 
-async function ask(tollgate: Tollgate, key: string, body: string): Promise<RawAnswer> {
+async function ask(tollgate: ApiClient, key: string, body: string): Promise<RawAnswer> {
   const answer = await request(`${tollgate.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -118,7 +118,7 @@ function recordPlain(record: Observed, text: string): void {
  * charged.
  */
 export async function checkMoney(
-  tollgate: Tollgate,
+  tollgate: ApiClient,
   account: { readonly id: string; readonly keyId: string },
   { whole, broken }: Observed,
 ): Promise<void> {
@@ -148,7 +148,7 @@ interface LogRow {
   readonly status: string
 }
 
-async function generations(tollgate: Tollgate, account: string): Promise<LogRow[]> {
+async function generations(tollgate: ApiClient, account: string): Promise<LogRow[]> {
   const rows: LogRow[] = []
   for (;;) {
     const page = await tollgate.admin(

@@ -41,7 +41,7 @@ export async function startPostgres(
   parent = tmpdir(),
   settings: readonly string[] = TEST_SETTINGS,
 ): Promise<Postgres | null> {
-  const bin = newestBin()
+  const bin = postgresBin()
   if (bin === null) {
     const sentence = `SKIPPED: no PostgreSQL under ${INSTALLATIONS}. Install the package "postgresql" to run these tests.`
     if (process.env['CI'] === 'true') throw new Error(sentence)
@@ -57,7 +57,7 @@ export async function startPostgres(
 
 /** A standby of `primary`, which streams from it. */
 export async function startStandby(primary: Postgres): Promise<Standby> {
-  const bin = newestBin()
+  const bin = postgresBin()
   if (bin === null) throw new Error('There is no PostgreSQL.')
   const owner = await serverOwner()
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-standby-'))
@@ -160,7 +160,8 @@ async function initialised(bin: string, owner: Owner | null): Promise<string> {
   return made
 }
 
-function newestBin(): string | null {
+/** The folder of its programs; null = none is installed. */
+export function postgresBin(): string | null {
   if (!existsSync(INSTALLATIONS)) return null
   const versions = readdirSync(INSTALLATIONS)
     .map(Number)
