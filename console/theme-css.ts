@@ -1,6 +1,6 @@
 import { convertCssVariables, defaultCssVariablesResolver, mergeMantineTheme, DEFAULT_THEME } from '@mantine/core'
 import type { Plugin } from 'vite'
-import { cssVariables, theme } from './src/theme.ts'
+import { cssVariables, isUsedColour, theme } from './src/theme.ts'
 
 const NAME = 'virtual:theme.css'
 
@@ -21,8 +21,18 @@ function variables(): string {
   const base = defaultCssVariablesResolver(merged)
   const own = cssVariables(merged)
   return convertCssVariables({
-    variables: { ...base.variables, ...own.variables },
-    light: { ...base.light, ...own.light },
-    dark: { ...base.dark, ...own.dark },
+    variables: { ...used(base.variables), ...own.variables },
+    light: { ...used(base.light), ...own.light },
+    dark: { ...used(base.dark), ...own.dark },
   })
+}
+
+/** Without the library's colours that the console has no name for: they would be a tenth of the styles. */
+function used(variables: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).filter(([name]) => {
+      const colour = /^--mantine-color-([a-z]+)-/.exec(name)?.[1] ?? ''
+      return !(colour in DEFAULT_THEME.colors) || isUsedColour(colour)
+    }),
+  )
 }

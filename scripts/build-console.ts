@@ -7,6 +7,8 @@ const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'console/dist')
 const COMPRESSED = /\.(?:js|css|html|svg|json)$/
 const BROTLI_QUALITY = 11
+/** `scripts/console-font.ts` makes a file of ours from it, whose licence is shipped like those of the code. */
+const TYPEFACE = join(ROOT, 'node_modules/inter-ui/package.json')
 
 await build()
 
@@ -24,7 +26,7 @@ async function build(): Promise<void> {
   })
   const outputs = 'close' in built ? [] : [built].flat()
   const modules = outputs.flatMap(({ output }) => output.flatMap((file) => ('moduleIds' in file ? file.moduleIds : [])))
-  writeFileSync(join(outDir, 'third-party.txt'), thirdPartyText(modules))
+  writeFileSync(join(outDir, 'third-party.txt'), thirdPartyText([...modules, TYPEFACE]))
   compress(outDir)
   for (const name of globSync('*', { cwd: outDir })) swap(join(outDir, name), join(DIST, name))
   rmSync(outDir, { recursive: true, force: true })

@@ -46,6 +46,8 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/responses-socket-attacks.test.ts',
   'test/api/sign-in-timing.test.ts',
   'test/api/unreasoned-answers.test.ts',
+  'test/console/broken-load.test.ts',
+  'test/console/first-load.test.ts',
   'test/console/forgot-password.test.ts',
   'test/console/operator-access.test.ts',
   'test/console/operator-connect.test.ts',
@@ -131,6 +133,7 @@ const NEEDS: Readonly<Record<string, string>> = { 'test/nodes/citus.test.ts': 'T
 const BY_THE_CLOCK: ReadonlySet<string> = new Set([
   'test/api/overload.test.ts',
   'test/api/sign-in-timing.test.ts',
+  'test/console/first-load.test.ts',
   'test/crash/database-outage.test.ts',
   'test/faults/clients.test.ts',
   'test/faults/overload.test.ts',

@@ -26,12 +26,9 @@ const OPERATOR_LOADERS: Loaders<typeof operatorEn> = {
 }
 const ofOperator = { wanted: false, loaded: new Set<Language>() }
 
-/** The language that was chosen in this browser before; else the browser's first language that the console has. */
+/** The language that `boot.js` found: chosen in this browser before, else the browser's first that the console has. */
 export function preferredLanguage(): Language {
-  const stored = localStorage.getItem(STORED)
-  if (stored === 'en' || stored === 'ru') return stored
-  const known = navigator.languages.map((name) => name.slice(0, 2)).find((name) => name === 'en' || name === 'ru')
-  return known === 'ru' ? 'ru' : 'en'
+  return document.documentElement.lang === 'ru' ? 'ru' : 'en'
 }
 
 export function currentLanguage(): Language {

@@ -1,6 +1,7 @@
 import './style/library.css'
 import 'virtual:theme.css'
 import './style/base.css'
+import './style/boot.css'
 import { MantineProvider } from '@mantine/core'
 import { ModalsProvider } from '@mantine/modals'
 import { Notifications } from '@mantine/notifications'
@@ -8,13 +9,17 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { queryClient } from './api/hooks.ts'
+import { queryClient, readOptions } from './api/hooks.ts'
 import { preferredLanguage, speak } from './i18n.ts'
 import { router } from './router.tsx'
 import { theme } from './theme.ts'
 
 async function start(): Promise<void> {
-  await speak(preferredLanguage())
+  // Until both are there, the page shows what index.html has.
+  await Promise.all([
+    speak(preferredLanguage()),
+    queryClient.prefetchQuery(readOptions('GET /cabinet/v1/session', {}, queryClient)),
+  ])
   const root = document.getElementById('root')
   if (root === null) return
   createRoot(root).render(
@@ -31,4 +36,4 @@ async function start(): Promise<void> {
   )
 }
 
-void start()
+start().catch(() => window.dispatchEvent(new Event('tollgate-boot-failed')))

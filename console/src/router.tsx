@@ -1,13 +1,10 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  type RouteComponent,
-} from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import type { ComponentType } from 'react'
 import { queryText } from './api/endpoint.ts'
 import { speakToOperator } from './i18n.ts'
 import { Outline } from './parts/Loaded.tsx'
+import { onDemand } from './parts/OnDemand.tsx'
+import { tellFailure } from './parts/tell-failure.tsx'
 import { NotFound } from './shell/NotFound.tsx'
 import { Root } from './shell/Root.tsx'
 
@@ -19,164 +16,72 @@ const root = createRootRoute({
   validateSearch: (search: Search): Search => search,
 })
 
-function page<const Path extends string>(path: Path, component: RouteComponent) {
+type Read = () => Promise<ComponentType>
+/** Loads the page of a route. */
+const loads = new Map<string, () => Promise<unknown>>()
+
+function page<const Path extends string>(path: Path, read: Read) {
+  const component = onDemand(path, read)
+  loads.set(path, component.load)
   return createRoute({ getParentRoute: () => root, path, component })
 }
 
-function operatorPage<const Path extends string>(path: Path, component: RouteComponent) {
-  return createRoute({ getParentRoute: () => root, path, component, beforeLoad: speakToOperator })
+/** A page with texts that only operators load. */
+function operatorPage<const Path extends string>(path: Path, read: Read) {
+  return page(path, async () => {
+    const [component] = await Promise.all([read(), speakToOperator()])
+    return component
+  })
 }
 
 /** Each page is a chunk. */
 const routeTree = root.addChildren([
-  page(
-    '/sign-in',
-    lazyRouteComponent(() => import('./pages/entry/SignInPage.tsx'), 'SignInPage'),
-  ),
-  page(
-    '/sign-up',
-    lazyRouteComponent(() => import('./pages/entry/SignUpPage.tsx'), 'SignUpPage'),
-  ),
-  page(
-    '/forgot-password',
-    lazyRouteComponent(() => import('./pages/entry/ForgotPasswordPage.tsx'), 'ForgotPasswordPage'),
-  ),
-  page(
-    '/setup',
-    lazyRouteComponent(() => import('./pages/entry/SetupPage.tsx'), 'SetupPage'),
-  ),
-  page(
-    '/',
-    lazyRouteComponent(() => import('./pages/home/HomePage.tsx'), 'HomePage'),
-  ),
-  page(
-    '/keys',
-    lazyRouteComponent(() => import('./pages/keys/KeysPage.tsx'), 'KeysPage'),
-  ),
-  page(
-    '/usage',
-    lazyRouteComponent(() => import('./pages/usage/UsagePage.tsx'), 'UsagePage'),
-  ),
-  page(
-    '/apps',
-    lazyRouteComponent(() => import('./pages/usage/AppsPage.tsx'), 'AppsPage'),
-  ),
-  page(
-    '/log',
-    lazyRouteComponent(() => import('./pages/usage/LogPage.tsx'), 'LogPage'),
-  ),
-  page(
-    '/log/$id',
-    lazyRouteComponent(() => import('./pages/usage/RequestPage.tsx'), 'RequestPage'),
-  ),
-  page(
-    '/models',
-    lazyRouteComponent(() => import('./pages/models/ModelsPage.tsx'), 'ModelsPage'),
-  ),
-  page(
-    '/model/$',
-    lazyRouteComponent(() => import('./pages/models/ModelPage.tsx'), 'ModelPage'),
-  ),
-  page(
-    '/playground',
-    lazyRouteComponent(() => import('./pages/playground/PlaygroundPage.tsx'), 'PlaygroundPage'),
-  ),
-  page(
-    '/top-up',
-    lazyRouteComponent(() => import('./pages/money/TopUpPage.tsx'), 'TopUpPage'),
-  ),
-  page(
-    '/ledger',
-    lazyRouteComponent(() => import('./pages/money/LedgerPage.tsx'), 'LedgerPage'),
-  ),
-  page(
-    '/statement',
-    lazyRouteComponent(() => import('./pages/money/StatementPage.tsx'), 'StatementPage'),
-  ),
-  page(
-    '/settings',
-    lazyRouteComponent(() => import('./pages/settings/SettingsPage.tsx'), 'SettingsPage'),
-  ),
-  page(
-    '/security',
-    lazyRouteComponent(() => import('./pages/settings/SecurityPage.tsx'), 'SecurityPage'),
-  ),
-  operatorPage(
-    '/operator',
-    lazyRouteComponent(() => import('./pages/operator/OperatorHomePage.tsx'), 'OperatorHomePage'),
-  ),
-  operatorPage(
-    '/operator/accounts',
-    lazyRouteComponent(() => import('./pages/operator/AccountsPage.tsx'), 'AccountsPage'),
-  ),
+  page('/sign-in', async () => (await import('./pages/entry/SignInPage.tsx')).SignInPage),
+  page('/sign-up', async () => (await import('./pages/entry/SignUpPage.tsx')).SignUpPage),
+  page('/forgot-password', async () => (await import('./pages/entry/ForgotPasswordPage.tsx')).ForgotPasswordPage),
+  page('/setup', async () => (await import('./pages/entry/SetupPage.tsx')).SetupPage),
+  page('/', async () => (await import('./pages/home/HomePage.tsx')).HomePage),
+  page('/keys', async () => (await import('./pages/keys/KeysPage.tsx')).KeysPage),
+  page('/usage', async () => (await import('./pages/usage/UsagePage.tsx')).UsagePage),
+  page('/apps', async () => (await import('./pages/usage/AppsPage.tsx')).AppsPage),
+  page('/log', async () => (await import('./pages/usage/LogPage.tsx')).LogPage),
+  page('/log/$id', async () => (await import('./pages/usage/RequestPage.tsx')).RequestPage),
+  page('/models', async () => (await import('./pages/models/ModelsPage.tsx')).ModelsPage),
+  page('/model/$', async () => (await import('./pages/models/ModelPage.tsx')).ModelPage),
+  page('/playground', async () => (await import('./pages/playground/PlaygroundPage.tsx')).PlaygroundPage),
+  page('/top-up', async () => (await import('./pages/money/TopUpPage.tsx')).TopUpPage),
+  page('/ledger', async () => (await import('./pages/money/LedgerPage.tsx')).LedgerPage),
+  page('/statement', async () => (await import('./pages/money/StatementPage.tsx')).StatementPage),
+  page('/settings', async () => (await import('./pages/settings/SettingsPage.tsx')).SettingsPage),
+  page('/security', async () => (await import('./pages/settings/SecurityPage.tsx')).SecurityPage),
+  operatorPage('/operator', async () => (await import('./pages/operator/OperatorHomePage.tsx')).OperatorHomePage),
+  operatorPage('/operator/accounts', async () => (await import('./pages/operator/AccountsPage.tsx')).AccountsPage),
   operatorPage(
     '/operator/accounts/$id/statement',
-    lazyRouteComponent(() => import('./pages/operator/AccountStatementPage.tsx'), 'AccountStatementPage'),
+    async () => (await import('./pages/operator/AccountStatementPage.tsx')).AccountStatementPage,
   ),
-  operatorPage(
-    '/operator/accounts/$id',
-    lazyRouteComponent(() => import('./pages/operator/AccountPage.tsx'), 'AccountPage'),
-  ),
-  operatorPage(
-    '/operator/users',
-    lazyRouteComponent(() => import('./pages/operator/UsersPage.tsx'), 'UsersPage'),
-  ),
-  operatorPage(
-    '/operator/codes',
-    lazyRouteComponent(() => import('./pages/operator/CodesPage.tsx'), 'CodesPage'),
-  ),
-  operatorPage(
-    '/operator/payments',
-    lazyRouteComponent(() => import('./pages/operator/PaymentsPage.tsx'), 'PaymentsPage'),
-  ),
-  operatorPage(
-    '/operator/providers',
-    lazyRouteComponent(() => import('./pages/operator/ProvidersPage.tsx'), 'ProvidersPage'),
-  ),
+  operatorPage('/operator/accounts/$id', async () => (await import('./pages/operator/AccountPage.tsx')).AccountPage),
+  operatorPage('/operator/users', async () => (await import('./pages/operator/UsersPage.tsx')).UsersPage),
+  operatorPage('/operator/codes', async () => (await import('./pages/operator/CodesPage.tsx')).CodesPage),
+  operatorPage('/operator/payments', async () => (await import('./pages/operator/PaymentsPage.tsx')).PaymentsPage),
+  operatorPage('/operator/providers', async () => (await import('./pages/operator/ProvidersPage.tsx')).ProvidersPage),
   operatorPage(
     '/operator/providers/connect',
-    lazyRouteComponent(() => import('./pages/operator/connect/ConnectPage.tsx'), 'ConnectPage'),
+    async () => (await import('./pages/operator/connect/ConnectPage.tsx')).ConnectPage,
   ),
-  operatorPage(
-    '/operator/prices',
-    lazyRouteComponent(() => import('./pages/operator/PricesPage.tsx'), 'PricesPage'),
-  ),
-  operatorPage(
-    '/operator/catalog',
-    lazyRouteComponent(() => import('./pages/operator/CatalogPage.tsx'), 'CatalogPage'),
-  ),
-  operatorPage(
-    '/operator/health',
-    lazyRouteComponent(() => import('./pages/operator/HealthPage.tsx'), 'HealthPage'),
-  ),
-  operatorPage(
-    '/operator/margin',
-    lazyRouteComponent(() => import('./pages/operator/MarginPage.tsx'), 'MarginPage'),
-  ),
-  operatorPage(
-    '/operator/requests',
-    lazyRouteComponent(() => import('./pages/operator/RequestsPage.tsx'), 'RequestsPage'),
-  ),
+  operatorPage('/operator/prices', async () => (await import('./pages/operator/PricesPage.tsx')).PricesPage),
+  operatorPage('/operator/catalog', async () => (await import('./pages/operator/CatalogPage.tsx')).CatalogPage),
+  operatorPage('/operator/health', async () => (await import('./pages/operator/HealthPage.tsx')).HealthPage),
+  operatorPage('/operator/margin', async () => (await import('./pages/operator/MarginPage.tsx')).MarginPage),
+  operatorPage('/operator/requests', async () => (await import('./pages/operator/RequestsPage.tsx')).RequestsPage),
   operatorPage(
     '/operator/settings',
-    lazyRouteComponent(() => import('./pages/operator/OperatorSettingsPage.tsx'), 'OperatorSettingsPage'),
+    async () => (await import('./pages/operator/OperatorSettingsPage.tsx')).OperatorSettingsPage,
   ),
-  operatorPage(
-    '/operator/tokens',
-    lazyRouteComponent(() => import('./pages/operator/TokensPage.tsx'), 'TokensPage'),
-  ),
-  operatorPage(
-    '/operator/ip-blocks',
-    lazyRouteComponent(() => import('./pages/operator/IpBlocksPage.tsx'), 'IpBlocksPage'),
-  ),
-  operatorPage(
-    '/operator/audit',
-    lazyRouteComponent(() => import('./pages/operator/AuditPage.tsx'), 'AuditPage'),
-  ),
-  operatorPage(
-    '/operator/events',
-    lazyRouteComponent(() => import('./pages/operator/EventsPage.tsx'), 'EventsPage'),
-  ),
+  operatorPage('/operator/tokens', async () => (await import('./pages/operator/TokensPage.tsx')).TokensPage),
+  operatorPage('/operator/ip-blocks', async () => (await import('./pages/operator/IpBlocksPage.tsx')).IpBlocksPage),
+  operatorPage('/operator/audit', async () => (await import('./pages/operator/AuditPage.tsx')).AuditPage),
+  operatorPage('/operator/events', async () => (await import('./pages/operator/EventsPage.tsx')).EventsPage),
 ])
 
 export const router = createRouter({
@@ -189,6 +94,29 @@ export const router = createRouter({
   stringifySearch: (search) => {
     const text = queryText(search)
     return text === '' ? '' : `?${text}`
+  },
+})
+
+/**
+ * A link whose page cannot be loaded does not leave the page that shows it: what was typed there is kept.
+ */
+const last = { wish: '' }
+router.history.block({
+  enableBeforeUnload: false,
+  blockerFn: async ({ action, nextLocation: { pathname, href } }) => {
+    last.wish = href
+    // A redirection has no page to stay on.
+    if (action !== 'PUSH') return false
+    const [, , route] = router.getMatchedRoutes(pathname)
+    try {
+      await loads.get(route?.fullPath ?? '')?.()
+      // Another link was followed meanwhile.
+      return last.wish !== href
+    } catch (failure) {
+      if (last.wish === href)
+        tellFailure(failure, { retry: () => router.history.push(href), reload: () => window.location.assign(href) })
+      return true
+    }
   },
 })
 

@@ -6,7 +6,6 @@ import {
   type DrawerProps,
   type MantineColorsTuple,
   type ModalProps,
-  type TableProps,
 } from '@mantine/core'
 
 /** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
@@ -36,6 +35,20 @@ const dark: MantineColorsTuple = [
   '#0c1015',
 ]
 
+/** Others have no variables in the styles, and a component cannot name them. */
+const USED_COLOURS = ['sea', 'dark', 'gray', 'red', 'yellow', 'green', 'teal'] as const
+type UsedColour = (typeof USED_COLOURS)[number]
+
+declare module '@mantine/core' {
+  interface MantineThemeColorsOverride {
+    colors: Record<UsedColour | `${UsedColour}.${number}` | 'dimmed' | `var(--${string})`, MantineColorsTuple>
+  }
+}
+
+export function isUsedColour(name: string): boolean {
+  return USED_COLOURS.some((used) => used === name)
+}
+
 export const theme = createTheme({
   primaryColor: 'sea',
   primaryShade: { light: 7, dark: 7 },
@@ -59,7 +72,6 @@ export const theme = createTheme({
     Drawer: defaults<DrawerProps>({ lockScroll: false }),
     Card: defaults<CardProps>({ withBorder: true, padding: 'lg', bg: 'var(--surface)' }),
     Button: defaults<ButtonProps>({ fw: 550 }),
-    Table: defaults<TableProps>({ verticalSpacing: 'sm' }),
   },
 })
 

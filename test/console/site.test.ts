@@ -2,37 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
-import {
-  buildConsole,
-  chat,
-  CONSOLE_DIR,
-  enter,
-  makeKey,
-  signUp,
-  type Customer,
-  localeTexts,
-} from '../harness/console-world.ts'
-import { oneOf } from '../harness/form.ts'
+import { buildConsole, CONSOLE_DIR, localeTexts } from '../harness/console-world.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
-const skip = browserSkip()
-const FIRST_LOAD_BYTES_MAX = 250_000
-/** Of a browser that opens a link to an inner page, with the calendar and the forms. */
-const DEEP_LOAD_BYTES_MAX = 300_000
-const CHART = 'main [role=img] svg path, main [role=img] svg rect'
-const LOADS = [
-  ['/', CHART, FIRST_LOAD_BYTES_MAX],
-  ['/usage', CHART, DEEP_LOAD_BYTES_MAX],
-  ['/log', '[role=row]', DEEP_LOAD_BYTES_MAX],
-  ['/keys', 'td', DEEP_LOAD_BYTES_MAX],
-  ['/playground', 'textarea:visible', DEEP_LOAD_BYTES_MAX],
-] as const
 const HTML = { accept: 'text/html' }
 
 let tollgate: Tollgate
-let browser: Browser | null = null
 
 before(async () => {
   buildConsole()
@@ -40,7 +15,6 @@ before(async () => {
 })
 
 after(async () => {
-  await browser?.close()
   await tollgate.stop()
 })
 
@@ -91,54 +65,6 @@ test('files are compressed, kept for ever under their hash, and revalidated with
   assert.deepEqual([again.status, again.text], [304, ''])
   assert.equal((await tollgate.request('HEAD', '/', { headers: HTML })).status, 200)
 })
-
-/** Bytes over the wire until a page is complete and requests nothing more, in a browser with an empty cache. */
-async function firstLoad(
-  path: string,
-  until: string,
-  who: Customer | null,
-): Promise<{ readonly bytes: number; readonly told: string }> {
-  browser ??= await openBrowser()
-  const guest = await visitor(browser, tollgate.url, { language: 'ru' })
-  if (who !== null) await enter(guest.context, tollgate, who)
-  const sizes: { readonly url: string; readonly bytes: number }[] = []
-  guest.page.on('response', (response) => {
-    void response
-      .request()
-      .sizes()
-      .then(
-        ({ responseBodySize }) => sizes.push({ url: response.url(), bytes: responseBodySize }),
-        () => undefined,
-      )
-  })
-  await guest.page.goto(`${tollgate.url}${path}`)
-  await guest.page.locator(until).first().waitFor()
-  await guest.settled()
-  await guest.close()
-  return {
-    bytes: sizes.reduce((sum, size) => sum + size.bytes, 0),
-    told: JSON.stringify(sizes.toSorted((a, b) => b.bytes - a.bytes)),
-  }
-}
-
-test(
-  `the first load is less than ${FIRST_LOAD_BYTES_MAX} bytes, for strangers and for customers with their charts`,
-  { skip },
-  async () => {
-    const stranger = await firstLoad('/', 'h1', null)
-    assert.ok(
-      stranger.bytes > 50_000 && stranger.bytes < FIRST_LOAD_BYTES_MAX,
-      `${stranger.bytes} bytes: ${stranger.told}`,
-    )
-    const customer = await signUp(tollgate, 'ann@example.com')
-    const { key } = await makeKey(tollgate, customer, { name: 'backend' })
-    await chat(tollgate, key, 'Hello')
-    for (const [path, until, most] of oneOf(3, LOADS)) {
-      const { bytes, told } = await firstLoad(path, until, customer)
-      assert.ok(bytes < most, `${path}: ${bytes} bytes: ${told}`)
-    }
-  },
-)
 
 test('both languages have the same texts with the same gaps', () => {
   const texts = (language: 'en' | 'ru'): ReadonlyMap<string, string> => new Map(flat(localeTexts(language)))

@@ -3,8 +3,12 @@ import type { ErrorBody } from '../../../src/cabinet/session-contract.ts'
 import type { ErrorType } from '../../../src/errors.ts'
 import { address, type Answer, type AnyInput, type Endpoint, type Input } from './endpoint.ts'
 
-/** `unreachable`: nothing answered; `unknown`: the answer is not from this server, or from another release of it. */
-export type FailureType = ErrorType | 'unreachable' | 'unknown'
+/**
+ * `unreachable`: nothing answered; `unknown`: the answer is not from this server, or from another release of it;
+ * `released`: a file of the page is gone, because the server runs another release.
+ */
+export type FailureType = ErrorType | (typeof OWN_TYPES)[number]
+const OWN_TYPES = ['unreachable', 'unknown', 'released'] as const
 
 /** An answer other than 2xx, or no answer at all (`status` 0). */
 export class ApiFailure extends Error {

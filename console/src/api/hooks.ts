@@ -5,13 +5,12 @@ import {
   useMutation,
   useQuery,
   useQueryClient,
+  type QueryFunction,
   type UseMutationResult,
   type UseQueryResult,
 } from '@tanstack/react-query'
-import i18n from 'i18next'
-import { createElement } from 'react'
 import type { SessionState } from '../../../src/cabinet/session-contract.ts'
-import { FailureWords } from '../parts/FailureWords.tsx'
+import { closeName, tellFailure } from '../parts/tell-failure.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
 
@@ -20,7 +19,10 @@ const TRIES_MAX = 2
 
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // Without a network the call fails and says so, instead of waiting for one.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
       staleTime: FRESH_MS,
       retry: (failures, failure) =>
         failures < TRIES_MAX && failure instanceof ApiFailure && (failure.status === 0 || failure.status >= 500),
@@ -53,8 +55,21 @@ export function useRead<E extends ReadEndpoint>(
   input: Input<E>,
   options: ReadOptions = {},
 ): UseQueryResult<Answer<E>> {
-  const client = useQueryClient()
-  return useQuery<Answer<E>>({
+  return useQuery({
+    ...readOptions(endpoint, input, useQueryClient()),
+    enabled: options.enabled ?? true,
+    refetchInterval: options.everyMs ?? false,
+    ...(options.keep === true ? { placeholderData: keepPreviousData } : {}),
+  })
+}
+
+/** How an endpoint is read, for a component or before there is one. */
+export function readOptions<E extends ReadEndpoint>(
+  endpoint: E,
+  input: Input<E>,
+  client: QueryClient,
+): { readonly queryKey: readonly unknown[]; readonly queryFn: QueryFunction<Answer<E>> } {
+  return {
     // An input is a plain object of texts and numbers.
     queryKey: queryKey(endpoint, input as object),
     queryFn: async ({ signal }) => {
@@ -66,10 +81,7 @@ export function useRead<E extends ReadEndpoint>(
         throw thrown
       }
     },
-    enabled: options.enabled ?? true,
-    refetchInterval: options.everyMs ?? false,
-    ...(options.keep === true ? { placeholderData: keepPreviousData } : {}),
-  })
+  }
 }
 
 export interface ActOptions<A> {
@@ -97,18 +109,7 @@ export function useAct<E extends ActEndpoint>(
       options.done?.(answer)
     },
     onError: (failure) => {
-      if (options.quiet !== true)
-        notifications.show({
-          title: i18n.t('failure.title'),
-          message: createElement(FailureWords, { failure }),
-          color: 'red',
-          closeButtonProps: closeName(),
-        })
+      if (options.quiet !== true) tellFailure(failure)
     },
   })
-}
-
-/** The library gives the button no name of its own. */
-function closeName(): { readonly 'aria-label': string } {
-  return { 'aria-label': i18n.t('common.close') }
 }

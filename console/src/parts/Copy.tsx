@@ -1,4 +1,4 @@
-import { ActionIcon, Button, CopyButton, Group, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, CopyButton, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import css from '../style/layout.module.css'
@@ -11,16 +11,15 @@ export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
   return (
     <CopyButton value={text} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? t('common.copied') : t('common.copy')}>
-          <ActionIcon
-            variant="subtle"
-            color={copied ? 'sea' : 'gray'}
-            onClick={copy}
-            aria-label={copied ? t('common.copied') : t('common.copy')}
-          >
-            {copied ? <CheckIcon size={17} /> : <CopyIcon size={17} />}
-          </ActionIcon>
-        </Tooltip>
+        <ActionIcon
+          variant="subtle"
+          color={copied ? 'sea' : 'gray'}
+          onClick={copy}
+          title={copied ? t('common.copied') : t('common.copy')}
+          aria-label={copied ? t('common.copied') : t('common.copy')}
+        >
+          {copied ? <CheckIcon size={17} /> : <CopyIcon size={17} />}
+        </ActionIcon>
       )}
     </CopyButton>
   )

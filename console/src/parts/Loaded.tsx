@@ -1,9 +1,10 @@
-import { Alert, Button, Skeleton, Stack, Text } from '@mantine/core'
+import { Alert, Skeleton, Stack, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { FailureWords } from './FailureWords.tsx'
-import { RetryIcon, WarningIcon } from './icons.ts'
+import { WarningIcon } from './icons.ts'
+import { RetryButton } from './RetryButton.tsx'
 
 export interface LoadedProps<A> {
   readonly of: UseQueryResult<A>
@@ -27,11 +28,7 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} title={t('failure.title')} role="alert">
       <FailureWords failure={failure} />
-      {retry !== undefined && (
-        <Button mt="sm" size="xs" variant="default" leftSection={<RetryIcon size={16} />} onClick={retry}>
-          {t('common.retry')}
-        </Button>
-      )}
+      {retry !== undefined && <RetryButton failure={failure} retry={retry} />}
     </Alert>
   )
 }

@@ -40,7 +40,9 @@ export function failureText(failure: unknown): string {
   if (field !== null) return `${fieldName(field.field)}: ${field.message}`
   const { errorType } = failure
   const name =
-    errorType === 'unreachable' || errorType === 'unknown' ? i18n.t(`failure.types.${errorType}`) : errorName(errorType)
+    errorType === 'unreachable' || errorType === 'unknown' || errorType === 'released'
+      ? i18n.t(`failure.types.${errorType}`)
+      : errorName(errorType)
   const rest = [
     advice(failure),
     failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds }),
@@ -61,6 +63,7 @@ function advice({ errorType, metadata }: ApiFailure): string | null {
   const has = (...names: readonly string[]): boolean => names.every((name) => typeof metadata[name] === 'number')
   switch (errorType) {
     case 'unreachable':
+    case 'released':
     case 'internal_error':
       return i18n.t(`failure.advice.${errorType}`)
     case 'insufficient_balance':

@@ -1,13 +1,9 @@
-import { Button, Menu, type ButtonProps, type MenuItemProps } from '@mantine/core'
+import { Button, type ButtonProps } from '@mantine/core'
 import { createLink, Link } from '@tanstack/react-router'
 import type { ComponentProps, ReactNode } from 'react'
 
 function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>): ReactNode {
   return <Button component="a" {...props} />
-}
-
-function ItemAnchor(props: MenuItemProps & Omit<ComponentProps<'a'>, keyof MenuItemProps>): ReactNode {
-  return <Menu.Item component="a" {...props} />
 }
 
 /** Leads to the page of a model. */
@@ -21,4 +17,3 @@ export function ModelLink({ id, children = id }: { readonly id: string; readonly
 
 /** A button that leads to a page, with its parameters checked. */
 export const ButtonLink = createLink(ButtonAnchor)
-export const MenuItemLink = createLink(ItemAnchor)

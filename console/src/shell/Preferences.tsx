@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, useMantineColorScheme, type MantineColorScheme } from '@mantine/core'
+import { Button, useMantineColorScheme, type MantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -6,7 +6,10 @@ import type { Language, SessionState } from '../../../src/cabinet/session-contra
 import { queryKey, useAct } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { AutoIcon, DarkIcon, LightIcon } from '../parts/icons.ts'
+import { tellFailure } from '../parts/tell-failure.tsx'
 import { useSession } from '../session.tsx'
+import { MenuButton } from './MenuButton.tsx'
+import css from './shell.module.css'
 
 const SESSION_KEY = queryKey('GET /cabinet/v1/session')
 
@@ -39,7 +42,7 @@ function LanguageSwitch(): ReactNode {
   const save = useSaveWish()
   const other: Language = currentLanguage() === 'ru' ? 'en' : 'ru'
   const change = (): void => {
-    void speak(other)
+    speak(other).catch((failure: unknown) => tellFailure(failure, { retry: change }))
     save({ language: other })
   }
   return (
@@ -66,19 +69,15 @@ function ThemeSwitch(): ReactNode {
     save({ theme })
   }
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('shell.theme')}>
-          {icons[colorScheme]}
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {(['light', 'dark', 'auto'] as const).map((theme) => (
-          <Menu.Item key={theme} leftSection={icons[theme]} onClick={() => change(theme)}>
-            {t(`theme.${theme}`)}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
+    <MenuButton
+      className={css.iconButton}
+      label={t('shell.theme')}
+      face={icons[colorScheme]}
+      entries={(['light', 'dark', 'auto'] as const).map((theme) => ({
+        label: t(`theme.${theme}`),
+        icon: icons[theme],
+        act: () => change(theme),
+      }))}
+    />
   )
 }

@@ -1,18 +1,18 @@
 import { Center, Group, Loader, Text, useMantineColorScheme } from '@mantine/core'
-import { Navigate, Outlet, useLocation } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, type ReactNode } from 'react'
+import { Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router'
+import { useEffect, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SessionState } from '../../../src/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { Failed } from '../parts/Loaded.tsx'
+import { tellFailure } from '../parts/tell-failure.tsx'
 import { SessionProvider } from '../session.tsx'
 import { Brand } from './Brand.tsx'
 import { Preferences } from './Preferences.tsx'
+import { Shell } from './Shell.tsx'
 import css from './shell.module.css'
 
-/** A visitor who is not signed in does not load it. */
-const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup']
 
 /** Shows the entry pages before sign-in, and the console after it. */
@@ -37,31 +37,26 @@ export function Root(): ReactNode {
 }
 
 function Entered({ state }: { readonly state: SessionState }): ReactNode {
-  const { pathname, searchStr } = useLocation()
+  const { pathname: wished, searchStr } = useLocation()
+  // The page that the outlet shows is a step behind the address while the next page loads.
+  const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
   useWishes(state)
-  const isEntry = ENTRY_PATHS.includes(pathname)
   if (state.profile === null) {
-    if (!isEntry)
-      return <Navigate to="/sign-in" search={pathname === '/' ? {} : { next: `${pathname}${searchStr}` }} replace />
-    return (
-      <EntryFrame>
-        <Outlet />
-      </EntryFrame>
-    )
+    if (!ENTRY_PATHS.includes(wished))
+      return <Navigate to="/sign-in" search={wished === '/' ? {} : { next: `${wished}${searchStr}` }} replace />
+    return <EntryFrame>{ENTRY_PATHS.includes(shown) && <Outlet />}</EntryFrame>
   }
-  if (pathname === '/setup')
+  if (wished === '/setup')
     return (
       <EntryFrame>
         <Outlet />
       </EntryFrame>
     )
-  if (isEntry) return <Navigate to={ownPath(new URLSearchParams(searchStr).get('next'))} replace />
+  if (ENTRY_PATHS.includes(wished)) return <Navigate to={ownPath(new URLSearchParams(searchStr).get('next'))} replace />
   return (
-    <Suspense fallback={null}>
-      <Shell>
-        <Outlet />
-      </Shell>
-    </Suspense>
+    <Shell>
+      <Outlet />
+    </Shell>
   )
 }
 
@@ -76,7 +71,7 @@ function useWishes({ profile }: SessionState): void {
   const language = profile?.language ?? null
   const theme = profile?.theme ?? null
   useEffect(() => {
-    if (language !== null && language !== currentLanguage()) void speak(language)
+    if (language !== null && language !== currentLanguage()) speak(language).catch(tellFailure)
   }, [language])
   useEffect(() => {
     if (theme !== null) setColorScheme(theme)

@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Drawer, Group, Menu, SegmentedControl, UnstyledButton } from '@mantine/core'
+import { ActionIcon, Alert, Drawer, Group, SegmentedControl } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
@@ -9,6 +9,7 @@ import { MenuIcon, SecurityIcon, SettingsIcon, SignOutIcon, WalletIcon, WarningI
 import { useFormat } from '../parts/use-format.ts'
 import { useProfile, useSession } from '../session.tsx'
 import { Brand } from './Brand.tsx'
+import { MenuButton } from './MenuButton.tsx'
 import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
 import { Preferences } from './Preferences.tsx'
 import css from './shell.module.css'
@@ -156,29 +157,18 @@ function UserMenu(): ReactNode {
     },
   })
   return (
-    <Menu position="bottom-end" width={240}>
-      <Menu.Target>
-        <UnstyledButton
-          className={css.avatar}
-          aria-label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}
-        >
-          {initials}
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{profile.email}</Menu.Label>
-        <Menu.Item component={Link} to="/settings" leftSection={<SettingsIcon size={17} />}>
-          {t('nav.settings')}
-        </Menu.Item>
-        <Menu.Item component={Link} to="/security" leftSection={<SecurityIcon size={17} />}>
-          {t('nav.security')}
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Item leftSection={<SignOutIcon size={17} />} onClick={() => signOut.mutate({})}>
-          {t('shell.sign_out')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <MenuButton
+      className={css.avatar}
+      label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}
+      face={initials}
+      title={profile.email}
+      entries={[
+        { label: t('nav.settings'), icon: <SettingsIcon size={17} />, to: '/settings' },
+        { label: t('nav.security'), icon: <SecurityIcon size={17} />, to: '/security' },
+        'line',
+        { label: t('shell.sign_out'), icon: <SignOutIcon size={17} />, act: () => signOut.mutate({}) },
+      ]}
+    />
   )
 }
 

@@ -1,15 +1,16 @@
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useState, type ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { EditIcon, LogIcon, MoreIcon, PlaygroundIcon, PlusIcon, PowerIcon, TrashIcon } from '../../parts/icons.ts'
-import { MenuItemLink } from '../../parts/links.tsx'
+import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
 import { List } from '../../parts/List.tsx'
-import { Loaded, Outline } from '../../parts/Loaded.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { KeyName, KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
@@ -18,7 +19,7 @@ import { ShownOnce } from './ShownOnce.tsx'
 import { UseItWith } from './UseItWith.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
-const KeyForm = lazy(async () => ({ default: (await import('./KeyForm.tsx')).KeyForm }))
+const KeyForm = onDemand('KeyForm', async () => (await import('./KeyForm.tsx')).KeyForm, 360)
 
 /** The account's API keys. */
 export function KeysPage(): ReactNode {
@@ -46,15 +47,13 @@ export function KeysPage(): ReactNode {
         size="lg"
       >
         {edited !== null && (
-          <Suspense fallback={<Outline height={360} />}>
-            <KeyForm
-              edited={edited === 'new' ? null : edited}
-              done={(answer) => {
-                close()
-                if ('key' in answer) setMade(answer)
-              }}
-            />
-          </Suspense>
+          <KeyForm
+            edited={edited === 'new' ? null : edited}
+            done={(answer) => {
+              close()
+              if ('key' in answer) setMade(answer)
+            }}
+          />
         )}
       </Dialog>
       <Dialog

@@ -1,26 +1,31 @@
 import { Alert, Select, Tabs } from '@mantine/core'
 import { Link, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useState, type ComponentType, type ReactNode } from 'react'
+import { useState, type ComponentType, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key } from '../../../../src/cabinet/key-contract.ts'
 import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import type { ModelType } from '../../../../src/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
-import { Loaded, Outline } from '../../parts/Loaded.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
 import { ModelField } from './ModelField.tsx'
 import type { TabProps } from './tab.ts'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
-  chat: lazy(async () => ({ default: (await import('./ChatTab.tsx')).ChatTab })),
-  image: lazy(async () => ({ default: (await import('./ImageTab.tsx')).ImageTab })),
-  tts: lazy(async () => ({ default: (await import('./SpeechTab.tsx')).SpeechTab })),
-  transcription: lazy(async () => ({ default: (await import('./TranscriptionTab.tsx')).TranscriptionTab })),
-  embeddings: lazy(async () => ({ default: (await import('./EmbeddingsTab.tsx')).EmbeddingsTab })),
-  rerank: lazy(async () => ({ default: (await import('./RerankTab.tsx')).RerankTab })),
-  moderation: lazy(async () => ({ default: (await import('./ModerationTab.tsx')).ModerationTab })),
-  video: lazy(async () => ({ default: (await import('./VideoTab.tsx')).VideoTab })),
+  chat: onDemand('ChatTab', async () => (await import('./ChatTab.tsx')).ChatTab, 320),
+  image: onDemand('ImageTab', async () => (await import('./ImageTab.tsx')).ImageTab, 320),
+  tts: onDemand('SpeechTab', async () => (await import('./SpeechTab.tsx')).SpeechTab, 320),
+  transcription: onDemand(
+    'TranscriptionTab',
+    async () => (await import('./TranscriptionTab.tsx')).TranscriptionTab,
+    320,
+  ),
+  embeddings: onDemand('EmbeddingsTab', async () => (await import('./EmbeddingsTab.tsx')).EmbeddingsTab, 320),
+  rerank: onDemand('RerankTab', async () => (await import('./RerankTab.tsx')).RerankTab, 320),
+  moderation: onDemand('ModerationTab', async () => (await import('./ModerationTab.tsx')).ModerationTab, 320),
+  video: onDemand('VideoTab', async () => (await import('./VideoTab.tsx')).VideoTab, 320),
 }
 // The keys of the table are exactly the types, in the order of the tabs.
 const KINDS = Object.keys(TABS) as readonly ModelType[]
@@ -93,9 +98,7 @@ function Playground({ keys, models }: PlaygroundProps): ReactNode {
           {modelId === '' ? (
             <Alert color="gray">{t('play.no_model')}</Alert>
           ) : (
-            <Suspense fallback={<Outline height={320} />}>
-              <Tab keyId={keyId} models={ofKind} modelId={modelId} />
-            </Suspense>
+            <Tab keyId={keyId} models={ofKind} modelId={modelId} />
           )}
         </div>
       </Tabs.Panel>

@@ -10,6 +10,7 @@ import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
+import { tellFailure } from '../../parts/tell-failure.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { useProfile } from '../../session.tsx'
 import css from '../../style/layout.module.css'
@@ -80,7 +81,7 @@ function ProfileForm(): ReactNode {
   return (
     <form
       onSubmit={form.onSubmit(({ name, model, zone, language, theme }) => {
-        void speak(language)
+        speak(language).catch(tellFailure)
         setColorScheme(theme)
         save.mutate({
           body: { name: name.trim(), default_model: model, timezone: zone === BROWSER ? null : zone, language, theme },

@@ -1,0 +1,52 @@
+import { QueryClient, useQuery } from '@tanstack/react-query'
+import type { ComponentType, ReactNode } from 'react'
+import { ApiFailure } from '../api/call.ts'
+import { Loaded } from './Loaded.tsx'
+
+/** The files of the console that were asked for. They belong to no user, so a sign-out does not forget them. */
+const files = new QueryClient({
+  defaultOptions: {
+    queries: { staleTime: Infinity, gcTime: Infinity, networkMode: 'always', retry: 1, retryDelay: 300 },
+  },
+})
+
+/** What the three browsers and the build's loader of styles say of a file that they did not get. */
+const NOT_FETCHED = /dynamically imported module|importing a module script|preload CSS/i
+
+/** A component whose file is loaded when it is first shown, or before by `load`, which throws an ApiFailure. */
+export interface OnDemand<Props extends object> {
+  (props: Props): ReactNode
+  readonly load: () => Promise<unknown>
+  /** The router's name for loading that does not have to succeed. */
+  readonly preload: () => Promise<void>
+}
+
+/**
+ * Until its file is there the component is an outline `height` px tall; a file that cannot be loaded is a sentence with
+ * a button to try again. What stands around it, a form above all, stays as it is.
+ */
+export function onDemand<Props extends object>(
+  name: string,
+  read: () => Promise<ComponentType<Props>>,
+  height = 400,
+): OnDemand<Props> {
+  const query = { queryKey: [name], queryFn: async () => read().catch(notLoaded) }
+  const Part = (props: Props): ReactNode => (
+    <Loaded of={useQuery(query, files)} height={height}>
+      {(Component) => <Component {...props} />}
+    </Loaded>
+  )
+  return Object.assign(Part, {
+    load: async () => files.ensureQueryData(query),
+    preload: async () => files.prefetchQuery(query),
+  })
+}
+
+/** Says why a file is not there: the line is broken, or a new release of the console has files of other names. */
+async function notLoaded(thrown: unknown): Promise<never> {
+  if (!(thrown instanceof Error) || !NOT_FETCHED.test(thrown.message)) throw thrown
+  const page = await fetch('/', { headers: { accept: 'text/html' }, cache: 'no-store' }).catch(() => null)
+  if (page === null || !page.ok) throw new ApiFailure(0, 'unreachable', String(thrown), null)
+  const isThisRelease = (await page.text()).includes(new URL(import.meta.url).pathname)
+  throw new ApiFailure(0, isThisRelease ? 'unreachable' : 'released', String(thrown), null)
+}

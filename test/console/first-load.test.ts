@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { browserSkip, LOOKS, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
+import { buildConsole, chat, enter, makeKey, signUp, type Customer } from '../harness/console-world.ts'
+import { oneOf } from '../harness/form.ts'
+import { patient } from '../harness/patience.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const skip = browserSkip()
+const FIRST = { bytes: 250_000, requests: 12 }
+/** Of a browser that opens a link to an inner page, with the calendar and the forms. */
+const DEEP = { bytes: 340_000, requests: 28 }
+const CHART = 'main [role=img] svg path, main [role=img] svg rect'
+const LOADS = [
+  ['/usage', CHART],
+  ['/log', '[role=row]'],
+  ['/keys', 'td'],
+  ['/playground', 'textarea:visible'],
+] as const
+/** The profiles "Fast 4G" and "Slow 4G" of Chromium's developer tools; the latter's latency is that of Lighthouse. */
+const LINES = {
+  'fast 4G': { latency: 165, downloadThroughput: (9_000_000 * 0.9) / 8, uploadThroughput: (1_500_000 * 0.9) / 8 },
+  'slow 4G': { latency: 150, downloadThroughput: 1_600_000 / 8, uploadThroughput: 750_000 / 8 },
+} as const
+/** From the request for the page: something is painted; the customer's figures are. */
+const MS_MAX: Readonly<Record<keyof typeof LINES, readonly [painted: number, figures: number]>> = {
+  'fast 4G': [1_000, 1_500],
+  'slow 4G': [1_000, 3_000],
+}
+const TRIES_MAX = 4
+/** Runs before the page's scripts: when something was painted first, and when the first figure of the page was. */
+const WATCH = `
+new PerformanceObserver((list) => { for (const { name, startTime } of list.getEntries()) if (name === 'first-contentful-paint') window.paintedMs = startTime }).observe({ type: 'paint', buffered: true })
+const look = () => { if (/₽/.test(document.querySelector('main')?.textContent ?? '')) requestAnimationFrame(() => { window.figuresMs = performance.now() }); else requestAnimationFrame(look) }
+requestAnimationFrame(look)`
+
+const TIMES = `new Promise((resolve) => {
+  const look = () => (window.figuresMs === undefined ? requestAnimationFrame(look) : resolve([window.paintedMs, window.figuresMs]))
+  look()
+})`
+
+let tollgate: Tollgate
+let browser: Browser
+let customer: Customer
+
+before(async () => {
+  if (skip !== false) return
+  buildConsole()
+  tollgate = await startTollgate()
+  browser = await openBrowser()
+  customer = await signUp(tollgate, 'ann@example.com')
+  const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+  await chat(tollgate, key, 'Hello')
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await tollgate.stop()
+})
+
+/** A browser with an empty cache; close its context. */
+async function newcomer(look: (typeof LOOKS)[number], who: Customer | null): Promise<Visitor> {
+  const guest = await visitor(browser, tollgate.url, look)
+  if (who !== null) await enter(guest.context, tollgate, who)
+  return guest
+}
+
+for (const look of LOOKS) {
+  test(
+    `a first load is small, in few requests: ${look.language}, ${look.dark ? 'dark' : 'light'}`,
+    { skip },
+    async () => {
+      for (const [path, until, who, most] of [
+        ['/', 'h1', null, FIRST],
+        ['/', CHART, customer, FIRST],
+        ...oneOf(3, LOADS).map(([path, until]) => [path, until, customer, DEEP] as const),
+      ] as const) {
+        const guest = await newcomer(look, who)
+        const sizes = new Map<string, number>()
+        guest.page.on('response', (response) => {
+          void response
+            .request()
+            .sizes()
+            .then(
+              ({ responseBodySize }) => sizes.set(response.url(), responseBodySize),
+              () => undefined,
+            )
+        })
+        await guest.page.goto(`${tollgate.url}${path}`)
+        await guest.page.locator(until).first().waitFor()
+        await guest.settled()
+        const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0)
+        const told = `${path}: ${bytes} bytes in ${sizes.size} requests: ${JSON.stringify([...sizes])}`
+        assert.ok(bytes > 50_000 && bytes <= most.bytes, told)
+        assert.ok(sizes.size > 5 && sizes.size <= most.requests, told)
+        assert.deepEqual(guest.troubles, [])
+        await guest.context.close()
+      }
+    },
+  )
+
+  test(`something is painted within a second on 4G, and the figures soon: ${look.language}`, { skip }, async () => {
+    for (const [name, line] of Object.entries(LINES)) {
+      // Object.entries forgets the type of the keys.
+      const [paintedMax, figuresMax] = MS_MAX[name as keyof typeof LINES]
+      const times: string[] = []
+      for (let turn = 0; turn < TRIES_MAX; turn += 1) {
+        const guest = await newcomer(look, customer)
+        const session = await guest.context.newCDPSession(guest.page)
+        await session.send('Network.enable')
+        await session.send('Network.emulateNetworkConditions', { offline: false, ...line })
+        await guest.page.addInitScript({ content: WATCH })
+        await guest.page.goto(`${tollgate.url}/`)
+        const [painted, figures] = await guest.page.evaluate<readonly [number, number]>(TIMES)
+        await guest.context.close()
+        times.push(`painted after ${Math.round(painted)} ms, figures after ${Math.round(figures)} ms`)
+        if (painted <= patient(paintedMax) && figures <= patient(figuresMax)) break
+        assert.ok(turn < TRIES_MAX - 1, `${name}: ${times.join('; ')}`)
+      }
+      if (process.env['TOLLGATE_TIMES'] !== undefined) process.stdout.write(`${name}: ${times.join('; ')}\n`)
+    }
+  })
+}
