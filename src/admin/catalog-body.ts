@@ -1,4 +1,5 @@
 import { BALANCE_API_NAMES } from '../catalog/balance-api.ts'
+import { PRICE_LIST_API_NAMES } from '../catalog/price-list-api.ts'
 import { INPUT_MODALITIES, MODEL_TYPES, OUTPUT_MODALITIES } from '../model-types.ts'
 import { PARAMETER_NAMES } from '../parameter-table.ts'
 import { PRICED_METERS } from '../meter-table.ts'
@@ -14,7 +15,6 @@ import {
   nullable,
   number,
   oneOf,
-  only,
   text,
   whole,
   type Schema,
@@ -136,7 +136,7 @@ export const ProviderBody = narrowed<ProviderEntry>(
       price_list: maybe(
         body(
           {
-            api: only('openrouter'),
+            api: oneOf(PRICE_LIST_API_NAMES),
             rise: maybe(whole('Percent; 10 if absent.', { minimum: 0, maximum: 1_000 })),
           },
           'The list of prices of the provider that the catalogue follows; a greater rise waits for a hand.',

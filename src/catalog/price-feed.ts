@@ -5,7 +5,8 @@ import { HOUR_MS } from '../lib/time.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { Provider } from './catalog.ts'
 import type { HeldPrices, PriceActor } from './held-prices.ts'
-import { parsePriceList, type PriceChange } from './price-list.ts'
+import { parsePriceList, priceListUrl } from './price-list-api.ts'
+import type { PriceChange } from './price-list.ts'
 import { thrownMessage } from '../lib/thrown-message.ts'
 import { keyHeaders } from './dialect.ts'
 
@@ -109,14 +110,14 @@ export class PriceFeed {
   async #follow({ slug, baseUrl, apiKeys, dialect, priceList }: Listed, by: PriceActor): Promise<PriceRound> {
     const { catalog, log } = this.#ports
     try {
-      const body = await fetchedJson(`${baseUrl}/models`, {
+      const body = await fetchedJson(priceListUrl(priceList.api, baseUrl), {
         headers: keyHeaders(dialect, apiKeys[0]),
         dispatcher: this.#ports.dispatcher,
         timeoutMs: TIMEOUT_MS,
         bytesMax: BYTES_MAX,
         stop: this.#stop.signal,
       })
-      const list = parsePriceList(body)
+      const list = parsePriceList(priceList.api, body)
       if (list === null) throw new Error('the answer is no list of prices')
       const changes = catalog.pricesAfter(slug, list, priceList.rise)
       const applied = await catalog.applyPrices(changes.filter(({ reason }) => reason === null))

@@ -1,8 +1,9 @@
 import { defined, type FieldReader } from './field-reader.ts'
+import { PRICE_LIST_API_NAMES, type PriceListApi } from './price-list-api.ts'
 
 /** As in the catalogue file: whose list of prices it has, and the rise in percent above which a hand must approve. */
 export interface PriceListEntry {
-  readonly api: 'openrouter'
+  readonly api: PriceListApi
   readonly rise: number
 }
 
@@ -12,7 +13,8 @@ export function readPriceList(reader: FieldReader): PriceListEntry | null {
   const map = reader.map('price_list')
   if (map === null) return null
   if (!map.has('api')) map.problem('api', 'required', {}, 'is required')
-  const given = defined({ api: map.oneOf<'openrouter'>('api', ['openrouter']), rise: map.whole('rise', 0, 1_000) })
+  const given = defined({ api: map.oneOf('api', PRICE_LIST_API_NAMES), rise: map.whole('rise', 0, 1_000) })
   map.done()
+  // Without an API the entry is refused.
   return { api: 'openrouter', rise: RISE_PERCENT, ...given }
 }

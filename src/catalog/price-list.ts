@@ -1,64 +1,19 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { fieldsOf, type JsonObject } from '../lib/json-object.ts'
-import { ownValue } from '../lib/own-value.ts'
 import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
-import { compare, decimalText, multiply, parseDecimal, shift, type Decimal } from '../money.ts'
+import { compare, multiply, parseDecimal, type Decimal } from '../money.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { priceWarnings } from './price-doubts.ts'
+import type { PriceList } from './price-list-api.ts'
 
 const CURRENCY = 'USD'
-/** Far above any price of a million tokens. */
-const PRICE_MAX: Decimal = { digits: 1_000_000n, scale: 0 }
-const MODELS_MAX = 10_000
 const ID_CHARACTERS = 24
 
-/** Their name of each price, ours, and the powers of ten between their unit and ours. */
-const OPENROUTER_PRICES: readonly (readonly [theirs: string, ours: PriceKey, places: number])[] = [
-  ['prompt', 'prompt', 6],
-  ['completion', 'completion', 6],
-  ['input_cache_read', 'input_cache_read', 6],
-  ['input_cache_write', 'input_cache_write', 6],
-  ['internal_reasoning', 'internal_reasoning', 6],
-  ['request', 'request', 0],
-  ['image', 'image', 0],
-]
 /** The meter whose price one without its own takes; the others cost nothing without one. */
 const PARENTS: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
   input_cache_read: 'prompt',
   input_cache_write: 'prompt',
   internal_reasoning: 'completion',
-}
-
-/** Decimal texts in the units of the file, by the provider's name of the model. */
-export type PriceList = ReadonlyMap<string, PriceTexts>
-
-/** null = no list. A model with a price that is none, or that is beyond belief, is left out whole. */
-export function parsePriceList(body: unknown): PriceList | null {
-  const data = fieldsOf(body)['data']
-  if (!Array.isArray(data) || data.length > MODELS_MAX) return null
-  const list = new Map<string, PriceTexts>()
-  for (const model of data as readonly unknown[]) {
-    const { id, pricing } = fieldsOf(model)
-    const prices = typeof id === 'string' ? pricesOf(fieldsOf(pricing)) : null
-    if (prices !== null && !list.has(String(id))) list.set(String(id), prices)
-  }
-  return list.size === 0 ? null : list
-}
-
-function pricesOf(pricing: JsonObject): PriceTexts | null {
-  const prices: Partial<Record<PriceKey, string>> = {}
-  for (const [theirs, ours, places] of OPENROUTER_PRICES) {
-    const given = ownValue(pricing, theirs)
-    if (given === undefined || given === null) continue
-    const value = typeof given === 'string' || typeof given === 'number' ? parseDecimal(String(given)) : null
-    if (value === null || value.digits < 0n) return null
-    const price = shift(value, places)
-    if (compare(price, PRICE_MAX) > 0) return null
-    // They write 0 for what is not billed by itself.
-    if (price.digits > 0n || ours === 'prompt' || ours === 'completion') prices[ours] = decimalText(price)
-  }
-  return prices.prompt === undefined ? null : prices
 }
 
 /** Why a change waits for a hand; null = it does not. */

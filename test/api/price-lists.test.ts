@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { parsePriceList } from '../../src/catalog/price-list.ts'
+import { parsePriceList } from '../../src/catalog/price-list-api.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { until } from '../harness/patience.ts'
 
@@ -220,6 +220,6 @@ test('a price that is none, or beyond belief, leaves its model as it was; a pric
   assert.equal(await reasonFor(perToken(2.6, 8, { constructor: '1', __proto__: '1', lunar: '7' })), undefined)
   assert.deepEqual(await price('acme/b'), before)
   const bare = JSON.parse('{"data":[null,1,{"id":{},"pricing":null},{"id":"x","pricing":[]},{"id":"y"}]}') as unknown
-  assert.equal(parsePriceList(bare), null)
-  assert.equal(parsePriceList({ data: { length: 1 } }), null)
+  assert.equal(parsePriceList('openrouter', bare), null)
+  assert.equal(parsePriceList('openrouter', { data: { length: 1 } }), null)
 })
