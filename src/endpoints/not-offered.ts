@@ -2,7 +2,7 @@ const FILES = 'Files are not kept here: put a file into the request itself, in b
 const ASSISTANTS = 'There are no assistants and threads here: use /v1/responses or /v1/chat/completions, with tools'
 const TRAINING = 'Models are not trained or graded here'
 
-/** Parts of OpenAI's API that clients try but we do not offer, by the first segment after `/v1/`. */
+/** Parts of the vendors' APIs that clients try but we do not offer, by the first segment after the version. */
 export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['files', FILES],
   ['uploads', FILES],
@@ -15,12 +15,18 @@ export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
     'realtime',
     'There are no realtime sessions here: use /v1/audio/transcriptions, /v1/chat/completions with stream and /v1/audio/speech',
   ],
+  ['conversations', 'Conversations are not kept here: continue an answer of /v1/responses by previous_response_id'],
+  ['cachedContents', 'Nothing is cached by a name here: send the whole contents, repeated ones are cached as they are'],
   ['fine_tuning', TRAINING],
   ['evals', TRAINING],
 ])
 
+const VERSIONS: ReadonlySet<string> = new Set(['v1', 'v1beta', 'v1alpha'])
+
 /** The replacement for a part of the API that is not offered; null = another path. */
 export function offeredInstead(path: string): string | null {
-  const [first = '', second = ''] = path.split('/', 3).slice(1)
-  return NOT_OFFERED.get(first === 'v1' ? second : first) ?? null
+  const words = path.split('/', 4).slice(1)
+  const [first = '', second = ''] = VERSIONS.has(words[0] ?? '') ? words.slice(1) : words
+  // Anthropic's batches are below its messages.
+  return NOT_OFFERED.get(first === 'messages' ? second : first) ?? null
 }

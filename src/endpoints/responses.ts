@@ -66,7 +66,8 @@ async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promi
   if (call.query.get('stream') !== 'true') return { status: 200, body }
   // Events are counted from 1, their sequence numbers from 0.
   const after = (wholeParameter(call.query, 'starting_after', 0, Number.MAX_SAFE_INTEGER) ?? -1) + 1
-  if (!ports.attach(call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true) throw notFound(call)
+  if (!ports.attach(call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true)
+    throw withoutEvents(call)
   return HIJACKED
 }
 
@@ -132,6 +133,15 @@ async function responseOf(ports: ResponseRoutePorts, accountId: string, id: stri
 
 function asked(call: Call<Principal>): { readonly accountId: string; readonly id: string } {
   return { accountId: principalOf(call).accountId, id: (call.params['id'] ?? '').replace(/^resp-/, 'gen-') }
+}
+
+/** The answer is there, its events are not. */
+function withoutEvents({ params }: Call<Principal>): ApiError {
+  const id = (params['id'] ?? '').slice(0, 128)
+  return new ApiError(
+    'stream_not_found',
+    `The events of response '${id}' are not kept: its request did not say stream: true, or it ended too long ago. Ask for the answer without stream`,
+  )
 }
 
 function notFound({ params }: Call<Principal>): ApiError {

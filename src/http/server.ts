@@ -24,6 +24,8 @@ import { ROOMY, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 import { handshakeRefusal, handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
 
+/** Some SDKs add the version to the base address that already has it. */
+const TWICE = '/v1/v1/'
 const TIMEOUTS: EdgeTimeouts = Object.freeze({
   headers: 15_000,
   request: 60_000,
@@ -270,11 +272,11 @@ class HttpEdge<P> implements Edge {
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  /** A hint for clients of a part that is not offered, or with a base address without the version. */
+  /** A hint for clients of a part that is not offered, or with a base address without the version or with it twice. */
   #hint(path: string): string {
     const instead = this.#options.instead?.(path) ?? null
     if (instead !== null) return `. ${instead}`
-    const right = `/v1${path}`
+    const right = path.startsWith(TWICE) ? path.slice('/v1'.length) : `/v1${path}`
     return this.#router.match('POST', right).status === 'unknown' ? '' : `. Did you mean ${right.slice(0, 200)}?`
   }
 

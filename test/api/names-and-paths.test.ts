@@ -51,6 +51,11 @@ test('a known path without its version gets 404 with the right path', async () =
     refused(answer, 404, 'endpoint_not_found')
     assert.equal(answer.body.error.message, `Unknown endpoint: POST ${path}. Did you mean /v1${path}?`)
   }
+  const twice = await tollgate.request('POST', '/v1/v1/chat/completions', { key, body: {} })
+  assert.equal(
+    twice.body.error.message,
+    'Unknown endpoint: POST /v1/v1/chat/completions. Did you mean /v1/chat/completions?',
+  )
   const other = await tollgate.request('POST', '/v1/nothing', { key, body: {} })
   assert.equal(other.body.error.message, 'Unknown endpoint: POST /v1/nothing')
 })
@@ -81,4 +86,14 @@ test('parts of the API that are not offered say what to use instead', async () =
   ] as const
   for (const [method, path, message] of cases)
     refused(await tollgate.request(method, path, { key }), 404, 'endpoint_not_found', message)
+  // In the shapes of their protocols.
+  for (const [path, message] of [
+    ['/v1/messages/batches', /no batches here/],
+    ['/v1beta/cachedContents', /Nothing is cached by a name here/],
+    ['/v1beta/files', /Files are not kept here/],
+  ] as const) {
+    const { status, body } = await tollgate.request('POST', path, { key, body: {} })
+    assert.equal(status, 404)
+    assert.match(body.error.message, message)
+  }
 })

@@ -25,6 +25,12 @@ test('store: true keeps what the client got, whole and streamed, with its cost; 
     // A stream without X-Request-Id has no events that could be asked for: this one is read from the store.
     const kept = await read(response.id)
     assert.deepEqual([kept.status, kept.body], [200, response])
+    const events = await tollgate.request('GET', of(response.id, '?stream=true'), { key })
+    assert.equal(events.status, 404)
+    assert.match(
+      events.body.error.message,
+      /^The events of response .* are not kept: .* Ask for the answer without stream$/,
+    )
     assert.equal((await logged(response.id.replace('resp-', 'gen-')))['total_cost'], response.usage.cost)
   }
   for (const store of [undefined, false]) {

@@ -43,6 +43,8 @@ export interface Compaction {
   readonly bySize?: true
   /** Requests for one summary; absent = 1. */
   readonly summaries?: number
+  /** It compacts beside its work: its next start may do so once more. */
+  readonly inBackground?: true
 }
 
 const qwen: Client = {
@@ -368,7 +370,7 @@ const copilot: Client = {
   name: 'Copilot CLI',
   // The sum of the whole conversation: four answers.
   usage: { shows: /↑ 4\.0k \(800 cached\) • ↓ 200/ },
-  compacts: { model: 'acme/chat', asks: /summar/i, bySize: true },
+  compacts: { model: 'acme/chat', asks: /summar/i, bySize: true, inBackground: true },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
   models: ['acme/chat', 'acme/gemini'],
   setUp: () => undefined,

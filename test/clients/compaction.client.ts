@@ -48,7 +48,7 @@ describe('a conversation that no context holds', () => {
 
 async function compaction(
   client: Client,
-  { model: name, asks, atNextTurn, bySize, summaries: expected = 1 }: Compaction,
+  { model: name, asks, atNextTurn, bySize, inBackground, summaries: expected = 1 }: Compaction,
 ): Promise<void> {
   const { id, key } = await tollgate.createAccount()
   const target = { url: tollgate.url, key, model: name, compacts: true }
@@ -76,7 +76,7 @@ async function compaction(
     assert.ok(output.includes(edit.said), output.slice(-4_000))
     assert.ok(existsSync(join(home.work, EDITED.file)), output.slice(-4_000))
     assert.equal(readFileSync(join(home.work, EDITED.file), 'utf8').trimEnd(), EDITED.text)
-    assert.equal(summaries, expected)
+    assert.ok(summaries === expected || (inBackground === true && summaries === expected + 1), `${summaries} summaries`)
     assert.equal(refusalsOf(id) > 0, bySize !== true)
     const last = model.asked.at(-1)?.asked.said ?? []
     assert.ok(

@@ -90,7 +90,10 @@ function assistantParts(message: ChatMessage, needsSignatures: boolean, path: st
   return [...parts, ...callParts]
 }
 
-/** Media of a result follow its text as parts of the same turn, which every model understands. */
+/**
+ * Media of a result follow all results of the turn as parts that every model understands, each after the name of its
+ * call.
+ */
 function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly GeminiPart[] {
   const { tool_call_id: id = '', content, is_error: failed } = message
   const name = toolNames.get(id) ?? message.name
@@ -101,7 +104,9 @@ function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>
   const parts = partsOf(content, path)
   const output = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join('\n')
   const response = failed === true ? { error: output } : { output }
-  return [{ functionResponse: { id, name, response } }, ...parts.filter(({ text }) => text === undefined)]
+  const media = parts.filter(({ text }) => text === undefined)
+  const head = media.length === 0 ? [] : [{ text: `Result of the call ${id}:` }]
+  return [{ functionResponse: { id, name, response } }, ...head, ...media]
 }
 
 /** A turn begins with tool results, right after the calls that they answer. */

@@ -172,6 +172,7 @@ test('calls and their results find each other by id, and results get the name of
         parts: [
           { functionResponse: { id: 'call_2', name: 'now', response: { output: 'noon' } } },
           { functionResponse: { id: 'call_1', name: 'get_weather', response: { output: '{"sky":"clear"}' } } },
+          { text: 'Result of the call call_2:' },
           { inlineData: { mimeType: 'image/png', data: PIXEL } },
           { text: 'So?' },
         ],
