@@ -143,7 +143,7 @@ async function embedded(): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-growth-'))
   try {
     await fillEmbedded(dataDir)
-    const tollgate = await startTollgate({ dataDir, audited: false })
+    const tollgate = await startTollgate({ dataDir, audited: false, env: { TOLLGATE_KEK: KEK } })
     try {
       return await measure('embedded', tollgate)
     } finally {

@@ -31,6 +31,7 @@ const LANDED = {
     '24 e3b0c44298fc',
     '25 aae5261081e3',
     '26 deb7ce351c18',
+    '27 5a2cb55dff69',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -59,6 +60,7 @@ const LANDED = {
     '24 e3b0c44298fc',
     '25 aae5261081e3',
     '26 d4074a80c200',
+    '27 051b9be4bd3c',
   ],
 } as const
 

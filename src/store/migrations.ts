@@ -5,6 +5,7 @@ import { bookStatements } from './audit/book-migration.ts'
 import { consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
+import { blockStatements } from './log/block-migration.ts'
 import { logStatements } from './log/migration.ts'
 import { noticeCodeStatements, noticeStatements } from './notices/notice-migration.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
@@ -345,6 +346,13 @@ const MIGRATIONS: readonly Migration[] = [
         'CREATE INDEX account_group_members ON account (group_id) WHERE group_id IS NOT NULL',
       ]
     },
+  },
+  {
+    version: 27,
+    name: 'blocks of the log by model and key',
+    // An older program would miss the indexes that go when all rows are in blocks.
+    least: { sqlite: 27, postgres: 8 },
+    statements: (dialect) => blockStatements(dialect, words(dialect).clustered),
   },
 ]
 

@@ -62,7 +62,7 @@ async function customersOf(bench: Bench): Promise<readonly Customer[]> {
   return [first, second, { ...first, keyId }]
 }
 
-function expected(all: readonly GenerationRow[], filter: GenerationFilter): readonly GenerationRow[] {
+export function expected(all: readonly GenerationRow[], filter: GenerationFilter): readonly GenerationRow[] {
   const asked: Readonly<Record<LogFilterName, (row: GenerationRow) => boolean>> = {
     accountId: (row) => row.accountId === filter.accountId,
     keyId: (row) => row.keyId === filter.keyId,

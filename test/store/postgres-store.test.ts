@@ -21,6 +21,7 @@ import { storeProperties } from './store-properties.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
+import { logBlocksContract } from './log-blocks-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { outageContract } from './outage.ts'
 import { allowancesContract } from './allowances-contract.ts'
@@ -236,6 +237,7 @@ function postgresTests(postgres: Postgres): void {
     coveredColumns(openBelow, 12)
     booksContract(openBelow)
     statementsContract(openBelow)
+    logBlocksContract(openBelow)
     test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
       const url = await emptyDatabase()
       const { pathname } = new URL(url)

@@ -14,6 +14,7 @@ import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
 import { benchTests } from './ledger-fixture.ts'
+import { logBlocksContract } from './log-blocks-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { statementsContract } from './statements-contract.ts'
 import { storeContract } from './store-contract.ts'
@@ -112,6 +113,7 @@ describe('embedded store', () => {
   coveredColumns(openBelow, 4)
   booksContract(openBelow)
   statementsContract(openBelow)
+  logBlocksContract(openBelow)
 
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()

@@ -2,6 +2,7 @@ import { brokenHeads, brokenRows } from './seals.ts'
 import { DAY_SUMS, wrongSpends } from './sums.ts'
 import { brokenChains } from './chains.ts'
 import { brokenStatements } from './statements.ts'
+import { MISSING_IN_BLOCKS } from '../log/block-migration.ts'
 import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './replay.ts'
 import type { Books } from './book-store.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
@@ -168,7 +169,9 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
       text: `SELECT 'generation ' || g.generation_id AS what FROM generation g LEFT JOIN entry e ON e.kind = 'charge' AND e.ref = g.generation_id WHERE g.cost <> COALESCE(e.amount, 0)
         UNION ALL SELECT 'hold ' || h.id AS what FROM hold h LEFT JOIN generation g ON g.generation_id = h.id WHERE h.state IN ('settled', 'settled_late') AND g.id IS NULL AND h.ended_at >= (SELECT before_at FROM log_kept)
         UNION ALL SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (SELECT account_id, COUNT(*) AS n, MAX(seq) AS top FROM generation GROUP BY account_id) g ON g.account_id = a.id
-          WHERE a.log_rows - a.log_dropped <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, a.log_dropped)`,
+          WHERE a.log_rows - a.log_dropped <> COALESCE(g.n, 0) OR a.log_rows <> COALESCE(g.top, a.log_dropped)
+        UNION ALL ${MISSING_IN_BLOCKS}`,
+      values: [since],
     },
     {
       id: 'I21',

@@ -266,6 +266,8 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   notice: 'what people are told: the books say it too',
   notice_channel: 'whom it is told',
   notice_delivery: 'which messages were sent',
+  log_block: 'which rows of the log have a model or a key: each row is checked against it (I15)',
+  log_block_fill: 'how many older rows are in it',
 }
 
 /** Tables whose rows have a seal. */

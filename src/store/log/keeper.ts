@@ -49,6 +49,7 @@ export class LogKeeper {
     try {
       await upkeep.makeRoom()
       await books.sealOlder()
+      while (!this.#stopped && !(await upkeep.fillBlocks())) await this.#pause()
       if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
     } catch (thrown) {
       nextMs = AGAIN_MS
@@ -60,7 +61,11 @@ export class LogKeeper {
   async #remove(beforeMs: number): Promise<void> {
     for (let removed = 1; removed > 0 && !this.#stopped;) {
       removed = await this.#ports.upkeep.removeSome(beforeMs)
-      await new Promise<void>((resolve) => void this.#ports.clock.after(STEP_PAUSE_MS, resolve))
+      await this.#pause()
     }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => void this.#ports.clock.after(STEP_PAUSE_MS, resolve))
   }
 }

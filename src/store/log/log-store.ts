@@ -1,11 +1,12 @@
 import type { Micro } from '../../money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
-import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
+import { LogBlocks, listedSeqs, seqList } from './blocks.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
 /** Sums of a day, key, model and app, or of a group of them. */
@@ -66,54 +67,86 @@ function readSums(row: Row): SpendSums {
   }
 }
 
+/** Row numbers: the first, and the first after them. */
+interface Bounds {
+  readonly from: bigint
+  readonly below: bigint
+}
+
 /** An account's own log, read by row numbers, so that no page counts or skips earlier rows. */
 export class LogStore {
   readonly #database: Database
   readonly #seal: BookSeal
+  readonly #blocks: LogBlocks
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
     this.#seal = seal
+    this.#blocks = new LogBlocks(database)
   }
 
   async page(filter: AccountLogFilter): Promise<AccountLogPage> {
     if (filter.generationId !== undefined || filter.requestId !== undefined) return this.#byId(filter)
     const bounds = await this.#bounds(filter)
-    // An index finds the rows of one model, key or failure; other conditions are checked on a bounded number of these
-    // rows.
-    const [led, rest] = splitConditions(this.#database.dialect, filter, 'account')
-    const values: SqlValue[] = [filter.accountId, bounds.below, bounds.from, ...led.values]
+    // Blocks or an index find the rows of one model, key or failure; other conditions are checked on a bounded number
+    // of these rows.
+    const [led, rest] = splitConditions(this.#database.dialect, filter, 'account', await this.#blocks.areFilled())
     // SQLite has no statistics and would use the index without the model: seconds instead of a millisecond.
     const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
-    const scan = `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led)} ORDER BY seq DESC LIMIT ${SCAN_ROWS}`
-    const [reach] =
-      rest.texts.length === 0
-        ? []
-        : await this.#database.all(
-            `SELECT COUNT(*) AS looked, MIN(seq) AS least, MIN(ended_at) AS at FROM (${scan}) AS scanned`,
-            values,
-          )
-    const least = reach === undefined ? null : integerOrNull(reach, 'least')
+    const isAll = rest.texts.length === 0
+    const most = isAll ? filter.limit : SCAN_ROWS
+    const { where, values, reach } = await this.#reached(filter.accountId, bounds, led, { hint, isAll, most })
     const rows = await this.#database.all(
-      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led)}${conditionsText(rest)}
+      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND ${where}${conditionsText(led)}${conditionsText(rest)}
         ORDER BY generation.seq DESC LIMIT ?`,
-      [
-        filter.accountId,
-        bounds.below,
-        least === null ? bounds.from : BigInt(least),
-        ...led.values,
-        ...rest.values,
-        BigInt(filter.limit),
-      ],
+      [filter.accountId, ...values, ...led.values, ...rest.values, BigInt(filter.limit)],
     )
     const last = rows.at(-1)
     const data = rows.map(readGeneration)
     if (rows.length === filter.limit && last !== undefined)
       return { data, nextSeq: integer(last, 'seq'), searchedToMs: null }
-    const stopped = reach !== undefined && integer(reach, 'looked') === SCAN_ROWS
-    return stopped
-      ? { data, nextSeq: least, searchedToMs: integer(reach, 'at') }
-      : { data, nextSeq: null, searchedToMs: null }
+    return isAll || reach === null
+      ? { data, nextSeq: null, searchedToMs: null }
+      : { data, nextSeq: reach.seq, searchedToMs: reach.atMs }
+  }
+
+  /** The condition of rows to look at, and where they end if there are more than `most`; `isAll`: all of them fit. */
+  async #reached(
+    accountId: string,
+    { from, below }: Bounds,
+    led: LogConditions,
+    { hint, isAll, most }: { readonly hint: string; readonly isAll: boolean; readonly most: number },
+  ): Promise<{
+    readonly where: string
+    readonly values: readonly SqlValue[]
+    readonly reach: { readonly seq: number; readonly atMs: number } | null
+  }> {
+    if (led.lead === null) {
+      const [end] = isAll
+        ? []
+        : await this.#database.all(
+            `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led)} ORDER BY seq DESC LIMIT 1 OFFSET ?`,
+            [accountId, below, from, ...led.values, BigInt(most - 1)],
+          )
+      const reach = end === undefined ? null : { seq: integer(end, 'seq'), atMs: integer(end, 'ended_at') }
+      const values = [below, reach === null ? from : BigInt(reach.seq)]
+      return { where: 'generation.seq < ? AND generation.seq >= ?', values, reach }
+    }
+    const range = { accountId, from: Number(from), below: Number(below) }
+    const seqs = await this.#blocks.newest(range, led.lead, most)
+    const last = seqs.length < most ? undefined : seqs.at(-1)
+    const [end] =
+      last === undefined
+        ? []
+        : await this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [
+            accountId,
+            BigInt(last),
+          ])
+    return {
+      where: listedSeqs(this.#database.dialect),
+      values: [seqList(seqs)],
+      reach: end === undefined ? null : { seq: last ?? 0, atMs: integer(end, 'ended_at') },
+    }
   }
 
   async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
@@ -207,7 +240,7 @@ export class LogStore {
   }
 
   /** Row numbers between which the requested time lies: they grow with time, so a few look-ups find each end. */
-  async #bounds(filter: AccountLogFilter): Promise<{ readonly below: bigint; readonly from: bigint }> {
+  async #bounds(filter: AccountLogFilter): Promise<Bounds> {
     const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [
       filter.accountId,
     ])

@@ -2,8 +2,10 @@ import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { matchesLogFilter, type LogFilter } from '../../ledger/log-filters.ts'
 import type { Page } from '../page.ts'
 import { ApiError } from '../../errors.ts'
+import { assert } from '../../lib/assert.ts'
 import { big, integer, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
+import { LogBlocks, listedSeqs, seqList, type BlockLead, type OwnRange } from './blocks.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
 export interface GenerationFilter extends LogFilter {
@@ -42,9 +44,11 @@ interface Range {
 /** Pages of the usage log. No page counts or skips earlier rows one by one, however long the log is. */
 export class LogQuery {
   readonly #database: Database
+  readonly #blocks: LogBlocks
 
   constructor(database: Database) {
     this.#database = database
+    this.#blocks = new LogBlocks(database)
   }
 
   async page(filter: GenerationFilter): Promise<LogPage> {
@@ -56,7 +60,12 @@ export class LogQuery {
       filter.requestId === undefined && accountId !== null
         ? await this.#ownRange(accountId, filter)
         : await this.#wholeRange(filter)
-    const [led, rest] = splitConditions(this.#database.dialect, filter, range.column === 'seq' ? 'account' : 'all')
+    const [led, rest] = splitConditions(
+      this.#database.dialect,
+      filter,
+      range.column === 'seq' ? 'account' : 'all',
+      await this.#blocks.areFilled(),
+    )
     if (range.below <= range.from) return NOTHING
     if (led.texts.length + rest.texts.length === 0 && range.column === 'seq') return this.#numbered(range, filter)
     if (filter.offset > COUNT_MAX)
@@ -91,6 +100,7 @@ export class LogQuery {
 
   /** An index lists the matching rows in order. */
   async #led(range: Range, led: LogConditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
+    if (led.lead !== null) return this.#inBlocks(ownRange(range), led, led.lead, { limit, offset })
     const { where, values } = within(range, led)
     const { column } = range
     const hint = this.#hint(led)
@@ -109,6 +119,23 @@ export class LogQuery {
     return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
   }
 
+  async #inBlocks(
+    range: OwnRange,
+    led: LogConditions,
+    lead: BlockLead,
+    { limit, offset }: Pick<GenerationFilter, 'limit' | 'offset'>,
+  ): Promise<LogPage> {
+    const seqs = (await this.#blocks.newest(range, lead, offset + limit)).slice(offset)
+    const { where, values } = listed(range.accountId, seqs, led, this.#database.dialect)
+    const rows =
+      seqs.length === 0
+        ? []
+        : await this.#database.all(`${GENERATION_SELECT}${where} ORDER BY generation.seq DESC`, values)
+    const total = await this.#blocks.count(range, lead, COUNT_MAX)
+    const data = rows.map(readGeneration)
+    return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
+  }
+
   /** Reads the newest rows once, as many as a page may cost, and reports how far it got. */
   async #searched(
     range: Range,
@@ -116,8 +143,8 @@ export class LogQuery {
     rest: LogConditions,
     { limit, offset }: GenerationFilter,
   ): Promise<LogPage> {
-    const { where, values } = within(range, led)
-    const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
+    const looksMax = led.index === null && led.lead === null ? LOOK_ROWS : LED_LOOK_ROWS
+    const { where, values } = await this.#toLookAt(range, led, looksMax)
     const condition = rest.texts.join(' AND ')
     const hint = this.#hint(led)
     const { column } = range
@@ -131,6 +158,12 @@ export class LogQuery {
     return last === undefined || looked.length < looksMax
       ? { data, total: found.length }
       : { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at') }
+  }
+
+  async #toLookAt(range: Range, led: LogConditions, most: number): Promise<Where> {
+    if (led.lead === null) return within(range, led)
+    const own = ownRange(range)
+    return listed(own.accountId, await this.#blocks.newest(own, led.lead, most), led, this.#database.dialect)
   }
 
   async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
@@ -217,10 +250,23 @@ async function narrowed(
   }
 }
 
-function within(
-  { column, accountId, from, below }: Range,
-  { texts, values }: LogConditions,
-): { readonly where: string; readonly values: readonly SqlValue[] } {
+interface Where {
+  readonly where: string
+  readonly values: readonly SqlValue[]
+}
+
+function ownRange({ accountId, from, below }: Range): OwnRange {
+  assert(accountId !== null, 'Blocks are those of one account.')
+  return { accountId, from, below }
+}
+
+/** The rows of an account with these numbers. */
+function listed(accountId: string, seqs: readonly number[], led: LogConditions, dialect: Database['dialect']): Where {
+  const parts = ['generation.account_id = ?', listedSeqs(dialect), ...led.texts]
+  return { where: ` WHERE ${parts.join(' AND ')}`, values: [accountId, seqList(seqs), ...led.values] }
+}
+
+function within({ column, accountId, from, below }: Range, { texts, values }: LogConditions): Where {
   const own = accountId === null ? [] : [accountId]
   const parts = [
     ...own.map(() => 'generation.account_id = ?'),

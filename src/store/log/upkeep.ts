@@ -1,9 +1,13 @@
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { big, integer, text, type Database, type Sql } from '../database.ts'
+import { BLOCK_ROWS, insertBlocks, REPLACED_INDEXES } from './block-migration.ts'
 import { PART_ROWS, PARTS_AHEAD, partStatements } from './migration.ts'
 
 /** Rows of one step, which locks their accounts for a few milliseconds. */
 const STEP_ROWS = 500n
+/** Older rows that one step puts into blocks, and their blocks: each reads 64 rows, some milliseconds in all. */
+const FILL_ROWS = 2_048n
+const FILL_BLOCKS = 64
 /** An arbitrary advisory lock that no other program uses in this database; one node at a time maintains partitions. */
 const UPKEEP_LOCK = 7_465_617_205n
 
@@ -43,6 +47,39 @@ export class LogUpkeep {
     )
   }
 
+  /**
+   * Puts a bounded number of rows that are older than the blocks into blocks; answers whether that is done. The indexes
+   * that the blocks replace go with the next call, when no query is under way that has chosen one.
+   */
+  async fillBlocks(): Promise<boolean> {
+    const { dialect } = this.#database
+    const isFilled = await this.#database.transaction(async (sql) => {
+      const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const [fill = {}] = await sql.all(`SELECT done, last FROM log_block_fill WHERE id = 1${lock}`)
+      const [done, last] = [big(fill, 'done'), big(fill, 'last')]
+      if (done >= last) return true
+      const complete = await sql.all(
+        `SELECT id FROM generation WHERE id > ? AND id <= ? AND seq % ${BLOCK_ROWS} = 0 ORDER BY id LIMIT ${FILL_BLOCKS}`,
+        [done, done + FILL_ROWS],
+      )
+      const most = complete[FILL_BLOCKS - 1]
+      const upTo = most === undefined ? done + FILL_ROWS : big(most, 'id')
+      await sql.run(insertBlocks(dialect, 'numbers'), [done, upTo])
+      await sql.run('UPDATE log_block_fill SET done = ? WHERE id = 1', [upTo])
+      return false
+    })
+    if (!isFilled) return false
+    for (const index of REPLACED_INDEXES)
+      await this.#database.transaction(
+        async (sql) => {
+          if (dialect === 'postgres') await begin(sql)
+          await sql.run(`DROP INDEX IF EXISTS ${index}`)
+        },
+        { purpose: 'migration' },
+      )
+    return true
+  }
+
   /** Rows are removed in the order of their numbers, which grow with time, up to the first that must stay. */
   async #removeRows(beforeMs: number): Promise<number> {
     const rows = await this.#database.all(
@@ -58,6 +95,7 @@ export class LogUpkeep {
       for (const account of accounts) await lockAccount(sql, this.#database.dialect, account)
       // Counted while they are removed: another node may have removed some meanwhile.
       await sql.run(addRemoved('generation', 'WHERE g.id <= ?'), [big(last, 'id')])
+      await sql.run(FORGET_BLOCKS, [big(last, 'id'), big(last, 'id')])
       const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
       const counts = new Map<string, bigint>()
       for (const row of gone) counts.set(text(row, 'account_id'), (counts.get(text(row, 'account_id')) ?? 0n) + 1n)
@@ -92,6 +130,9 @@ export class LogUpkeep {
         )
         await sql.run(addRemoved(table, ''))
         await this.#drop(sql, counts, beforeMs)
+        await sql.run(
+          `DELETE FROM log_block b USING account a WHERE a.id = b.account_id AND b.block * ${BLOCK_ROWS} < a.log_dropped`,
+        )
         await sql.run(`DROP TABLE ${table}`)
         return Math.max(
           1,
@@ -123,6 +164,11 @@ export class LogUpkeep {
     ])
   }
 }
+
+/** The blocks of removed rows: one without all of its rows is not read, since its other rows are at the log's end. */
+const FORGET_BLOCKS = `DELETE FROM log_block WHERE (account_id, field, value, block) IN
+  (SELECT account_id, 'model', model, (seq - 1) / ${BLOCK_ROWS} FROM generation WHERE id <= ?
+    UNION SELECT account_id, 'key', key_id, (seq - 1) / ${BLOCK_ROWS} FROM generation WHERE id <= ?)`
 
 const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
 const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
