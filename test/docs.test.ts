@@ -230,6 +230,7 @@ test('a Russian page has the headings, tables, commands and names of its English
     ['docs/ru/clients.md', 'docs/clients/README.md'],
     ['docs/ru/cabinet.md', 'docs/cabinet.md'],
     ['docs/ru/money.md', 'docs/money.md'],
+    ['docs/ru/notifications.md', 'docs/notifications.md'],
   ] as const) {
     assert.deepEqual(shapeOf(russian), shapeOf(english), russian)
     assert.ok(read(russian).includes(`[In English](${relative('docs/ru', english)})`), russian)

@@ -45,4 +45,4 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
 ]
 
 /** The Russian pages. */
-export const RUSSIAN = ['ru/README', 'ru/start', 'ru/clients', 'ru/cabinet', 'ru/money'] as const
+export const RUSSIAN = ['ru/README', 'ru/start', 'ru/clients', 'ru/cabinet', 'ru/money', 'ru/notifications'] as const
