@@ -161,6 +161,7 @@ async function photograph(
     { name: 'operator-providers', path: '/operator/providers', who: 'operator', look: WIDE },
     { name: 'operator-connect', path: '/operator/providers/connect', who: 'operator', look: WIDE },
     { name: 'operator-connect-phone', path: '/operator/providers/connect', who: 'operator', look: PHONE },
+    { name: 'operator-customer-prices', path: '/operator/customer-prices', who: 'operator', look: WIDE },
     { name: 'operator-prices', path: '/operator/prices', who: 'operator', look: WIDE },
     { name: 'operator-catalog', path: '/operator/catalog', who: 'operator', look: WIDE },
     { name: 'operator-settings', path: '/operator/settings', who: 'operator', look: WIDE },

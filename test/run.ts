@@ -50,6 +50,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/console/first-load.test.ts',
   'test/console/forgot-password.test.ts',
   'test/console/operator-access.test.ts',
+  'test/console/operator-prices.test.ts',
   'test/console/operator-connect.test.ts',
   'test/console/operator-first-run.test.ts',
   'test/console/operator-log.test.ts',

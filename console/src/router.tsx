@@ -70,6 +70,10 @@ const routeTree = root.addChildren([
     async () => (await import('./pages/operator/connect/ConnectPage.tsx')).ConnectPage,
   ),
   operatorPage('/operator/prices', async () => (await import('./pages/operator/PricesPage.tsx')).PricesPage),
+  operatorPage(
+    '/operator/customer-prices',
+    async () => (await import('./pages/operator/customer-prices/CustomerPricesPage.tsx')).CustomerPricesPage,
+  ),
   operatorPage('/operator/catalog', async () => (await import('./pages/operator/CatalogPage.tsx')).CatalogPage),
   operatorPage('/operator/health', async () => (await import('./pages/operator/HealthPage.tsx')).HealthPage),
   operatorPage('/operator/margin', async () => (await import('./pages/operator/MarginPage.tsx')).MarginPage),

@@ -41,6 +41,8 @@ export const CustomerPriceQuery = object({
   query: optional(text('Finds models by a part of id or name; accounts by the beginning of id, name or e-mail.')),
 })
 
+export type CustomerPriceQuery = Static<typeof CustomerPriceQuery>
+
 const CustomerLine = object({
   price: text('As in the file: `prompt`, `completion`, …'),
   cost: text("The provider's."),

@@ -35,6 +35,7 @@ const OPERATOR = [
   '/providers',
   '/providers/connect',
   '/prices',
+  '/customer-prices',
   '/catalog',
   '/health',
   '/margin',

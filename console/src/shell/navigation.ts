@@ -90,6 +90,7 @@ export const OPERATOR: readonly DestinationGroup[] = [
     name: 'customers',
     items: [
       { to: '/operator/accounts', name: 'accounts', icon: AccountsIcon, scope: 'accounts:read' },
+      { to: '/operator/customer-prices', name: 'customer_prices', icon: PricesIcon, scope: 'accounts:read' },
       { to: '/operator/users', name: 'users', icon: AdministratorsIcon, scope: 'people:read' },
       { to: '/operator/codes', name: 'codes', icon: CodesIcon, scope: 'money:read' },
       { to: '/operator/payments', name: 'payments', icon: WalletIcon, scope: 'money:read' },

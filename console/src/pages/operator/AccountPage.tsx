@@ -17,6 +17,7 @@ import { AccountKeys } from './AccountKeys.tsx'
 import { AccountLedger } from './AccountLedger.tsx'
 import { AccountLimits } from './AccountLimits.tsx'
 import { AccountState } from './AccountState.tsx'
+import { AccountPrices } from './customer-prices/AccountPrices.tsx'
 import { EntryForm } from './EntryForm.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { UserList } from './UserList.tsx'
@@ -75,6 +76,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
           <Can call="PATCH /admin/v1/accounts/:id">
             <Tabs.Tab value="limits">{t('accounts.tab_limits')}</Tabs.Tab>
           </Can>
+          <Tabs.Tab value="prices">{t('customers.tab')}</Tabs.Tab>
           <Tabs.Tab value="keys">{t('nav.keys')}</Tabs.Tab>
           <Can call="GET /admin/v1/users">
             <Tabs.Tab value="users">{t('accounts.tab_users')}</Tabs.Tab>
@@ -99,6 +101,9 @@ function Record({ account }: { readonly account: Account }): ReactNode {
           <Section title={t('accounts.tab_limits')}>
             <AccountLimits account={account} />
           </Section>
+        </Tabs.Panel>
+        <Tabs.Panel value="prices" pt="md">
+          <AccountPrices account={account} />
         </Tabs.Panel>
         <Tabs.Panel value="keys" pt="md">
           <AccountKeys accountId={account.id} />

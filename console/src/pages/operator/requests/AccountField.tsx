@@ -12,9 +12,11 @@ const FOUND_MAX = 20
 export function AccountField({
   value,
   change,
+  size = 'xs',
 }: {
   readonly value: string | null
   readonly change: (id: string | null) => void
+  readonly size?: 'xs' | 'sm'
 }): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState('')
@@ -30,7 +32,7 @@ export function AccountField({
   const isListed = value === null || options.some((option) => option.value === value)
   return (
     <Select
-      size="xs"
+      size={size}
       aria-label={t('requests.account')}
       placeholder={t('requests.account')}
       searchable

@@ -1,0 +1,135 @@
+import { Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { CustomerEndpoint, CustomerPrice, CustomerPriceQuery } from '../../../../../src/admin/group-contract.ts'
+import { useRead } from '../../../api/hooks.ts'
+import { List } from '../../../parts/List.tsx'
+import { Loaded } from '../../../parts/Loaded.tsx'
+import { Pager } from '../../../parts/Pager.tsx'
+import { useFormat } from '../../../parts/use-format.ts'
+import css from '../../../style/layout.module.css'
+import { usePriceName } from '../../models/PriceLines.tsx'
+import { useMarkupText } from './markup-text.ts'
+import own from './customer-prices.module.css'
+
+const PAGE_ROWS = 25
+
+export interface CustomerPriceTableProps {
+  readonly query: Pick<CustomerPriceQuery, 'account' | 'model' | 'query'>
+  readonly offset: number
+  readonly go: (offset: number) => void
+}
+
+/** What an account pays for each model, or each account for a model, with the rules that make the price. */
+export function CustomerPriceTable({ query, offset, go }: CustomerPriceTableProps): ReactNode {
+  const { t } = useTranslation()
+  const prices = useRead(
+    'GET /admin/v1/customer-prices',
+    { query: { ...query, limit: PAGE_ROWS, offset } },
+    { keep: true },
+  )
+  const byAccount = query.account === undefined
+  return (
+    <Loaded of={prices} height={420}>
+      {({ data, total }) => (
+        <>
+          <List
+            label={t('customers.table')}
+            rows={data}
+            rowId={({ account, model }) => `${account} ${model}`}
+            empty={{ title: t(byAccount ? 'accounts.none' : 'models.none') }}
+            columns={[
+              {
+                id: 'who',
+                title: t(byAccount ? 'requests.account' : 'usage.model'),
+                cell: byAccount ? accountOf : modelOf,
+              },
+              { id: 'rule', title: t('customers.rule'), cell: (row) => <Rule row={row} /> },
+              {
+                id: 'prices',
+                title: t('customers.columns'),
+                end: true,
+                cell: ({ endpoints }) =>
+                  endpoints.map((endpoint) => <EndpointPrices key={endpoint.endpoint} endpoint={endpoint} />),
+              },
+            ]}
+          />
+          <Pager offset={offset} size={PAGE_ROWS} total={total} go={go} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function accountOf({ account, account_name: name, group }: CustomerPrice): ReactNode {
+  return (
+    <div>
+      <Link to="/operator/accounts/$id" params={{ id: account }} search={{ tab: 'prices' }}>
+        {name === '' ? account : name}
+      </Link>
+      {group !== null && <div className={css.small}>{group}</div>}
+    </div>
+  )
+}
+
+function modelOf({ model, model_name: name }: CustomerPrice): ReactNode {
+  return (
+    <div>
+      {name}
+      <div className={css.mono}>{model}</div>
+    </div>
+  )
+}
+
+/** The customer's rule, and what is below it in the catalogue. */
+function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: CustomerPrice }): ReactNode {
+  const { t } = useTranslation()
+  const text = useMarkupText()
+  const listed = [...new Set(endpoints.map((endpoint) => listedRule(endpoint)))]
+  function listedRule({ rule: made, markup: factor }: CustomerEndpoint): string {
+    return factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: text.factor(factor) })
+  }
+  return (
+    <div>
+      <Text size="sm" fw={rule === 'none' ? 400 : 600}>
+        {rule === 'none' || markup === null
+          ? t('customers.by_none')
+          : t(`customers.by_${rule}`, { group, markup: text.factor(markup) })}
+      </Text>
+      {listed.map((line) => (
+        <div key={line} className={css.small}>
+          {line}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function EndpointPrices({ endpoint }: { readonly endpoint: CustomerEndpoint }): ReactNode {
+  const format = useFormat()
+  const name = usePriceName()
+  return (
+    <div className={own.endpoint}>
+      <Text size="xs" fw={600} className={own.provider ?? ''}>
+        {endpoint.provider_name}
+      </Text>
+      {endpoint.lines.map(({ price, listed, paid, margin_percent: margin }) => (
+        <div key={price} className={own.line}>
+          <span className={css.small}>{name(price)}</span>
+          <span className={own.number}>
+            {listed !== paid && <s className={css.small}>{format.price(listed)}</s>} {format.price(paid)}
+          </span>
+          <Text
+            span
+            size="xs"
+            className={own.number ?? ''}
+            {...(margin !== null && margin < 0 ? { c: 'red' } : { c: 'dimmed' })}
+          >
+            {margin === null ? '–' : format.percent(margin / 100)}
+          </Text>
+        </div>
+      ))}
+    </div>
+  )
+}
