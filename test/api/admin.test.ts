@@ -56,6 +56,8 @@ test('an account is created, read, found by prefix and changed; each change take
     rate_limit: { requests: 50, window: 10 },
     allowed_models: null,
     exact_holds: false,
+    group: null,
+    markup: null,
     balance: 0,
     available: 0,
     reserved: 0,
