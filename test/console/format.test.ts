@@ -7,6 +7,13 @@ import { createFormat } from '../../console/src/parts/format.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const MICRO = 1e6
+const SECOND_WAYS = [
+  [
+    /new Intl\.|Intl\.(?:Number|DateTime|RelativeTime)Format\(|\.toLocale(?:Date|Time)?String\(/,
+    'use a method of Format',
+  ],
+  [/end: true,\s*cell: [^,\n]*=> format\.money\(/, 'a column of sums is moneyInColumn'],
+] as const
 
 /** The number as a reader sees it. */
 function seen(shown: string, mark: string): number {
@@ -60,4 +67,30 @@ test('a period names its days in full, in the right case, and its year once', ()
     from: '24 December 2025',
     to: '22 January 2026',
   })
+})
+
+test('numbers, money and times have one way into a text, and money stands in line in every list', () => {
+  const faults = globSync('console/src/**/*.{ts,tsx}', { cwd: ROOT })
+    .filter((file) => !file.endsWith('/parts/format.ts') && !file.endsWith('/zoned-day.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8')
+      return SECOND_WAYS.filter(([pattern]) => pattern.test(text)).map(([, remedy]) => `${file}: ${remedy}`)
+    })
+  assert.deepEqual(faults, [])
+  for (const file of globSync('console/src/locales/*.json', { cwd: ROOT }))
+    assert.doesNotMatch(
+      readFileSync(join(ROOT, file), 'utf8'),
+      /\}\}\s(?:RUB|руб)/,
+      `${file}: the sign of the ruble is ₽`,
+    )
+})
+
+test('an exact sum of rubles looks as other sums do', () => {
+  for (const language of ['en', 'ru']) {
+    const format = createFormat(language, 'UTC')
+    for (const value of [-1_234.56, 0.25, 12_345_678.125])
+      assert.equal(format.exactMoney(String(value)), format.money(value))
+  }
+  assert.equal(createFormat('ru', 'UTC').exactMoney('0.0000000123'), '0,0000000123\u00a0₽')
+  assert.equal(createFormat('en', 'UTC').exactMoney('3'), '₽3')
 })

@@ -255,7 +255,12 @@ const LISTS: readonly {
   readonly whole?: boolean
 }[] = [
   { what: 'errors', of: 'error', names: [...new Set(errorTypes)], whole: true },
-  { what: 'failures to reach the server', of: 'failure.types', names: ['unreachable', 'unknown'], whole: true },
+  {
+    what: 'failures to reach the server',
+    of: 'failure.types',
+    names: ['unreachable', 'unknown', 'released'],
+    whole: true,
+  },
   { what: 'failures of attempts', of: 'attempt', names: Object.keys(ATTEMPT), whole: true },
   { what: 'reasons of an end', of: 'finish', names: Object.keys(FINISH), whole: true },
   { what: 'bases of a bill', of: 'request', names: Object.keys(BASIS).map((name) => `basis_${name}`) },

@@ -3,7 +3,10 @@ import type { CatalogProblem } from '../../../src/admin/catalog-contract.ts'
 import type { ErrorType } from '../../../src/errors.ts'
 import type { FieldCheck, RefusalReason } from '../../../src/refusals.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
+import { browserZone, createFormat, type Format } from './format.ts'
 
+const DECIMALS_MAX = 6
+const PRICE_DECIMALS_MAX = 20
 /** The server's messages of these errors say more than the console's texts: they name the fault. */
 const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
   'invalid_json',
@@ -58,8 +61,8 @@ export function serverWords(failure: unknown): string | null {
 }
 
 function advice({ errorType, metadata }: ApiFailure): string | null {
-  const rub = (name: string): string =>
-    figure(metadata[name], { style: 'currency', currency: 'RUB', maximumFractionDigits: 6 })
+  const format = currentFormat()
+  const rub = (name: string): string => format.money(Number(metadata[name]))
   const has = (...names: readonly string[]): boolean => names.every((name) => typeof metadata[name] === 'number')
   switch (errorType) {
     case 'unreachable':
@@ -79,14 +82,14 @@ function advice({ errorType, metadata }: ApiFailure): string | null {
         required: rub('required'),
       })
       return typeof resets === 'string'
-        ? `${text} ${i18n.t('failure.advice.limit_resets', { when: new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(resets)) })}`
+        ? `${text} ${i18n.t('failure.advice.limit_resets', { when: format.dateTime(resets) })}`
         : text
     }
     case 'input_tokens_exceeded':
       return has('input_tokens', 'max_input_tokens')
         ? i18n.t('failure.advice.input_tokens_exceeded', {
-            input: figure(metadata['input_tokens']),
-            most: figure(metadata['max_input_tokens']),
+            input: number(metadata['input_tokens']),
+            most: number(metadata['max_input_tokens']),
           })
         : null
     default:
@@ -94,8 +97,13 @@ function advice({ errorType, metadata }: ApiFailure): string | null {
   }
 }
 
-function figure(value: unknown, options: Intl.NumberFormatOptions = {}): string {
-  return new Intl.NumberFormat(i18n.language, options).format(Number(value))
+/** The format of the reader's language, also outside of a page. */
+function currentFormat(): Format {
+  return createFormat(i18n.language, browserZone())
+}
+
+function number(value: unknown, decimals = DECIMALS_MAX): string {
+  return currentFormat().number(Number(value), decimals)
 }
 
 /**
@@ -166,11 +174,7 @@ const DECIMALS: ReadonlySet<string> = new Set(['markup', 'sell', 'cost', 'found'
 /** The figures of a check, a refusal or a warning in the reader's number format. */
 export function paramTexts(params: unknown): Record<string, string> {
   const text = (name: string, value: unknown): string =>
-    typeof value === 'number'
-      ? figure(value, { maximumFractionDigits: 6 })
-      : DECIMALS.has(name)
-        ? figure(value, { maximumFractionDigits: 20 })
-        : String(value)
+    typeof value === 'number' ? number(value) : DECIMALS.has(name) ? number(value, PRICE_DECIMALS_MAX) : String(value)
   return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, text(name, value)]))
 }
 

@@ -12,6 +12,8 @@ export interface Format {
   money(rub: number): string
   /** The same for a column: digits that are missing leave their room, so that the decimal marks stand in line. */
   moneyInColumn(rub: number): string
+  /** An exact decimal of rubles, with all its digits: those of a price times tokens are more than a number holds. */
+  exactMoney(decimal: string): string
   /** A price in rubles, without needless zeros. */
   price(rub: string | number): string
   /** A provider's price in its currency. */
@@ -66,6 +68,7 @@ export function createFormat(language: string, zone: string): Format {
         .formatToParts(value)
         .map(({ type, value: text }) => (type === 'fraction' ? text.padEnd(MICRO_DIGITS, FIGURE_SPACE) : text))
         .join(''),
+    exactMoney: (decimal) => exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({})),
     price: (value) =>
       rub(Number(value), {
         minimumFractionDigits: 0,
@@ -106,11 +109,22 @@ export function createFormat(language: string, zone: string): Format {
   }
 }
 
-/** An exact decimal of rubles, with all its digits. */
-export function exactRubles(decimal: string, locale: string): string {
-  const sign = decimal.startsWith('-') ? '-' : ''
-  const digits = decimal.slice(sign.length)
-  return locale.startsWith('ru') ? `${sign}${digits.replace('.', ',')} ₽` : `${sign}₽${digits}`
+/** The digits of the decimal in the places of another sum of the same sign. */
+function exactRubles(decimal: string, rubles: Intl.NumberFormat, whole: Intl.NumberFormat): string {
+  const [integer = '', fraction = ''] = decimal.replace('-', '').split('.')
+  return rubles
+    .formatToParts(decimal.startsWith('-') ? -1.5 : 1.5)
+    .map(({ type, value }) => {
+      if (type === 'integer') return whole.format(BigInt(integer))
+      if (type === 'decimal') return fraction === '' ? '' : value
+      return type === 'fraction' ? fraction : value
+    })
+    .join('')
+}
+
+/** The time zone of a reader who has chosen none. */
+export function browserZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
 function remembered<O, F>(make: (options: O) => F): (options: O) => F {

@@ -134,7 +134,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
         columns={[
           { id: 'model', title: t('usage.model'), cell: ({ model }) => <ModelLink id={model} /> },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
-          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
+          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.moneyInColumn(cost) },
         ]}
       />
     </Section>

@@ -96,7 +96,7 @@ function KeyList({ keys, edit, use }: KeyActs & { readonly keys: readonly Key[] 
         { id: 'name', title: t('keys.name'), cell: (key) => <KeyName apiKey={key} /> },
         { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
         { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <UsageAndPace apiKey={key} /> },
-        { id: 'month', title: t('keys.month'), end: true, cell: (key) => format.money(key.usage_monthly) },
+        { id: 'month', title: t('keys.month'), end: true, cell: (key) => format.moneyInColumn(key.usage_monthly) },
         {
           id: 'used',
           title: t('keys.last_used'),

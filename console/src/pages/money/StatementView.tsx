@@ -115,7 +115,7 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
             end: true,
             cell: ({ requests }) => (requests === null ? '' : format.number(requests)),
           },
-          { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+          { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
         ]}
       />
     </>

@@ -88,7 +88,7 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
           cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge>,
         },
         { id: 'id', title: t('money.number'), cell: ({ id }) => <span className={css.mono}>{id}</span> },
-        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
         {
           id: 'pay',
           title: '',

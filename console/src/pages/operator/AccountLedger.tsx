@@ -37,7 +37,7 @@ export function AccountLedger({ accountId }: { readonly accountId: string }): Re
               },
               { id: 'reason', title: t('ledger.reason'), cell: ({ reason }) => reason ?? '' },
               { id: 'actor', title: t('events.actor'), cell: ({ actor }) => actor ?? '' },
-              { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+              { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
             ]}
           />
           <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />

@@ -107,9 +107,19 @@ function AccountList({ accounts }: { readonly accounts: readonly Account[] }): R
           ),
         },
         { id: 'state', title: t('keys.state'), cell: ({ status }) => <AccountState status={status} /> },
-        { id: 'balance', title: t('home.balance'), end: true, cell: ({ balance }) => format.money(balance) },
-        { id: 'available', title: t('money.available'), end: true, cell: ({ available }) => format.money(available) },
-        { id: 'reserved', title: t('money.reserved'), end: true, cell: ({ reserved }) => format.money(reserved) },
+        { id: 'balance', title: t('home.balance'), end: true, cell: ({ balance }) => format.moneyInColumn(balance) },
+        {
+          id: 'available',
+          title: t('money.available'),
+          end: true,
+          cell: ({ available }) => format.moneyInColumn(available),
+        },
+        {
+          id: 'reserved',
+          title: t('money.reserved'),
+          end: true,
+          cell: ({ reserved }) => format.moneyInColumn(reserved),
+        },
         { id: 'created', title: t('accounts.since'), end: true, cell: (account) => format.date(account.created_at) },
       ]}
     />

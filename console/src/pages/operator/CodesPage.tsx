@@ -88,7 +88,7 @@ function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
           cell: (code) => (code.expires_at === null ? '–' : format.date(code.expires_at)),
         },
         { id: 'by', title: t('codes.by'), cell: (code) => `${code.created_by} · ${format.date(code.created_at)}` },
-        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
         {
           id: t('common.actions'),
           title: '',

@@ -83,7 +83,7 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
     id: 'saved',
     title: t('usage.cache_saved'),
     end: true,
-    cell: (row: { readonly saved: number }) => format.money(row.saved),
+    cell: (row: { readonly saved: number }) => format.moneyInColumn(row.saved),
   }
   return (
     <Section title={t('margin.caches')}>
@@ -157,10 +157,25 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
               ),
           },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
-          { id: 'revenue', title: t('margin.revenue'), end: true, cell: ({ revenue }) => format.money(revenue) },
-          { id: 'cost', title: t('margin.provider_cost'), end: true, cell: (row) => format.money(row.provider_cost) },
-          { id: 'insured', title: t('margin.insured'), end: true, cell: ({ insured }) => format.money(insured) },
-          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.money(margin) },
+          {
+            id: 'revenue',
+            title: t('margin.revenue'),
+            end: true,
+            cell: ({ revenue }) => format.moneyInColumn(revenue),
+          },
+          {
+            id: 'cost',
+            title: t('margin.provider_cost'),
+            end: true,
+            cell: (row) => format.moneyInColumn(row.provider_cost),
+          },
+          {
+            id: 'insured',
+            title: t('margin.insured'),
+            end: true,
+            cell: ({ insured }) => format.moneyInColumn(insured),
+          },
+          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.moneyInColumn(margin) },
           {
             id: 'percent',
             title: '%',

@@ -239,8 +239,13 @@ function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
         empty={{ title: t('overview.no_low') }}
         columns={[
           { id: 'account', title: t('nav.accounts'), cell: AccountLink },
-          { id: 'available', title: t('overview.available'), end: true, cell: (row) => format.money(row.available) },
-          { id: 'spent', title: t('overview.spent'), end: true, cell: (row) => format.money(row.spent) },
+          {
+            id: 'available',
+            title: t('overview.available'),
+            end: true,
+            cell: (row) => format.moneyInColumn(row.available),
+          },
+          { id: 'spent', title: t('overview.spent'), end: true, cell: (row) => format.moneyInColumn(row.spent) },
         ]}
       />
     </Section>
@@ -259,8 +264,13 @@ function Customers({ report }: { readonly report: MarginReport }): ReactNode {
         empty={{ title: t('usage.none') }}
         columns={[
           { id: 'account', title: t('nav.accounts'), cell: AccountLink },
-          { id: 'revenue', title: t('margin.revenue'), end: true, cell: ({ revenue }) => format.money(revenue) },
-          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.money(margin) },
+          {
+            id: 'revenue',
+            title: t('margin.revenue'),
+            end: true,
+            cell: ({ revenue }) => format.moneyInColumn(revenue),
+          },
+          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.moneyInColumn(margin) },
         ]}
       />
     </Section>

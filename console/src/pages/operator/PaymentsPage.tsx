@@ -58,7 +58,12 @@ export function PaymentsPage(): ReactNode {
                   end: true,
                   cell: (payment) => <Refunded payment={payment} />,
                 },
-                { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.money(amount) },
+                {
+                  id: 'amount',
+                  title: t('money.amount'),
+                  end: true,
+                  cell: ({ amount }) => format.moneyInColumn(amount),
+                },
               ]}
             />
             <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />

@@ -77,7 +77,7 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
             </div>
           ),
         },
-        { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
+        { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.moneyInColumn(cost) },
         { id: 'last', title: t('keys.last_used'), end: true, cell: (app) => format.ago(app.last_used_at) },
       ]}
     />

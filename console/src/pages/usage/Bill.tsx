@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { BillLine } from '../../../../src/ledger/request-story-contract.ts'
 import { add, decimalText, microOf, parseDecimal, ZERO, type Decimal } from '../../../../src/money.ts'
-import { exactRubles } from '../../parts/format.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './bill.module.css'
 
@@ -26,7 +25,7 @@ export interface BillProps {
 export function Bill({ label, lines, total, charged, shortfall = 0, chargedLabel }: BillProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const exact = (decimal: string): string => exactRubles(decimal, format.locale)
+  const exact = (decimal: string): string => format.exactMoney(decimal)
   const sum = total === null ? null : parseDecimal(total)
   const rest = sum === null ? ZERO : minus(add(decimalOf(charged), decimalOf(shortfall)), sum)
   const isFree = charged === 0 && shortfall === 0

@@ -91,7 +91,7 @@ function Report({ usage, group }: { readonly usage: UsageAnswer; readonly group:
             end: true,
             cell: (row) => (row.cache_saved === 0 ? '–' : format.money(row.cache_saved)),
           },
-          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.money(cost) },
+          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.moneyInColumn(cost) },
         ]}
       />
     </>
