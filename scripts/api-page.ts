@@ -79,7 +79,8 @@ function isPaid(title: string, { body, free }: WireRoute): boolean {
 }
 
 function servedAs(title: string, row: WireRoute): Parameters<typeof ownErrorsOf>[0] {
-  return isPaid(title, row) ? { priority: 'paid' } : {}
+  const [method = ''] = title.split(' ')
+  return { method, ...(isPaid(title, row) ? { priority: 'paid' } : {}) }
 }
 
 function answerPart(

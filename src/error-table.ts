@@ -281,6 +281,11 @@ const ABSENCE = {
     when: 'an admin change contradicts what is stored, such as a reference used with another amount',
     label: { en: 'This conflicts with existing data', ru: 'Противоречит существующим данным' },
   },
+  precondition_failed: {
+    status: 412,
+    when: 'a record of the admin API is not as `If-Match` or `If-None-Match` says: it has changed, or is missing, or is there already',
+    label: { en: 'It has changed meanwhile', ru: 'Данные уже изменились' },
+  },
   idempotency_conflict: {
     status: 409,
     when: 'a request with the same `Idempotency-Key` still runs, or was answered with what is not kept: a stream, or more than 1 MiB; `generation_id` names it',

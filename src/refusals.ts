@@ -31,6 +31,7 @@ export interface FieldChecks {
   readonly decimal: { readonly most: string }
   readonly empty_key: None
   readonly endpoint_twice: { readonly given: string }
+  readonly external_id: None
   readonly factory_name: { readonly given: string }
   readonly far_price: { readonly found: string; readonly usual: string; readonly currency: string }
   readonly flag: None
@@ -103,6 +104,7 @@ export interface RefusalReasons {
   readonly connected: None
   readonly email_taken: { readonly email: string }
   readonly email_unproven: None
+  readonly external_id_taken: None
   readonly foreign_page: None
   readonly group_in_use: { readonly accounts: number }
   readonly has_administrator: None

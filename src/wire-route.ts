@@ -17,6 +17,8 @@ export interface WireRoute {
   readonly open?: true
   /** Needs a management key. */
   readonly manages?: true
+  /** Its record has an ETag; a change takes `If-Match`, and PUT `If-None-Match` too. */
+  readonly versioned?: true
   /** Has a body but costs nothing. */
   readonly free?: true
   readonly query?: ObjectSchema<Fields>

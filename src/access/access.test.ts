@@ -23,6 +23,7 @@ const ACCOUNT: AccountRecord = {
   exactHolds: false,
   groupId: null,
   markup: null,
+  externalId: null,
   allowedModels: ['a', 'b'],
   availableMicro: 0n,
   heldMicro: 0n,

@@ -19,6 +19,7 @@ import {
 import { CUSTOMER_MARKUP_MAX } from '../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
 import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../ledger/key-limits-contract.ts'
 
 export const PageQuery = object({
@@ -61,6 +62,7 @@ const GROUP = nullable(filled('Id of a group of accounts.', 100))
 
 export const Account = object({
   id: text(),
+  external_id: EXTERNAL_ID,
   name: text(),
   email: nullable(text()),
   status: AccountStatus,
@@ -81,7 +83,7 @@ export type Account = Static<typeof Account>
 
 export const AccountQuery = object(
   { ...PageQuery.fields, query: optional(text()), status: optional(AccountStatus), group: optional(text('Its id.')) },
-  '`query` finds by the beginning of id, name or e-mail.',
+  '`query` finds by the beginning of id, external id, name or e-mail.',
 )
 export type AccountQuery = Static<typeof AccountQuery>
 
@@ -98,7 +100,16 @@ export const AccountBody = body({
 })
 export type AccountBody = Static<typeof AccountBody>
 
+/** All of an account's terms: those that are left out have their defaults. */
+export const AccountPut = body({
+  ...AccountBody.fields,
+  status: optional(nullable(AccountStatus, 'It stays where it is left out: people switch it in an emergency.')),
+  allowed_models: optional(nullable(ALLOWED_MODELS)),
+  exact_holds: optional(nullable(flag())),
+})
+
 export const AccountPatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
   name: optional(nullable(NAME)),
   status: optional(nullable(AccountStatus)),
   default_model: optional(MODEL),
@@ -121,6 +132,9 @@ export const EntryBody = body({
 })
 export type EntryBody = Static<typeof EntryBody>
 
+/** A top-up by its reference in the path. */
+export const TopUpPut = body({ amount: rub('Above 0.'), reason: filled() })
+
 export const Entry = object({
   id: whole(),
   kind: oneOf(['topup', 'refund', 'adjustment', 'charge']),
@@ -134,6 +148,8 @@ export type Entry = Static<typeof Entry>
 
 export const Key = object({
   id: text(),
+  external_id: EXTERNAL_ID,
+  account: text(),
   name: text(),
   label: text(),
   disabled: flag(),
@@ -146,7 +162,13 @@ export type Key = Static<typeof Key>
 
 const BODIES = keyBodies(NAME, nullable(LIMIT_RESET))
 export const KeyBody = BODIES.made
-export const KeyPatch = BODIES.changed
+export const KeyPatch = body({ external_id: EXTERNAL_ID_CHANGE, ...BODIES.changed.fields })
+/** All of a key's terms: those that are left out have their defaults. */
+export const KeyPut = body({
+  account: filled('Its id, or its external id as `external:NAME`. A key does not move to another account.'),
+  disabled: optional(nullable(flag('It stays where it is left out: people switch it in an emergency.'))),
+  ...BODIES.made.fields,
+})
 export type KeyBody = Static<typeof KeyBody>
 
 export const UserRole = oneOf(['user', 'admin'], '`admin`: an operator, who may do what `operator_role` says.')

@@ -1,5 +1,3 @@
-import { keyPatchOf, newKey } from '../access/key-terms.ts'
-import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
 import { serviceLowBalance } from '../ledger/notice.ts'
 import { statementOf } from '../ledger/statement.ts'
 import { fieldError, reasonError } from '../refusals.ts'
@@ -11,15 +9,14 @@ import { assert } from '../lib/assert.ts'
 import { decimalText, microOf, parseDecimal, rubles } from '../money.ts'
 import type { AccountPatch, AccountRecord } from '../store/accounts/account-store.ts'
 import type { EntryRecord } from '../store/ledger/entry-store.ts'
-import type { KeyRecord, KeySpend } from '../store/accounts/key-store.ts'
 import type { Judged } from '../kinds/fields/strict-body.ts'
 import {
+  AccountPut,
   AccountStatus,
   type Account,
   type AccountBody,
   type Entry,
   type EntryBody,
-  type Key,
 } from './account-contract.ts'
 import {
   actor,
@@ -33,39 +30,71 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import {
+  changedRecord,
+  checkedExternalId,
+  patchRoute,
+  putNamed,
+  recordId,
+  recordRoutes,
+  type Guard,
+  type RecordKind,
+  type Written,
+} from './records.ts'
 import { isoTime } from '../lib/time.ts'
 
 const ID_LETTERS = 16
+const REFERENCE_CHARS_MAX = 200
 
-/** Accounts, their money and their keys. */
+/** Accounts and their money. */
 export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const kind = accountKind(ports)
   return [
     adminRoute('POST /admin/v1/accounts', (call, read) => createAccount(ports, call, read())),
     adminRoute('GET /admin/v1/accounts', (call) => listAccounts(ports, call)),
-    adminRoute('GET /admin/v1/accounts/:id', async (call) => ({
-      status: 200,
-      body: accountBody(await account(ports, param(call, 'id'))),
-    })),
-    adminRoute('PATCH /admin/v1/accounts/:id', (call, read) => patchAccount(ports, call, read)),
-    adminRoute('POST /admin/v1/accounts/:id/ledger', (call, read) => postEntry(ports, call, read('kind', 'amount'))),
+    ...recordRoutes(ports, kind),
+    patchRoute(ports, kind, (id, read, guard) => patchAccount(ports, id, read, guard)),
+    adminRoute('POST /admin/v1/accounts/:id/ledger', async (call, read) => {
+      const { status, kind: booked, amount, entry, balanceMicro } = await postEntry(ports, call, read('kind', 'amount'))
+      return { status, body: { id: entry.id, kind: booked, amount, balance: rubles(balanceMicro) } }
+    }),
     adminRoute('GET /admin/v1/accounts/:id/ledger', (call) => listEntries(ports, call)),
+    adminRoute('PUT /admin/v1/accounts/:id/topups/:reference', async (call, read) => {
+      const { amount, reason } = read()
+      const reference = param(call, 'reference')
+      if (reference.trim() === '' || reference.length > REFERENCE_CHARS_MAX)
+        throw fieldError(
+          'reference',
+          'text_length',
+          { least: 1, most: REFERENCE_CHARS_MAX },
+          `must be a text of 1 to ${REFERENCE_CHARS_MAX} characters`,
+        )
+      const { status, entry } = await postEntry(ports, call, { kind: 'topup', amount, reason, reference })
+      return { status, body: entryBody(entry) }
+    }),
+    adminRoute('GET /admin/v1/accounts/:id/topups/:reference', async (call) => {
+      const { id } = await account(ports, param(call, 'id'))
+      const reference = param(call, 'reference')
+      const entry = await ports.store.entries.topUp(id, reference)
+      if (entry === null) throw notFound('Top-up', reference)
+      return { status: 200, body: entryBody(entry) }
+    }),
     adminRoute('GET /admin/v1/accounts/:id/statement', (call) => statement(ports, call)),
-    adminRoute('POST /admin/v1/accounts/:id/keys', (call, read) => createKey(ports, call, read)),
-    adminRoute('GET /admin/v1/accounts/:id/keys', (call) => listKeys(ports, call)),
-    adminRoute('PATCH /admin/v1/keys/:id', (call, read) => patchKey(ports, call, read)),
-    adminRoute('DELETE /admin/v1/keys/:id', (call) => deleteKey(ports, call)),
   ]
 }
 
-async function account(ports: AdminPorts, id: string): Promise<AccountRecord> {
-  const found = await ports.store.accounts.get(id)
-  if (found === null) throw notFound('Account', id)
+/** By its id or its external id. */
+export async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
+  const id = await recordId(ports, 'account', given)
+  const found = id === null ? null : await ports.store.accounts.get(id)
+  if (found === null) throw notFound('Account', given)
   return found
 }
 
 function accountBody(record: AccountRecord): Account {
   return {
     id: record.id,
+    external_id: record.externalId,
     name: record.name,
     email: record.email,
     status: record.status,
@@ -82,13 +111,17 @@ function accountBody(record: AccountRecord): Account {
   }
 }
 
+function newId({ ids }: AdminPorts): string {
+  return `acc_${ids.letters(ID_LETTERS)}`
+}
+
 async function createAccount(
   ports: AdminPorts,
   call: AdminCall,
   given: AccountBody,
 ): Promise<AdminReply<'POST /admin/v1/accounts'>> {
   const record = {
-    id: `acc_${ports.ids.letters(ID_LETTERS)}`,
+    id: newId(ports),
     name: given.name,
     email: given.email ?? null,
     defaultModel: given.default_model ?? null,
@@ -113,28 +146,89 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<AdminRe
   return { status: 200, body: { data: data.map(accountBody), total } }
 }
 
+/** Accounts as records that a client describes. */
+function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
+  const { accounts } = ports.store
+  const record = async (given: string): Promise<AccountRecord | null> => {
+    const id = await recordId(ports, 'account', given)
+    return id === null ? null : accounts.get(id)
+  }
+  return {
+    path: '/admin/v1/accounts/:id',
+    noun: 'Account',
+    event: 'account',
+    terms: Object.keys(AccountPut.fields),
+    show: async (given) => {
+      const found = await record(given)
+      return found === null ? null : accountBody(found)
+    },
+    put: async (_call, given, read, guard) => {
+      const { status, group = null, markup = null, ...terms } = read()
+      const patch = {
+        name: terms.name,
+        email: terms.email ?? null,
+        defaultModel: terms.default_model ?? null,
+        rateLimit: terms.rate_limit ?? null,
+        allowedModels: terms.allowed_models ?? null,
+        exactHolds: terms.exact_holds ?? false,
+        ...(await priceRule(ports, { group, markup })),
+        ...(typeof status === 'string' ? { status } : {}),
+      }
+      return putNamed(
+        ports,
+        { kind: 'account', noun: 'Account', given, guard },
+        (id) => changeAccount(ports, id, patch, guard),
+        async (externalId) => {
+          const id = newId(ports)
+          const made = await accounts.create({ ...patch, id, externalId, createdAtMs: ports.clock.now() })
+          return { id, before: null, after: accountBody(made), changed: true }
+        },
+      )
+    },
+    remove: async (given, guard) => {
+      const found = await record(given)
+      if (found === null || (found.status === 'deactivated' && found.externalId === null)) return null
+      const closed = await changeAccount(ports, found.id, { status: 'deactivated', externalId: null }, guard)
+      return closed?.before ? { id: closed.id, before: closed.before } : null
+    },
+  }
+}
+
 async function patchAccount(
   ports: AdminPorts,
-  call: AdminCall,
+  given: string,
   read: AdminBody<'PATCH /admin/v1/accounts/:id'>,
-): Promise<AdminReply<'PATCH /admin/v1/accounts/:id'>> {
-  const before = await account(ports, param(call, 'id'))
-  const given = read()
-  const { name, status, default_model: defaultModel, rate_limit: limit, allowed_models: models } = given
-  const patch: AccountPatch = {
+  guard: Guard,
+): Promise<Written<Account> | null> {
+  const { name, status, external_id: externalId, ...rest } = read()
+  const { default_model: defaultModel, rate_limit: rateLimit, allowed_models: allowedModels, exact_holds: exact } = rest
+  const id = await recordId(ports, 'account', given)
+  const patch = {
     ...(typeof name === 'string' ? { name } : {}),
     ...(typeof status === 'string' ? { status } : {}),
+    ...(typeof exact === 'boolean' ? { exactHolds: exact } : {}),
+    ...(externalId === undefined ? {} : { externalId: externalId === null ? null : checkedExternalId(externalId) }),
     ...(defaultModel === undefined ? {} : { defaultModel }),
-    ...(limit === undefined ? {} : { rateLimit: limit }),
-    ...(models === undefined ? {} : { allowedModels: models }),
-    ...(typeof given.exact_holds === 'boolean' ? { exactHolds: given.exact_holds } : {}),
-    ...(await priceRule(ports, given)),
+    ...(rateLimit === undefined ? {} : { rateLimit }),
+    ...(await priceRule(ports, rest)),
+    ...(allowedModels === undefined ? {} : { allowedModels }),
   }
-  const after = await ports.store.accounts.update(before.id, patch)
-  if (after === null) throw notFound('Account', before.id)
-  ports.access.invalidate({ accountId: before.id })
-  await recordEvent(ports, call, 'account.update', before.id, accountBody(before), accountBody(after))
-  return { status: 200, body: accountBody(after) }
+  return id === null ? null : changeAccount(ports, id, patch, guard)
+}
+
+async function changeAccount(
+  ports: AdminPorts,
+  id: string,
+  patch: AccountPatch,
+  guard: Guard,
+): Promise<Written<Account> | null> {
+  const written = await changedRecord<AccountRecord, AccountPatch, Account>(
+    { id, guard, shown: accountBody },
+    (decide) => ports.store.accounts.update(id, decide),
+    () => patch,
+  )
+  if (written?.changed === true) ports.access.invalidate({ accountId: id })
+  return written
 }
 
 /** The exact text of a decimal that was read from a body. */
@@ -171,15 +265,25 @@ function entryAmount(kind: EntryBody['kind'], amount: number | null | undefined)
   return amountMicro
 }
 
+interface Booked {
+  /** 200 = it was booked before. */
+  readonly status: 200 | 201
+  readonly kind: EntryBody['kind']
+  /** As it was given, RUB. */
+  readonly amount: number
+  readonly entry: EntryRecord
+  readonly balanceMicro: bigint
+}
+
 async function postEntry(
   ports: AdminPorts,
   call: AdminCall,
   { kind, amount, reason, reference }: Judged<EntryBody, 'kind' | 'amount'>,
-): Promise<AdminReply<'POST /admin/v1/accounts/:id/ledger'>> {
+): Promise<Booked> {
   if (kind === undefined || kind === null)
     throw fieldError('kind', 'required', {}, 'is required, one of topup, refund, adjustment')
   const amountMicro = entryAmount(kind, amount)
-  const accountId = param(call, 'id')
+  const accountId = (await recordId(ports, 'account', param(call, 'id'))) ?? ''
   const takenMicro = kind === 'refund' ? amountMicro : -amountMicro
   if (kind !== 'topup' && takenMicro > 0n) await ports.freed(accountId, takenMicro)
   const outcome = await ports.store.entries.post({
@@ -194,7 +298,7 @@ async function postEntry(
   })
   switch (outcome.status) {
     case 'no_account':
-      throw notFound('Account', accountId)
+      throw notFound('Account', param(call, 'id'))
     case 'conflict':
       throw reasonError(
         'conflict',
@@ -206,10 +310,10 @@ async function postEntry(
       throw reasonError('conflict', 'uncovered', {}, `The account's available balance does not cover this ${kind}`)
     case 'existing':
     case 'created': {
-      const body = { id: outcome.entry.id, kind, amount: rubles(amountMicro), balance: rubles(outcome.balanceMicro) }
-      if (outcome.status === 'existing') return { status: 200, body }
-      await recordEvent(ports, call, `ledger.${kind}`, accountId, null, { amount: body.amount, reason, reference })
-      return { status: 201, body }
+      const booked = { kind, amount: rubles(amountMicro), entry: outcome.entry, balanceMicro: outcome.balanceMicro }
+      if (outcome.status === 'existing') return { ...booked, status: 200 }
+      await recordEvent(ports, call, `ledger.${kind}`, accountId, null, { amount: booked.amount, reason, reference })
+      return { ...booked, status: 201 }
     }
   }
 }
@@ -247,59 +351,4 @@ async function statement(
     status: 200,
     body: await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range),
   }
-}
-
-function shown(ports: AdminPorts, key: KeyRecord, spend: KeySpend): Key {
-  return keyBody(key, spend, ports.periods(), {})
-}
-
-async function createKey(
-  ports: AdminPorts,
-  call: AdminCall,
-  read: AdminBody<'POST /admin/v1/accounts/:id/keys'>,
-): Promise<AdminReply<'POST /admin/v1/accounts/:id/keys'>> {
-  const { id: accountId } = await account(ports, param(call, 'id'))
-  const { key, record } = newKey(read(), accountId, ports.ids, ports.clock.now())
-  const body = shown(ports, await ports.store.keys.create(record), NOTHING_SPENT)
-  await recordEvent(ports, call, 'key.create', record.id, null, body)
-  return { status: 201, body: { ...body, key } }
-}
-
-async function listKeys(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/accounts/:id/keys'>> {
-  const { id } = await account(ports, param(call, 'id'))
-  const keys = await ports.store.keys.list(id, ports.periods())
-  const { limit, offset } = page(call)
-  return {
-    status: 200,
-    body: {
-      data: keys.slice(offset, offset + limit).map(({ key, spend }) => shown(ports, key, spend)),
-      total: keys.length,
-    },
-  }
-}
-
-async function patchKey(
-  ports: AdminPorts,
-  call: AdminCall,
-  read: AdminBody<'PATCH /admin/v1/keys/:id'>,
-): Promise<AdminReply<'PATCH /admin/v1/keys/:id'>> {
-  const id = param(call, 'id')
-  const before = await ports.store.keys.get(id, ports.periods())
-  if (before === null) throw notFound('Key', id)
-  await ports.store.keys.update(id, keyPatchOf(read(), before.key.limitMicro), ports.periods())
-  ports.access.invalidate({ keyId: id })
-  const after = await ports.store.keys.get(id, ports.periods())
-  if (after === null) throw notFound('Key', id)
-  const body = shown(ports, after.key, after.spend)
-  await recordEvent(ports, call, 'key.update', id, shown(ports, before.key, before.spend), body)
-  return { status: 200, body }
-}
-
-async function deleteKey(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'DELETE /admin/v1/keys/:id'>> {
-  const id = param(call, 'id')
-  const before = await ports.store.keys.get(id, ports.periods())
-  if (before === null || !(await ports.store.keys.delete(id))) throw notFound('Key', id)
-  ports.access.invalidate({ keyId: id })
-  await recordEvent(ports, call, 'key.delete', id, shown(ports, before.key, before.spend), null)
-  return { status: 200, body: { id, deleted: true } }
 }

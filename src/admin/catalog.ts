@@ -1,6 +1,6 @@
 import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { Principal } from '../access/principal.ts'
-import { EMPTY_DOCUMENT } from '../catalog/document.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from '../catalog/document.ts'
 import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../catalog/document-reader.ts'
 import type { CatalogWarning } from '../catalog/catalog-warning.ts'
 import { wireDocument, wireModel, type WireModel } from '../catalog/wire-document.ts'
@@ -10,18 +10,12 @@ import { decimalText } from '../money.ts'
 import type { Settings, Warned } from './catalog-contract.ts'
 import { applied, refuse } from './catalog-problems.ts'
 import { priceActor, wireChange } from './prices.ts'
-import {
-  adminRoute,
-  notFound,
-  param,
-  recordEvent,
-  type AdminCall,
-  type AdminReply,
-  type AdminPorts,
-  type TextReply,
-} from './ports.ts'
-import { providerAdminRoutes, refusePrivate, shownProvider } from './providers.ts'
+import { adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts, type TextReply } from './ports.ts'
+import { providerAdminRoutes, refusePrivate } from './providers.ts'
+import { etagOf, guardOf, recordRoutes, watched, type RecordKind } from './records.ts'
 import { namedSettings } from '../settings-table.ts'
+
+const SETTINGS_RECORD = { noun: 'Settings', terms: null }
 
 /** The catalogue, its parts and the live settings. */
 export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
@@ -57,14 +51,12 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): 
       }
     }),
     ...providerAdminRoutes(ports, context),
-    adminRoute('DELETE /admin/v1/providers/:slug', (call) =>
-      remove(ports, call, 'provider', param(call, 'slug'), (slug) => ports.catalog.deleteProvider(slug)),
-    ),
-    adminRoute('PUT /admin/v1/models/*id', (call) => putModel(ports, call)),
-    adminRoute('DELETE /admin/v1/models/*id', (call) =>
-      remove(ports, call, 'model', param(call, 'id'), (id) => ports.catalog.deleteModel(id)),
-    ),
-    adminRoute('GET /admin/v1/settings', async () => ({ status: 200, body: settingsBody(ports) })),
+    ...recordRoutes(ports, modelKind(ports)),
+    adminRoute('GET /admin/v1/settings', async () => {
+      await ports.catalog.refresh()
+      const body = settingsBody(ports)
+      return { status: 200, body, headers: { etag: etagOf(SETTINGS_RECORD, body) } }
+    }),
     adminRoute('PATCH /admin/v1/settings', (call) => patchSettings(ports, call)),
   ]
 }
@@ -76,23 +68,46 @@ function showCatalog({ catalog }: AdminPorts, call: AdminCall): AdminReply<'GET 
   return { status: 200, body: wireDocument(catalog.shown()) }
 }
 
-async function putModel(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'PUT /admin/v1/models/*id'>> {
-  const id = param(call, 'id')
-  const given = call.json
-  // The path names the id; the body may leave it out.
+/** Models as records that a client describes. */
+function modelKind(ports: AdminPorts): RecordKind<'/admin/v1/models/*id'> {
+  const { catalog } = ports
+  return {
+    path: '/admin/v1/models/*id',
+    noun: 'Model',
+    event: 'model',
+    terms: null,
+    show: async (id) => {
+      // Another node may have just made it.
+      await catalog.refresh()
+      return modelIn(catalog.shown(), id)
+    },
+    put: async ({ json }, id, _read, guard) => {
+      const entry = modelEntryOf(json, id)
+      const seen = watched(guard, (document) => modelIn(document, id))
+      const outcome = await applied(() => catalog.putModel(entry, seen.check))
+      const after = modelIn(catalog.shown(), id)
+      if (after === null) throw new Error(`Model ${id} is not in the catalogue that it was put into.`)
+      const once = warned(catalog.warnings({ ...EMPTY_DOCUMENT, models: [entry] }))
+      return { id, before: seen.before(), after, changed: outcome !== 'same', once }
+    },
+    remove: async (id, guard) => {
+      const seen = watched(guard, (document) => modelIn(document, id))
+      if (!(await applied(() => catalog.deleteModel(id, seen.check)))) return null
+      const before = seen.before()
+      return before === null ? null : { id, before }
+    },
+  }
+}
+
+/** The path names the id; the body may leave it out. */
+function modelEntryOf(given: unknown, id: string): ModelEntry {
   const { entry, problems } = parseModelJson(
     given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given,
   )
   refuse(problems)
   if (entry.id !== id)
     throw fieldError('id', 'other_id', { path: id }, `'${entry.id}' is not the model of the path, '${id}'`)
-  const before = shownModel(ports, id)
-  const outcome = await applied(() => ports.catalog.putModel(entry))
-  const after = shownModel(ports, id)
-  if (after === null) throw new Error(`Model ${id} is not in the catalogue that it was put into.`)
-  await recordEvent(ports, call, `model.${outcome === 'created' ? 'create' : 'update'}`, id, before, after)
-  const warnings = ports.catalog.warnings({ ...EMPTY_DOCUMENT, models: [entry] })
-  return { status: outcome === 'created' ? 201 : 200, body: { ...after, ...warned(warnings) } }
+  return entry
 }
 
 /** Allowed values that may be mistakes; absent if there are none. */
@@ -100,23 +115,9 @@ function warned(warnings: readonly CatalogWarning[]): Warned {
   return warnings.length === 0 ? {} : { warnings }
 }
 
-function shownModel({ catalog }: AdminPorts, id: string): WireModel | null {
-  const entry = catalog.shown().models.find((model) => model.id === id)
+function modelIn({ models }: CatalogDocument, id: string): WireModel | null {
+  const entry = models.find((model) => model.id === id)
   return entry === undefined ? null : wireModel(entry)
-}
-
-async function remove(
-  ports: AdminPorts,
-  call: AdminCall,
-  what: 'provider' | 'model',
-  id: string,
-  work: (id: string) => Promise<boolean>,
-): Promise<AdminReply<'DELETE /admin/v1/providers/:slug'>> {
-  const before = what === 'provider' ? shownProvider(ports, id) : shownModel(ports, id)
-  const removed = await applied(() => work(id))
-  if (!removed) throw notFound(what === 'provider' ? 'Provider' : 'Model', id)
-  await recordEvent(ports, call, `${what}.delete`, id, before, null)
-  return { status: 200, body: { id, deleted: true } }
 }
 
 function settingsBody({ catalog, signupDefault }: AdminPorts): Settings {
@@ -151,8 +152,15 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<AdminR
   // Only the given rates change: models in other currencies must not lose theirs.
   const rates =
     settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
-  await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }))
+  const guard = guardOf(call, SETTINGS_RECORD)
+  const check = (): void => guard(settingsBody(ports))
+  const changed = await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }, check))
   const after = settingsBody(ports)
-  await recordEvent(ports, call, 'settings.update', 'settings', before, after)
-  return { status: 200, body: { ...after, ...warned(ports.catalog.warnings({ ...EMPTY_DOCUMENT, settings })) } }
+  if (changed) await recordEvent(ports, call, 'settings.update', 'settings', before, after)
+  const headers = { etag: etagOf(SETTINGS_RECORD, after) }
+  return {
+    status: 200,
+    headers,
+    body: { ...after, ...warned(ports.catalog.warnings({ ...EMPTY_DOCUMENT, settings })) },
+  }
 }

@@ -1,20 +1,10 @@
-import { Statement } from '../ledger/statement.ts'
-import { object, rub, text, whole } from '../schema.ts'
+import { object, whole } from '../schema.ts'
 import type { AdminWireRoute, ApiOf } from '../wire-route.ts'
 import {
-  Account,
-  AccountBody,
-  AccountPatch,
-  AccountQuery,
   AdministratorBody,
   ConsoleUser,
   Deleted,
-  Entry,
-  EntryBody,
   IpBlock,
-  Key,
-  KeyBody,
-  KeyPatch,
   listed,
   PageQuery,
   PasswordLinkBody,
@@ -22,6 +12,7 @@ import {
   UserPatch,
   UserQuery,
 } from './account-contract.ts'
+import { ACCOUNT_ROUTES } from './account-routes.ts'
 import {
   CatalogChange,
   CatalogDocument,
@@ -37,6 +28,7 @@ import {
   Warned,
 } from './catalog-contract.ts'
 import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
+import { Removed } from './record-contract.ts'
 import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
 import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
@@ -45,9 +37,6 @@ import { NOTICE_ROUTES } from './notice-contract.ts'
 import { PRICE_ROUTES } from './price-contract.ts'
 import { TOKEN_ROUTES } from './token-routes.ts'
 
-const DAYS = { from: '2026-01-01', to: '2026-01-31' }
-const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
-const KEY = { id: 'key_Vb3kQ9xT2mLr7dWa' }
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
 
 /**
@@ -59,97 +48,7 @@ const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
  * (1–1000, default 100) and `offset`.
  */
 export const ADMIN_ROUTES = {
-  'GET /admin/v1/accounts': {
-    scope: 'accounts:read',
-    summary: 'Lists accounts. `query` finds by the beginning of id, name or e-mail.',
-    query: AccountQuery,
-    answer: listed(Account),
-    errors: ['invalid_input'],
-    example: { query: { limit: '10' } },
-  },
-  'POST /admin/v1/accounts': {
-    scope: 'accounts:write',
-    summary: 'Makes an account.',
-    body: AccountBody,
-    answer: Account,
-    status: 201,
-    errors: ['invalid_input'],
-    example: { body: { name: 'Lantern Ltd', email: 'books@example.com' } },
-  },
-  'GET /admin/v1/accounts/:id': {
-    scope: 'accounts:read',
-    summary: 'One account.',
-    answer: Account,
-    errors: ['not_found'],
-    example: { path: ACCOUNT },
-  },
-  'PATCH /admin/v1/accounts/:id': {
-    scope: 'accounts:write',
-    summary: 'Changes the fields that are given.',
-    body: AccountPatch,
-    answer: Account,
-    errors: ['invalid_input', 'not_found'],
-    example: { path: ACCOUNT, body: { rate_limit: { requests: 300, window: 60 }, allowed_models: null } },
-  },
-  'POST /admin/v1/accounts/:id/ledger': {
-    scope: 'money:write',
-    summary:
-      'Books money. A repeated reference answers 200 with the first entry; with another amount, or where `available` does not cover it, 409.',
-    body: EntryBody,
-    answer: object({ id: whole(), kind: text(), amount: rub(), balance: rub() }),
-    status: 201,
-    alsoStatus: 200,
-    errors: ['invalid_input', 'not_found', 'conflict'],
-    example: { path: ACCOUNT, body: { kind: 'topup', amount: 1500.5, reason: 'invoice 17', reference: 'invoice-17' } },
-  },
-  'GET /admin/v1/accounts/:id/ledger': {
-    scope: 'money:read',
-    summary: 'The entries of an account, newest first.',
-    query: PageQuery,
-    answer: listed(Entry),
-    errors: ['invalid_input', 'not_found'],
-    example: { path: ACCOUNT },
-  },
-  'GET /admin/v1/accounts/:id/statement': {
-    scope: 'money:read',
-    summary: 'A statement of whole days: opening + lines = closing. At most 366 days.',
-    query: object({ from: text('A day.', { format: 'date' }), to: text('A day, included.', { format: 'date' }) }),
-    answer: Statement,
-    errors: ['invalid_input', 'not_found'],
-    example: { path: ACCOUNT, query: DAYS },
-  },
-  'GET /admin/v1/accounts/:id/keys': {
-    scope: 'keys:read',
-    summary: 'The keys of an account.',
-    query: PageQuery,
-    answer: listed(Key),
-    errors: ['invalid_input', 'not_found'],
-    example: { path: ACCOUNT },
-  },
-  'POST /admin/v1/accounts/:id/keys': {
-    scope: 'keys:write',
-    summary: 'Makes a key. `key` is in this answer only.',
-    body: KeyBody,
-    answer: object({ ...Key.fields, key: text() }),
-    status: 201,
-    errors: ['invalid_input', 'not_found'],
-    example: { path: ACCOUNT, body: { name: 'production', limit: 500, limit_reset: 'monthly' } },
-  },
-  'PATCH /admin/v1/keys/:id': {
-    scope: 'keys:write',
-    summary: 'Changes the fields that are given.',
-    body: KeyPatch,
-    answer: Key,
-    errors: ['invalid_input', 'not_found'],
-    example: { path: KEY, body: { disabled: true } },
-  },
-  'DELETE /admin/v1/keys/:id': {
-    scope: 'keys:write',
-    summary: 'Deletes a key. Requests with it are refused from then on.',
-    answer: Deleted,
-    errors: ['not_found'],
-    example: { path: KEY },
-  },
+  ...ACCOUNT_ROUTES,
 
   'GET /admin/v1/users': {
     scope: 'people:read',
@@ -281,7 +180,16 @@ export const ADMIN_ROUTES = {
       },
     },
   },
+  'GET /admin/v1/providers/:slug': {
+    versioned: true,
+    scope: 'catalog:read',
+    summary: 'One provider, with its credentials cut to their last four characters.',
+    answer: ProviderEntry,
+    errors: ['not_found'],
+    example: { path: { slug: 'sandbox' } },
+  },
   'PUT /admin/v1/providers/:slug': {
+    versioned: true,
     scope: 'catalog:write',
     summary: 'Makes or replaces a provider.',
     body: ProviderBody,
@@ -300,13 +208,23 @@ export const ADMIN_ROUTES = {
     },
   },
   'DELETE /admin/v1/providers/:slug': {
+    versioned: true,
     scope: 'catalog:write',
     summary: 'Takes a provider out.',
-    answer: Deleted,
-    errors: ['invalid_input', 'not_found'],
+    answer: Removed,
+    errors: ['invalid_input'],
     example: { path: { slug: 'example' } },
   },
+  'GET /admin/v1/models/*id': {
+    versioned: true,
+    scope: 'catalog:read',
+    summary: 'One model as in the catalogue file.',
+    answer: ModelEntry,
+    errors: ['not_found'],
+    example: { path: { id: 'sandbox/chat' } },
+  },
   'PUT /admin/v1/models/*id': {
+    versioned: true,
     scope: 'catalog:write',
     summary: 'Makes or replaces a model. The slashes of its id stay in the path.',
     body: ModelBody,
@@ -323,10 +241,11 @@ export const ADMIN_ROUTES = {
     },
   },
   'DELETE /admin/v1/models/*id': {
+    versioned: true,
     scope: 'catalog:write',
     summary: 'Takes a model out.',
-    answer: Deleted,
-    errors: ['invalid_input', 'not_found'],
+    answer: Removed,
+    errors: ['invalid_input'],
     example: { path: { id: 'example/echo' } },
   },
   'GET /admin/v1/models': {
@@ -335,8 +254,15 @@ export const ADMIN_ROUTES = {
     answer: listed(PricedModel),
     example: {},
   },
-  'GET /admin/v1/settings': { scope: 'settings:read', summary: 'The live settings.', answer: Settings, example: {} },
+  'GET /admin/v1/settings': {
+    versioned: true,
+    scope: 'settings:read',
+    summary: 'The live settings.',
+    answer: Settings,
+    example: {},
+  },
   'PATCH /admin/v1/settings': {
+    versioned: true,
     scope: 'settings:write',
     summary: 'Changes the settings that are given, on every node within 5 seconds.',
     body: SettingsPatch,

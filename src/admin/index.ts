@@ -5,6 +5,7 @@ import { accountAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes } from './catalog.ts'
 import { codeAdminRoutes } from './codes.ts'
+import { keyAdminRoutes } from './keys.ts'
 import { marginAdminRoutes } from './margin.ts'
 import { logAdminRoutes } from './operator-log.ts'
 import { overviewAdminRoutes } from './overview.ts'
@@ -22,6 +23,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
   return [
     ...accountAdminRoutes(ports),
     ...groupAdminRoutes(ports),
+    ...keyAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),
     ...priceAdminRoutes(ports),
     ...reportAdminRoutes(ports),

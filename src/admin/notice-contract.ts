@@ -3,12 +3,12 @@ import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../notices
 import {
   anything,
   body,
+  flag,
   list,
   map,
   nullable,
   object,
   oneOf,
-  only,
   optional,
   text,
   time,
@@ -16,9 +16,22 @@ import {
   type Static,
 } from '../schema.ts'
 import { listed, PageQuery } from './account-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
+
+/** A receiver of the operator's. */
+export const OperatorChannel = object({ ...NoticeChannel.fields, external_id: EXTERNAL_ID })
+export type OperatorChannel = Static<typeof OperatorChannel>
+
+export const OperatorChannelPatch = body({ external_id: EXTERNAL_ID_CHANGE, ...NoticeChannelPatch.fields })
+
+/** All of a receiver's terms: those that are left out have their defaults. */
+export const OperatorChannelPut = body({
+  ...NoticeChannelBody.fields,
+  enabled: optional(flag('It stays where it is left out: people switch it in an emergency.')),
+})
 
 export const NewNoticeChannel = object({
-  ...NoticeChannel.fields,
+  ...OperatorChannel.fields,
   secret: nullable(text('Signs every message. It is in this answer only; null = not a webhook.')),
 })
 
@@ -53,7 +66,7 @@ export const NOTICE_ROUTES = {
   'GET /admin/v1/notices/channels': {
     scope: 'settings:read',
     summary: "The receivers of the operator's notices.",
-    answer: object({ data: list(NoticeChannel) }),
+    answer: object({ data: list(OperatorChannel) }),
     example: {},
   },
   'POST /admin/v1/notices/channels': {
@@ -65,18 +78,42 @@ export const NOTICE_ROUTES = {
     errors: ['invalid_input', 'conflict'],
     example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['shortfall', 'balance.low'] } },
   },
+  'GET /admin/v1/notices/channels/:id': {
+    versioned: true,
+    scope: 'settings:read',
+    summary: 'One receiver.',
+    answer: OperatorChannel,
+    errors: ['not_found'],
+    example: { path: CHANNEL },
+  },
+  'PUT /admin/v1/notices/channels/:id': {
+    versioned: true,
+    scope: 'settings:write',
+    summary:
+      'Makes the receiver of an external id, or makes it equal to the body. The `secret` of a webhook is in the answer that makes it only.',
+    body: OperatorChannelPut,
+    answer: object({ ...OperatorChannel.fields, secret: optional(nullable(text('null = not a webhook.'))) }),
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: {
+      path: { id: 'external:on-call' },
+      body: { target: 'https://hooks.example.com/on-call', kinds: ['shortfall', 'balance.low'] },
+    },
+  },
   'PATCH /admin/v1/notices/channels/:id': {
+    versioned: true,
     scope: 'settings:write',
     summary: 'Changes the fields that are given.',
-    body: NoticeChannelPatch,
-    answer: NoticeChannel,
-    errors: ['invalid_input', 'not_found'],
+    body: OperatorChannelPatch,
+    answer: OperatorChannel,
+    errors: ['invalid_input', 'not_found', 'conflict'],
     example: { path: CHANNEL, body: { enabled: false } },
   },
   'DELETE /admin/v1/notices/channels/:id': {
+    versioned: true,
     scope: 'settings:write',
     summary: 'Removes a receiver with its messages.',
-    answer: object({ id: text(), deleted: only(true) }),
+    answer: Removed,
     errors: ['not_found'],
     example: { path: CHANNEL },
   },

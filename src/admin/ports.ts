@@ -72,6 +72,7 @@ export type AdminCall = Call<Principal>
 export interface AdminReply<K extends keyof AdminApi> {
   readonly status: number
   readonly body: AdminApi[K]['answer']
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Reads the body of a route of the contract. */

@@ -9,14 +9,15 @@ import { ownValue } from '../lib/own-value.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { fieldError } from '../refusals.ts'
 import { applied, refuse } from './catalog-problems.ts'
-import { adminRoute, param, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
+import { adminRoute, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
+import { recordRoutes, watched, type RecordKind } from './records.ts'
 
 /** Providers: tried, made with their models, and changed. */
 export function providerAdminRoutes(ports: AdminPorts, context: DocumentContext): readonly Route<Principal>[] {
   return [
     adminRoute('POST /admin/v1/providers/try', (call) => tryProvider(ports, call, context)),
     adminRoute('POST /admin/v1/providers', (call) => connectProvider(ports, call, context)),
-    adminRoute('PUT /admin/v1/providers/:slug', (call) => putProvider(ports, call, context)),
+    ...recordRoutes(ports, providerKind(ports, context)),
   ]
 }
 
@@ -121,26 +122,47 @@ export async function refusePrivate(
   }
 }
 
-async function putProvider(
-  ports: AdminPorts,
-  call: AdminCall,
-  context: DocumentContext,
-): Promise<AdminReply<'PUT /admin/v1/providers/:slug'>> {
-  const slug = param(call, 'slug')
-  checkSlug(slug)
-  const { entry, problems } = parseProviderJson(call.json, context)
-  refuse(problems)
-  await refusePrivate(ports, slug, entry)
-  const before = shownProvider(ports, slug)
-  const outcome = await applied(() => ports.catalog.putProvider(slug, entry))
-  const after = providerAfter(ports, slug)
-  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, after)
-  return { status: outcome === 'created' ? 201 : 200, body: { slug, ...after } }
+/** Providers as records that a client describes. */
+function providerKind(ports: AdminPorts, context: DocumentContext): RecordKind<'/admin/v1/providers/:slug'> {
+  const { catalog } = ports
+  const named = (slug: string, shown: WireProvider | null): (WireProvider & { slug: string }) | null =>
+    shown === null ? null : { slug, ...shown }
+  return {
+    path: '/admin/v1/providers/:slug',
+    noun: 'Provider',
+    event: 'provider',
+    terms: null,
+    show: async (slug) => {
+      // Another node may have just made it.
+      await catalog.refresh()
+      return named(slug, shownProvider(ports, slug))
+    },
+    put: async ({ json }, slug, _read, guard) => {
+      checkSlug(slug)
+      const { entry, problems } = parseProviderJson(json, context)
+      refuse(problems)
+      await refusePrivate(ports, slug, entry)
+      const seen = watched(guard, (document) => named(slug, providerIn(document, slug)))
+      const outcome = await applied(() => catalog.putProvider(slug, entry, seen.check))
+      const after = { slug, ...providerAfter(ports, slug) }
+      return { id: slug, before: seen.before(), after, changed: outcome !== 'same' }
+    },
+    remove: async (slug, guard) => {
+      const seen = watched(guard, (document) => named(slug, providerIn(document, slug)))
+      if (!(await applied(() => catalog.deleteProvider(slug, seen.check)))) return null
+      const before = seen.before()
+      return before === null ? null : { id: slug, before }
+    },
+  }
 }
 
 /** The provider as anyone may see it: credentials are cut to their last four characters. */
-export function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
-  const entry = ownValue(catalog.shown().providers, slug)
+function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
+  return providerIn(catalog.shown(), slug)
+}
+
+function providerIn({ providers }: CatalogDocument, slug: string): WireProvider | null {
+  const entry = ownValue(providers, slug)
   return entry === undefined ? null : wireProvider(entry)
 }
 

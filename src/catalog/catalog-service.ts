@@ -34,6 +34,9 @@ import {
   withoutProvider,
   withProvider,
   withSettings,
+  type CatalogGuard,
+  type Edit,
+  type PutOutcome,
 } from './document-edits.ts'
 import {
   EMPTY_DOCUMENT,
@@ -232,12 +235,12 @@ export class CatalogService implements Catalog {
     })
   }
 
-  putProvider(slug: string, entry: ProviderEntry): Promise<'created' | 'changed'> {
-    return this.#edit((document, base) => withProvider(document, base, slug, entry))
+  putProvider(slug: string, entry: ProviderEntry, check?: CatalogGuard): Promise<PutOutcome> {
+    return this.#edit((document, base) => withProvider(document, base, slug, entry), check)
   }
 
   /** A provider and what it serves, in one price version. */
-  connectProvider(slug: string, entry: ProviderEntry, models: readonly ModelEntry[]): Promise<'created' | 'changed'> {
+  connectProvider(slug: string, entry: ProviderEntry, models: readonly ModelEntry[]): Promise<PutOutcome> {
     return this.#edit((document, base) => withConnection(document, base, slug, entry, models))
   }
 
@@ -261,20 +264,21 @@ export class CatalogService implements Catalog {
   }
 
   /** false = no such provider. */
-  deleteProvider(slug: string): Promise<boolean> {
-    return this.#edit((document, base) => withoutProvider(document, base, slug))
+  async deleteProvider(slug: string, check?: CatalogGuard): Promise<boolean> {
+    return (await this.#edit((document, base) => withoutProvider(document, base, slug), check)) === true
   }
 
-  putModel(entry: ModelEntry): Promise<'created' | 'changed'> {
-    return this.#edit((document, base) => withModel(document, base, entry))
+  putModel(entry: ModelEntry, check?: CatalogGuard): Promise<PutOutcome> {
+    return this.#edit((document, base) => withModel(document, base, entry), check)
   }
 
-  deleteModel(id: string): Promise<boolean> {
-    return this.#edit((document, base) => withoutModel(document, base, id))
+  async deleteModel(id: string, check?: CatalogGuard): Promise<boolean> {
+    return (await this.#edit((document, base) => withoutModel(document, base, id), check)) === true
   }
 
-  patchSettings(settings: SettingsEntry): Promise<void> {
-    return this.#edit((document) => withSettings(document, settings))
+  /** false = they were so already. */
+  async patchSettings(settings: SettingsEntry, check?: CatalogGuard): Promise<boolean> {
+    return (await this.#edit((document) => withSettings(document, settings), check)) !== 'same'
   }
 
   /** Encrypts the credentials again with the first key; the catalogue does not change. */
@@ -376,12 +380,15 @@ export class CatalogService implements Catalog {
     )
   }
 
-  #edit<T>(change: (document: CatalogDocument, base: CatalogDocument) => readonly [T, CatalogDocument]): Promise<T> {
+  /** What is so already makes no version. */
+  #edit<T>(change: Edit<T>, check?: CatalogGuard): Promise<T | 'same'> {
     return this.#change(async () => {
       await this.#adoptNewer()
-      const [result, changed] = change(this.#state.own, this.#state.base)
-      const next = this.#successor(changed)
-      if (!isDeepStrictEqual(next, this.#state.own)) await this.#apply(this.#after(next), this.#fileDigest)
+      check?.(this.shown())
+      const [result, edited] = change(this.#state.own, this.#state.base)
+      const next = this.#successor(edited)
+      if (isDeepStrictEqual(next, this.#state.own)) return 'same'
+      await this.#apply(this.#after(next), this.#fileDigest)
       return result
     })
   }

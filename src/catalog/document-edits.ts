@@ -7,6 +7,14 @@ import { ownValue } from '../lib/own-value.ts'
 /** The caller's result and the changed document; `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]
 
+/** `same`: the entry was so already. */
+export type PutOutcome = 'created' | 'changed' | 'same'
+
+/** Sees the catalogue that a change is made to, as it is shown; what it throws refuses the change. */
+export type CatalogGuard = (shown: CatalogDocument) => void
+
+export type Edit<T> = (document: CatalogDocument, base: CatalogDocument) => Edited<T>
+
 export function withProvider(
   document: CatalogDocument,
   base: CatalogDocument,
@@ -55,7 +63,13 @@ export function withModel(
   const known = withBundled(document, base).models.some(({ id }) => id === entry.id)
   return [
     known ? 'changed' : 'created',
-    { ...document, models: [...document.models.filter(({ id }) => id !== entry.id), entry] },
+    {
+      ...document,
+      // It keeps its place, so that the same entry again is no change.
+      models: document.models.some(({ id }) => id === entry.id)
+        ? document.models.map((model) => (model.id === entry.id ? entry : model))
+        : [...document.models, entry],
+    },
   ]
 }
 

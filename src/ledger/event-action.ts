@@ -1,6 +1,7 @@
 /** Every action of the audit log; the console has a text for each. */
 export const EVENT_ACTIONS = [
   'account.create',
+  'account.delete',
   'account.update',
   'account_group.create',
   'account_group.delete',

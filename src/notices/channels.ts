@@ -30,7 +30,15 @@ export interface ChannelPorts {
 export function newChannel(
   { ids, clock, cipher, channelTypes }: ChannelPorts,
   { type = 'webhook', target, kinds, language = 'en' }: NoticeChannelBody,
-  { accountId, allowPrivate }: { readonly accountId: string | null; readonly allowPrivate: boolean },
+  {
+    accountId,
+    allowPrivate,
+    externalId = null,
+  }: {
+    readonly accountId: string | null
+    readonly allowPrivate: boolean
+    readonly externalId?: string | null
+  },
 ): { readonly channel: Channel; readonly secret: string | null } {
   if (!channelTypes.has(type))
     throw fieldError('type', 'not_set_up', { given: type }, `'${type}' is not set up on this service`)
@@ -41,6 +49,7 @@ export function newChannel(
     channel: {
       id,
       accountId,
+      externalId,
       type,
       target: checkedTarget(type, target, allowPrivate),
       secret: secret === null ? null : cipher.encrypt(Buffer.from(secret), secretPurpose(id)),
@@ -72,7 +81,7 @@ export async function raiseTest(
   return id
 }
 
-function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {
+export function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {
   switch (type) {
     case 'webhook':
       return webhookAddress(given, allowPrivate)

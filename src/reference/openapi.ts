@@ -43,6 +43,7 @@ type MediaContent = Readonly<Record<string, { readonly schema: unknown; readonly
 
 export interface Answer {
   readonly description: string
+  readonly headers?: Readonly<Record<string, unknown>>
   readonly content?: MediaContent
   /** Of an error response: the values of `metadata.error_type`. */
   readonly 'x-error-types'?: readonly string[]
@@ -58,6 +59,12 @@ const TAGS = [
 ] as const
 
 const JSON_TYPE = 'application/json'
+
+const CONDITIONS: readonly Parameter[] = [
+  { name: 'If-Match', description: 'ETags, of which the record must have one; `*`: it must exist.' },
+  { name: 'If-None-Match', description: '`*`: it must not exist yet.' },
+].map((header) => ({ ...header, in: 'header', required: false, schema: { type: 'string' } }))
+const ETAG = { ETag: { description: 'The state of what PUT sets.', schema: { type: 'string' } } }
 
 /** The OpenAPI document of a server's routes, from the rows of their contracts. */
 export function openApiDocument(routes: readonly ServedRoute[], version: string): OpenApiDocument {
@@ -117,7 +124,7 @@ function operationOf(route: ServedRoute, row: WireRoute): Operation {
             },
           },
         }),
-    responses: { ...successes(row), ...failures(route, row) },
+    responses: { ...successes(route, row), ...failures(route, row) },
   }
 }
 
@@ -145,7 +152,10 @@ function securityOf({ plane }: ServedRoute): Operation['security'] {
   }
 }
 
-function parametersOf({ path, plane }: ServedRoute, { query, example }: WireRoute): readonly Parameter[] {
+function parametersOf(
+  { method, path, plane }: ServedRoute,
+  { query, example, versioned }: WireRoute,
+): readonly Parameter[] {
   const inPath = [...path.matchAll(/(?<=\/)[:*](\w+)/g)].map(([, name = '']): Parameter => {
     const value = ownValue(example?.path ?? {}, name)
     return {
@@ -163,7 +173,8 @@ function parametersOf({ path, plane }: ServedRoute, { query, example }: WireRout
     description: 'The key of the account that the request is charged and limited by.',
     schema: { type: 'string' },
   }
-  return [...inPath, ...queryOf(query, example?.query ?? {}), ...(plane === 'playground' ? [key] : [])]
+  const conditions = versioned === true && method !== 'GET' ? CONDITIONS.slice(0, method === 'PUT' ? 2 : 1) : []
+  return [...inPath, ...queryOf(query, example?.query ?? {}), ...conditions, ...(plane === 'playground' ? [key] : [])]
 }
 
 function queryOf(
@@ -183,11 +194,18 @@ function queryOf(
   })
 }
 
-function successes({ answer, status = 200, alsoStatus, summary }: WireRoute): Readonly<Record<string, Answer>> {
+function successes(
+  { method }: ServedRoute,
+  { answer, status = 200, alsoStatus, summary, versioned }: WireRoute,
+): Readonly<Record<string, Answer>> {
   const made: Answer =
     'media' in answer
       ? { description: summary, ...(status === 302 ? {} : { content: { [answer.media]: { schema: {} } } }) }
-      : { description: summary, content: { [JSON_TYPE]: { schema: referred(answer) } } }
+      : {
+          description: summary,
+          ...(versioned === true && method !== 'DELETE' ? { headers: ETAG } : {}),
+          content: { [JSON_TYPE]: { schema: referred(answer) } },
+        }
   return { [status]: made, ...(alsoStatus === undefined ? {} : { [alsoStatus]: made }) }
 }
 

@@ -83,10 +83,16 @@ const PAID: readonly ErrorName[] = [
 
 /** The errors of a route, without those of keys, bodies and the service that any route has. */
 export function ownErrorsOf(
-  { priority }: Pick<ServedRoute, 'priority'>,
-  { errors = [] }: WireRoute,
+  { priority, method }: Pick<ServedRoute, 'priority' | 'method'>,
+  { errors = [], versioned }: WireRoute,
 ): readonly ErrorName[] {
-  return [...new Set([...errors, ...(priority === 'paid' ? PAID : [])])]
+  return [
+    ...new Set([
+      ...errors,
+      ...(versioned === true && method !== 'GET' ? (['precondition_failed'] as const) : []),
+      ...(priority === 'paid' ? PAID : []),
+    ]),
+  ]
 }
 
 /** All errors that a route may answer. */

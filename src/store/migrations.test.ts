@@ -32,6 +32,7 @@ const LANDED = {
     '25 aae5261081e3',
     '26 deb7ce351c18',
     '27 5a2cb55dff69',
+    '28 5e4343d92298',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -61,6 +62,7 @@ const LANDED = {
     '25 aae5261081e3',
     '26 d4074a80c200',
     '27 051b9be4bd3c',
+    '28 d76d80bda631',
   ],
 } as const
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../errors.ts'
+import { externalIdStatements } from './accounts/external-id-store.ts'
 import { bookStatements } from './audit/book-migration.ts'
 import { consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
@@ -353,6 +354,12 @@ const MIGRATIONS: readonly Migration[] = [
     // An older program would miss the indexes that go when all rows are in blocks.
     least: { sqlite: 27, postgres: 8 },
     statements: (dialect) => blockStatements(dialect, words(dialect).clustered),
+  },
+  {
+    version: 28,
+    name: 'external ids',
+    least: { sqlite: 24, postgres: 8 },
+    statements: (dialect) => externalIdStatements(words(dialect)),
   },
 ]
 

@@ -11,6 +11,7 @@ import { CatalogStore } from './catalog/catalog-store.ts'
 import { CodeStore } from './accounts/code-store.ts'
 import type { Database } from './database.ts'
 import { ChargeStore } from './ledger/charge-store.ts'
+import { ExternalIdStore } from './accounts/external-id-store.ts'
 import { EntryStore } from './ledger/entry-store.ts'
 import { EventStore } from './events/event-store.ts'
 import { FileStore } from './files/file-store.ts'
@@ -131,6 +132,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     accountGroups: new AccountGroupStore(database, seal),
     keys: new KeyStore(database, seal),
     managementKeys: new ManagementKeyStore(database),
+    externalIds: new ExternalIdStore(database),
     entries: new EntryStore(database, seal),
     statements: new StatementStore(database, seal),
     charges: new ChargeStore(database),

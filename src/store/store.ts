@@ -7,6 +7,7 @@ import type { CatalogStore } from './catalog/catalog-store.ts'
 import type { CodeStore } from './accounts/code-store.ts'
 import type { ChargeStore } from './ledger/charge-store.ts'
 import type { EntryStore } from './ledger/entry-store.ts'
+import type { ExternalIdStore } from './accounts/external-id-store.ts'
 import type { EventStore } from './events/event-store.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { GenerationStore } from './log/generation-store.ts'
@@ -35,6 +36,7 @@ export interface Store {
   readonly accountGroups: AccountGroupStore
   readonly keys: KeyStore
   readonly managementKeys: ManagementKeyStore
+  readonly externalIds: ExternalIdStore
   readonly entries: EntryStore
   readonly statements: StatementStore
   readonly charges: ChargeStore

@@ -85,7 +85,7 @@ test('--help works everywhere and answers 0', async () => {
 
 for (const [argv, expected] of [
   [['frobnicate'], /unknown command 'frobnicate'.*start, check/],
-  [['account'], /account needs one of: list, create, show, update/],
+  [['account'], /account needs one of: list, create, show, put, update/],
   [['account', 'destroy'], /unknown command 'account destroy'/],
   [['audit', '--loud'], /Unknown option '--loud'.*--since/],
   [['audit', '--since'], /--since.*argument missing/],

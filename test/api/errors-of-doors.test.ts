@@ -274,6 +274,7 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorName, string>>> = {
   no_available_provider: 'test/api/error-table.test.ts',
   not_found: 'test/api/management-keys.test.ts',
   conflict: 'test/api/cabinet-admin.test.ts',
+  precondition_failed: 'test/harness/record-tests.ts',
   idempotency_conflict: 'test/api/idempotency.test.ts',
   internal_error: 'src/http/server.test.ts',
   service_unavailable: 'test/api/overload.test.ts',

@@ -243,6 +243,7 @@ test('a message is sent to no address that is not public, however its name resol
     const channel: Channel = {
       id: 'chn_1',
       accountId: 'acc_1',
+      externalId: null,
       type: 'webhook',
       target,
       secret,

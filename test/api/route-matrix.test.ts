@@ -146,6 +146,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1beta/models/*id': () => 'sandbox/chat',
   '/v1alpha/models/*id': () => 'sandbox/chat',
   '/admin/v1/accounts/:id': () => people.A.id,
+  '/admin/v1/accounts/:id/topups/:reference': () => `test-${people.A.id}-1000`,
   '/admin/v1/keys/:id': () => people.A.keyId,
   '/admin/v1/tokens/:id': () => objects.token,
   '/admin/v1/providers/:slug': () => 'sandbox',

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { auditClean } from '../harness/audit.ts'
 import { isLong } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
+import { recordTests } from '../harness/record-tests.ts'
 import type { Tollgate } from '../harness/server.ts'
 
 /** guarantees.md 6 and S7: an administrator's change applies on every node within this time. */
@@ -42,6 +43,8 @@ function sharingTests(shared: NodeBench): void {
       await one.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'locked' })
       await until(SEEN_MS, 'the account is refused', async () => (await balance()) === 403)
     })
+
+    recordTests(() => [one, two])
 
     test('a price changed on one node is charged by the other within 5 s, and simultaneous changes on both are kept', async () => {
       const { key } = await one.createAccount()

@@ -22,6 +22,7 @@ export function noticesContract(open: () => Promise<Store>): void {
     const made: Channel = {
       id: newId('chn_'),
       accountId: null,
+      externalId: null,
       type: 'webhook',
       target: 'https://hooks.example.com/',
       secret: Buffer.from('sealed'),

@@ -32,6 +32,7 @@ function accountTests(records: BenchTest): void {
     }
     assert.deepEqual(await store.accounts.create(made), {
       ...made,
+      externalId: null,
       status: 'active',
       allowedModels: null,
       groupId: null,

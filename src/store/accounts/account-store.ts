@@ -5,13 +5,27 @@ import type { BookSeal } from '../audit/book-seal.ts'
 import { setAside } from '../ledger/allowance-sum.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
-import { big, integer, json, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
+import {
+  big,
+  bit,
+  integer,
+  json,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+} from '../database.ts'
 import type { Page } from '../page.ts'
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
 export interface AccountRecord {
   readonly id: string
+  /** The name that a client gave it; null = none. */
+  readonly externalId: string | null
   readonly name: string
   readonly email: string | null
   readonly status: AccountStatus
@@ -34,13 +48,24 @@ export interface AccountRecord {
 export type AccountPatch = Partial<
   Pick<
     AccountRecord,
-    'name' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds'
+    | 'externalId'
+    | 'name'
+    | 'email'
+    | 'status'
+    | 'defaultModel'
+    | 'rateLimit'
+    | 'allowedModels'
+    | 'groupId'
+    | 'markup'
+    | 'exactHolds'
   >
 >
 
+const EXTERNAL_ID = EXTERNAL_IDS.account
+
 function selectOf(dialect: Database['dialect']): string {
   const column = setAside(dialect, 'account')
-  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, available, held, created_at, ${column} FROM account`
+  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, available, held, created_at, ${column}, ${EXTERNAL_ID} AS external_id FROM account`
 }
 
 /** The rules of an account that its requests are checked against. */
@@ -83,6 +108,7 @@ export async function findAccountRules(
 export function readAccount(row: Row): AccountRecord {
   return {
     ...readAccountRules(row),
+    externalId: textOrNull(row, 'external_id'),
     name: text(row, 'name'),
     email: textOrNull(row, 'email'),
     exactHolds: big(row, 'exact_holds') !== 0n,
@@ -119,22 +145,27 @@ export class AccountStore {
 
   async create(
     account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'> &
-      Partial<Pick<AccountRecord, 'groupId' | 'markup'>>,
+      Partial<Pick<AccountRecord, 'externalId' | 'status' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds'>>,
   ): Promise<AccountRecord> {
     const rateLimit = jsonText(account.rateLimit)
-    const { groupId = null, markup = null } = account
+    const allowedModels = jsonText(account.allowedModels)
+    const { externalId = null, status = 'active', groupId = null, markup = null, exactHolds = false } = account
     await this.#database.transaction(async (sql) => {
+      if (externalId !== null) await nameRecord(sql, 'account', account.id, externalId)
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account')
       await sql.run(
-        'INSERT INTO account (id, name, email, default_model, rate_limit, group_id, markup, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?)',
+        'INSERT INTO account (id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)',
         [
           account.id,
           account.name,
           account.email,
+          status,
           account.defaultModel,
           rateLimit,
+          allowedModels,
           groupId,
           markup,
+          bit(exactHolds),
           BigInt(account.createdAtMs),
           this.#seal.of('account', [
             account.id,
@@ -145,9 +176,9 @@ export class AccountStore {
             0n,
             0n,
             '',
-            'active',
+            status,
             rateLimit,
-            null,
+            allowedModels,
             groupId,
             markup,
           ]),
@@ -197,12 +228,14 @@ export class AccountStore {
     const parts = [
       ...(query === null
         ? []
-        : [String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\')`]),
+        : [
+            String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\' OR ${EXTERNAL_ID} LIKE ? ESCAPE '\')`,
+          ]),
       ...(status === null ? [] : ['status = ?']),
       ...(groupId === null ? [] : ['group_id = ?']),
     ]
     const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
-    const prefix = query === null ? [] : [likePrefix(query), likePrefix(query), likePrefix(query)]
+    const prefix = query === null ? [] : Array.from({ length: 4 }, () => likePrefix(query))
     const values: SqlValue[] = [...prefix, ...[status, groupId].filter((value) => value !== null)]
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
     const select = this.#select
@@ -214,26 +247,50 @@ export class AccountStore {
     return { data: rows.map(readAccount), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
-  /** null = no such account. */
-  async update(id: string, patch: AccountPatch): Promise<AccountRecord | null> {
-    const sets: string[] = []
-    const values: SqlValue[] = []
-    const set = (column: string, value: SqlValue): void => {
-      sets.push(`${column} = ?`)
-      values.push(value)
-    }
-    if (patch.name !== undefined) set('name', patch.name)
-    if (patch.status !== undefined) set('status', patch.status)
-    if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
-    if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
-    if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
-    if (patch.groupId !== undefined) set('group_id', patch.groupId)
-    if (patch.markup !== undefined) set('markup', patch.markup)
-    if (patch.exactHolds !== undefined) set('exact_holds', patch.exactHolds ? 1n : 0n)
-    if (sets.length > 0)
-      await this.#database.transaction((sql) =>
-        changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account', id, { sets, values }),
-      )
+  /**
+   * Changes the given fields; null = no such account. A function decides them by the account as it is, while nobody
+   * else changes it, and what it throws keeps all as it was. Throws ExternalIdTakenError.
+   */
+  async update(
+    id: string,
+    change: AccountPatch | ((current: AccountRecord) => AccountPatch),
+  ): Promise<AccountRecord | null> {
+    await this.#database.transaction(async (sql) => {
+      const patch = typeof change === 'function' ? await this.#decided(sql, id, change) : change
+      const { sets, values } = assignmentsOf(patch)
+      const sealing = { dialect: this.#database.dialect, seal: this.#seal }
+      if (sets.length > 0) await changeRow(sql, sealing, 'account', id, { sets, values })
+      if (patch.externalId !== undefined) await nameRecord(sql, 'account', id, patch.externalId)
+    })
     return this.get(id)
   }
+
+  async #decided(sql: Sql, id: string, decide: (current: AccountRecord) => AccountPatch): Promise<AccountPatch> {
+    const select = this.#select
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const [row] = await sql.all(`${select} WHERE id = ?${lock}`, [id])
+    return row === undefined ? {} : decide(readAccount(row))
+  }
+}
+
+function assignmentsOf(patch: AccountPatch): {
+  readonly sets: readonly string[]
+  readonly values: readonly SqlValue[]
+} {
+  const sets: string[] = []
+  const values: SqlValue[] = []
+  const set = (column: string, value: SqlValue): void => {
+    sets.push(`${column} = ?`)
+    values.push(value)
+  }
+  if (patch.name !== undefined) set('name', patch.name)
+  if (patch.email !== undefined) set('email', patch.email)
+  if (patch.status !== undefined) set('status', patch.status)
+  if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
+  if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
+  if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+  if (patch.groupId !== undefined) set('group_id', patch.groupId)
+  if (patch.markup !== undefined) set('markup', patch.markup)
+  if (patch.exactHolds !== undefined) set('exact_holds', bit(patch.exactHolds))
+  return { sets, values }
 }

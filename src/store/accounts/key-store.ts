@@ -3,6 +3,7 @@ import type { Micro } from '../../money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { findAccountRules, jsonText, type AccountRules } from './account-store.ts'
+import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
@@ -59,6 +60,7 @@ export type KeyPatch = Partial<
   Pick<KeyRecord, 'name' | 'disabled' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'allowedModels'> & {
     /** The limits that change. */
     readonly limits: Partial<KeyLimits>
+    readonly externalId: string | null
   }
 >
 
@@ -69,6 +71,8 @@ export type NewKey = Pick<
   /** SHA-256 of the key, 32 bytes. */
   readonly digest: Buffer
   readonly limits?: KeyLimits | null
+  readonly disabled?: boolean
+  readonly externalId?: string | null
 }
 
 const COLUMNS =
@@ -77,6 +81,11 @@ const COLUMNS =
 export interface KeyWithSpend {
   readonly key: KeyRecord
   readonly spend: KeySpend
+}
+
+export interface NamedKey extends KeyWithSpend {
+  /** The name that a client gave it; null = none. */
+  readonly externalId: string | null
 }
 
 function readKey(row: Row): KeyRecord {
@@ -104,21 +113,23 @@ export class KeyStore {
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
-    this.#columns = `${COLUMNS}, ${setAside(database.dialect, 'api_key')}`
+    this.#columns = `${COLUMNS}, ${setAside(database.dialect, 'api_key')}, ${EXTERNAL_IDS.key} AS external_id`
     this.#seal = seal
   }
 
   async create(key: NewKey): Promise<KeyRecord> {
     await this.#database.transaction(async (sql) => {
+      if (typeof key.externalId === 'string') await nameRecord(sql, 'key', key.id, key.externalId)
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key')
       await sql.run(
-        'INSERT INTO api_key (id, account_id, name, digest, label, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)',
+        'INSERT INTO api_key (id, account_id, name, digest, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)',
         [
           key.id,
           key.accountId,
           key.name,
           key.digest,
           key.label,
+          bit(key.disabled ?? false),
           key.limitMicro,
           key.limitReset,
           millis(key.expiresAtMs),
@@ -148,13 +159,13 @@ export class KeyStore {
     return this.#database.coldWrites
   }
 
-  async get(id: string, periods: PeriodStarts): Promise<KeyWithSpend | null> {
+  async get(id: string, periods: PeriodStarts): Promise<NamedKey | null> {
     const columns = this.#columns
     const [row] = await this.#database.all(`SELECT ${columns} FROM api_key WHERE id = ? AND deleted = 0`, [id])
     return row === undefined ? null : this.#withSpend(row, periods)
   }
 
-  async list(accountId: string, periods: PeriodStarts): Promise<readonly KeyWithSpend[]> {
+  async list(accountId: string, periods: PeriodStarts): Promise<readonly NamedKey[]> {
     const columns = this.#columns
     const rows = await this.#database.all(
       `SELECT ${columns} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`,
@@ -163,28 +174,46 @@ export class KeyStore {
     return Promise.all(rows.map((row) => this.#withSpend(row, periods)))
   }
 
-  /** `periods` = the current ones, in which a lowered limit may be exceeded already. */
-  async update(id: string, patch: KeyPatch, periods: PeriodStarts): Promise<KeyRecord | null> {
-    const sets: string[] = []
-    const values: SqlValue[] = []
-    const set = (column: string, value: SqlValue): void => {
-      sets.push(`${column} = ?`)
-      values.push(value)
-    }
-    if (patch.name !== undefined) set('name', patch.name)
-    if (patch.disabled !== undefined) set('disabled', bit(patch.disabled))
-    if (patch.limitMicro !== undefined) set('spend_limit', patch.limitMicro)
-    if (patch.limitReset !== undefined) set('limit_reset', patch.limitReset)
-    if (patch.expiresAtMs !== undefined) set('expires_at', millis(patch.expiresAtMs))
-    if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
+  /**
+   * Changes the given fields; null = no such key. A function decides them by the key as it is, while nobody else
+   * changes it, and what it throws keeps all as it was. `periods` = the current ones, in which a lowered limit may be
+   * exceeded already. Throws ExternalIdTakenError.
+   */
+  async update(
+    id: string,
+    change: KeyPatch | ((current: KeyRecord) => KeyPatch),
+    periods: PeriodStarts,
+  ): Promise<KeyRecord | null> {
     return this.#database.transaction(async (sql) => {
+      const current = typeof change === 'function' ? await this.#locked(sql, id) : null
+      if (typeof change === 'function' && current === null) return null
+      const patch = typeof change !== 'function' ? change : current === null ? {} : change(current)
+      const sets: string[] = []
+      const values: SqlValue[] = []
+      const set = (column: string, value: SqlValue): void => {
+        sets.push(`${column} = ?`)
+        values.push(value)
+      }
+      if (patch.name !== undefined) set('name', patch.name)
+      if (patch.disabled !== undefined) set('disabled', bit(patch.disabled))
+      if (patch.limitMicro !== undefined) set('spend_limit', patch.limitMicro)
+      if (patch.limitReset !== undefined) set('limit_reset', patch.limitReset)
+      if (patch.expiresAtMs !== undefined) set('expires_at', millis(patch.expiresAtMs))
+      if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
       if (patch.limits !== undefined) set('limits', await this.#limitsAfter(sql, id, patch.limits))
       if (sets.length > 0) await this.#change(sql, id, sets, values)
       const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
       if (row === undefined) return null
+      if (patch.externalId !== undefined) await nameRecord(sql, 'key', id, patch.externalId)
       if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await this.#recordOver(sql, row, periods)
       return readKey(row)
     })
+  }
+
+  async #locked(sql: Sql, id: string): Promise<KeyRecord | null> {
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
+    return row === undefined ? null : readKey(row)
   }
 
   /** Read in the transaction of the change, so that changes of two limits at once both stay. */
@@ -194,9 +223,15 @@ export class KeyStore {
     return jsonText(limitsOrNull({ ...NO_LIMITS, ...json<KeyLimits>(row, 'limits'), ...patch }))
   }
 
-  /** false = no such key. Its past requests stay in the log. */
-  async delete(id: string): Promise<boolean> {
-    return this.#database.transaction((sql) => this.#change(sql, id, ['deleted = 1'], []))
+  /** false = no such key. Its past requests stay in the log. `check` may refuse by what it throws. */
+  async delete(id: string, check?: (current: KeyRecord) => void): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const current = check === undefined ? null : await this.#locked(sql, id)
+      if (current !== null) check?.(current)
+      if (!(await this.#change(sql, id, ['deleted = 1'], []))) return false
+      await nameRecord(sql, 'key', id, null)
+      return true
+    })
   }
 
   async touch(ids: readonly string[], atMs: number): Promise<void> {
@@ -247,7 +282,7 @@ export class KeyStore {
       key.id,
       key.accountId,
       key.digest,
-      0n,
+      bit(key.disabled ?? false),
       0n,
       key.limitMicro,
       key.limitReset,
@@ -273,7 +308,7 @@ export class KeyStore {
     return account === null ? null : { key, account }
   }
 
-  async #withSpend(row: Row, periods: PeriodStarts): Promise<KeyWithSpend> {
+  async #withSpend(row: Row, periods: PeriodStarts): Promise<NamedKey> {
     const key = readKey(row)
     const rows = await this.#database.all(
       `SELECT period, spent FROM key_spend WHERE key_id = ? AND ((period = 'total' AND start = '') OR (period = 'day' AND start = ?) OR (period = 'week' AND start = ?) OR (period = 'month' AND start = ?))`,
@@ -282,6 +317,7 @@ export class KeyStore {
     const spent = new Map(rows.map((spend) => [text(spend, 'period'), big(spend, 'spent')]))
     return {
       key,
+      externalId: textOrNull(row, 'external_id'),
       spend: {
         totalMicro: spent.get('total') ?? 0n,
         dayMicro: spent.get('day') ?? 0n,

@@ -263,6 +263,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   sign_in: 'people',
   idempotency_key: 'answers, sealed for themselves',
   kept_response: 'answers, sealed for themselves',
+  external_id: 'names that clients give to records',
   notice: 'what people are told: the books say it too',
   notice_channel: 'whom it is told',
   notice_delivery: 'which messages were sent',

@@ -91,6 +91,15 @@ export class EntryStore {
     )
   }
 
+  /** A top-up of the account by its reference; null = there is none. */
+  async topUp(accountId: string, reference: string): Promise<EntryRecord | null> {
+    const [row] = await this.#database.all(`${SELECT} WHERE kind = 'topup' AND ref = ? AND account_id = ?`, [
+      reference,
+      accountId,
+    ])
+    return row === undefined ? null : readEntry(row)
+  }
+
   async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
     const [few] = await this.#database.all(
       `SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX}) AS found`,

@@ -1,5 +1,17 @@
 import type { NoticeKind } from '../../notice-table.ts'
-import { big, bytes, integer, integerOrNull, json, text, textOrNull, type Row } from '../database.ts'
+import { EXTERNAL_IDS } from '../accounts/external-id-store.ts'
+import {
+  big,
+  bit,
+  bytes,
+  integer,
+  integerOrNull,
+  json,
+  text,
+  textOrNull,
+  type Row,
+  type SqlValue,
+} from '../database.ts'
 
 export type ChannelType = 'email' | 'telegram' | 'webhook'
 
@@ -8,6 +20,8 @@ export interface Channel {
   readonly id: string
   /** null = the operator's. */
   readonly accountId: string | null
+  /** The name that a client gave it; null = none. */
+  readonly externalId: string | null
   readonly type: ChannelType
   /** The e-mail address, the chat, or the URL. */
   readonly target: string
@@ -20,6 +34,8 @@ export interface Channel {
   /** Nothing but the code is sent to it before its owner has given the code back. */
   readonly confirmed: boolean
 }
+
+export type ChannelPatch = Partial<Pick<Channel, 'externalId' | 'target' | 'kinds' | 'language' | 'enabled'>>
 
 /** The code that proves that the receiver of a channel wants its messages. */
 export interface ChannelCode {
@@ -71,7 +87,10 @@ export const CHANNEL_COLUMNS = [
   'code_until',
 ]
 export const CHANNEL_PLACES = CHANNEL_COLUMNS.map(() => '?').join(',')
-const CHANNEL = CHANNEL_COLUMNS.map((name) => `c.${name} AS c_${name}`).join(', ')
+const CHANNEL = [
+  ...CHANNEL_COLUMNS.map((name) => `c.${name} AS c_${name}`),
+  `${EXTERNAL_IDS.notice_channel} AS c_external_id`,
+].join(', ')
 export const NOTICE = ['id', 'kind', 'account_id', 'at', 'detail'].map((name) => `n.${name} AS n_${name}`).join(', ')
 const DELIVERY = ['id', 'state', 'attempts', 'due_at', 'error', 'created_at', 'ended_at']
   .map((name) => `d.${name} AS ${name}`)
@@ -83,6 +102,7 @@ export function readChannel(row: Row): Channel {
   return {
     id: text(row, 'c_id'),
     accountId: textOrNull(row, 'c_account_id'),
+    externalId: textOrNull(row, 'c_external_id'),
     // CHECKs of the schema bound these two.
     type: text(row, 'c_type') as ChannelType,
     language: text(row, 'c_language') as Channel['language'],
@@ -93,6 +113,20 @@ export function readChannel(row: Row): Channel {
     createdAtMs: integer(row, 'c_created_at'),
     confirmed: row['c_code_hash'] === null,
   }
+}
+
+/** The columns that a change sets, such as `enabled = ?`, and their values. */
+export function channelAssignments({ target, kinds, language, enabled }: ChannelPatch): {
+  readonly sets: readonly string[]
+  readonly values: readonly SqlValue[]
+} {
+  const given = Object.entries({
+    target,
+    kinds: kinds === undefined ? undefined : JSON.stringify(kinds),
+    language,
+    enabled: enabled === undefined ? undefined : bit(enabled),
+  }).flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]))
+  return { sets: given.map(({ column }) => `${column} = ?`), values: given.map(({ value }) => value) }
 }
 
 export function readNotice(row: Row): Notice {

@@ -14,11 +14,13 @@ import {
   type Sql,
   type SqlValue,
 } from '../database.ts'
+import { nameRecord } from '../accounts/external-id-store.ts'
 import type { Page } from '../page.ts'
 import { DUE_CHANNELS, type Lane } from './delivery-lanes.ts'
 import {
   CHANNEL_COLUMNS,
   CHANNEL_PLACES,
+  channelAssignments,
   NOTICE,
   readChannel,
   readDelivery,
@@ -28,13 +30,12 @@ import {
   SELECT_DELIVERY,
   type Channel,
   type ChannelCode,
+  type ChannelPatch,
   type Delivery,
   type DeliveryState,
   type Notice,
 } from './notice-rows.ts'
 import { DAY_MS } from '../../lib/time.ts'
-
-export type ChannelPatch = Partial<Pick<Channel, 'kinds' | 'language' | 'enabled'>>
 
 /** The result of an attempt: `dueAtMs` = it is tried again then. */
 export type AttemptEnd =
@@ -168,6 +169,7 @@ export class NoticeStore {
         code?.hash ?? null,
         BigInt(code?.untilMs ?? 0),
       ])
+      if (channel.externalId !== null) await nameRecord(sql, 'notice_channel', channel.id, channel.externalId)
       return 'added'
     })
   }
@@ -182,32 +184,30 @@ export class NoticeStore {
     return rows.map(readChannel)
   }
 
-  async channel(accountId: string | null, id: string): Promise<Channel | null> {
+  /** With `sql` nobody else changes it before the end of that transaction. */
+  async channel(accountId: string | null, id: string, sql: Sql | null = null): Promise<Channel | null> {
     const condition = ownedBy(accountId)
-    const [row] = await this.#read(`${SELECT_CHANNEL} WHERE ${condition} AND c.id = ?`, [...ownerValues(accountId), id])
+    const lock = sql !== null && this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const read = `${SELECT_CHANNEL} WHERE ${condition} AND c.id = ?${lock}`
+    const values = [...ownerValues(accountId), id]
+    const [row] = sql === null ? await this.#read(read, values) : await sql.all(read, values)
     return row === undefined ? null : readChannel(row)
   }
 
-  async changeChannel(accountId: string | null, id: string, patch: ChannelPatch): Promise<Channel | null> {
-    const condition = ownedBy(accountId)
-    const sets: string[] = []
-    const values: SqlValue[] = []
-    const set = (column: string, value: SqlValue | undefined): void => {
-      if (value === undefined) return
-      sets.push(`${column} = ?`)
-      values.push(value)
-    }
-    set('kinds', patch.kinds === undefined ? undefined : JSON.stringify(patch.kinds))
-    set('language', patch.language)
-    set('enabled', patch.enabled === undefined ? undefined : bit(patch.enabled))
-    if (sets.length > 0)
-      await this.#note((sql) =>
-        sql.run(`UPDATE notice_channel SET ${sets.join(', ')} WHERE id = ? AND ${condition}`, [
-          ...values,
-          id,
-          ...ownerValues(accountId),
-        ]),
-      )
+  /** A function decides the changes by the channel as it is; what it throws keeps all as it was. */
+  async changeChannel(
+    accountId: string | null,
+    id: string,
+    change: ChannelPatch | ((current: Channel) => ChannelPatch),
+  ): Promise<Channel | null> {
+    await this.#note(async (sql) => {
+      const current = await this.channel(accountId, id, sql)
+      if (current === null) return
+      const patch = typeof change === 'function' ? change(current) : change
+      const { sets, values } = channelAssignments(patch)
+      if (sets.length > 0) await sql.run(`UPDATE notice_channel SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+      if (patch.externalId !== undefined) await nameRecord(sql, 'notice_channel', id, patch.externalId)
+    })
     return this.channel(accountId, id)
   }
 
@@ -242,13 +242,15 @@ export class NoticeStore {
     })
   }
 
-  /** Its messages go with it. */
-  async removeChannel(accountId: string | null, id: string): Promise<boolean> {
-    const condition = ownedBy(accountId)
-    const removed = await this.#note((sql) =>
-      sql.run(`DELETE FROM notice_channel WHERE id = ? AND ${condition}`, [id, ...ownerValues(accountId)]),
-    )
-    return removed === 1
+  /** Its messages go with it. `check` may refuse by what it throws. */
+  async removeChannel(accountId: string | null, id: string, check?: (current: Channel) => void): Promise<boolean> {
+    return this.#note(async (sql) => {
+      const current = await this.channel(accountId, id, sql)
+      if (current === null) return false
+      check?.(current)
+      await nameRecord(sql, 'notice_channel', id, null)
+      return (await sql.run('DELETE FROM notice_channel WHERE id = ?', [id])) === 1
+    })
   }
 
   /** Makes the messages of new notices; answers the number of notices. Of two nodes at once only one makes them. */

@@ -1,0 +1,59 @@
+import { text, type Database, type Sql } from '../database.ts'
+
+/** Records that a client may name by an id of its own. */
+export type NamedKind = 'account' | 'key' | 'notice_channel'
+
+/** Another record of the kind has the external id. */
+export class ExternalIdTakenError extends Error {
+  override readonly name = 'ExternalIdTakenError'
+}
+
+/** The table of their names. */
+export function externalIdStatements({ clustered }: { readonly clustered: string }): readonly string[] {
+  return [
+    `CREATE TABLE external_id (kind TEXT NOT NULL, name TEXT NOT NULL, object_id TEXT NOT NULL, PRIMARY KEY (kind, name), UNIQUE (kind, object_id))${clustered}`,
+  ]
+}
+
+/** Columns of queries: the external id of a record of `account`, `api_key`, or `notice_channel c`. */
+export const EXTERNAL_IDS: Readonly<Record<NamedKind, string>> = {
+  account: `(SELECT name FROM external_id WHERE kind = 'account' AND object_id = account.id)`,
+  key: `(SELECT name FROM external_id WHERE kind = 'key' AND object_id = api_key.id)`,
+  notice_channel: `(SELECT name FROM external_id WHERE kind = 'notice_channel' AND object_id = c.id)`,
+}
+
+/** Within the transaction that makes or changes a record: null takes its name away. Throws ExternalIdTakenError. */
+export async function nameRecord(sql: Sql, kind: NamedKind, id: string, externalId: string | null): Promise<void> {
+  await sql.run('DELETE FROM external_id WHERE kind = ? AND object_id = ?', [kind, id])
+  if (externalId === null) return
+  const named = await sql.run('INSERT INTO external_id (kind, name, object_id) VALUES (?,?,?) ON CONFLICT DO NOTHING', [
+    kind,
+    externalId,
+    id,
+  ])
+  if (named === 0) throw new ExternalIdTakenError(`Another ${kind} has the external id ${externalId}.`)
+}
+
+/** Ids that clients have given to records. */
+export class ExternalIdStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The id of the record; null = none has this name. */
+  async find(kind: NamedKind, externalId: string): Promise<string | null> {
+    const [row] = await this.#database.all(
+      'SELECT object_id FROM external_id WHERE kind = ? AND name = ?',
+      [kind, externalId],
+      { withoutAmounts: true },
+    )
+    return row === undefined ? null : text(row, 'object_id')
+  }
+
+  /** Frees the name of a record that an older program has removed. */
+  async free(kind: NamedKind, id: string): Promise<void> {
+    await this.#database.transaction((sql) => nameRecord(sql, kind, id, null), { purpose: 'note' })
+  }
+}
