@@ -276,7 +276,6 @@ export class CatalogService implements Catalog {
     return (await this.#edit((document, base) => withoutModel(document, base, id), check)) === true
   }
 
-  /** false = they were so already. */
   async patchSettings(settings: SettingsEntry, check?: CatalogGuard): Promise<boolean> {
     return (await this.#edit((document) => withSettings(document, settings), check)) !== 'same'
   }
