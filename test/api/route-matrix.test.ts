@@ -53,17 +53,7 @@ let server: MovingServer
 let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
 /** A's objects, by the names that a path or query uses. */
-const objects = {
-  generation: '',
-  stream: '',
-  response: '',
-  video: '',
-  picture: '',
-  session: '',
-  code: '',
-  token: '',
-  group: '',
-}
+const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '', token: '' }
 let notice = { channel: '', delivery: '', own: '' }
 
 async function person(email: string): Promise<Person> {
@@ -117,7 +107,6 @@ before(async () => {
   objects.session = body.data.find(({ current }: { current: boolean }) => current).id
   objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
   notice = await madeNotice(server, new ConsoleClient(server, people.A.cookie))
-  objects.group = (await server.admin('POST', '/admin/v1/account-groups', { name: 'named', markup: 1 })).body.id
   objects.token = (await server.admin('POST', '/admin/v1/tokens', { name: 'named', scopes: ['log:read'] })).body.id
   const video = await server.request('POST', '/v1/videos', {
     key,
@@ -158,7 +147,6 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1alpha/models/*id': () => 'sandbox/chat',
   '/admin/v1/accounts/:id': () => people.A.id,
   '/admin/v1/accounts/:id/topups/:reference': () => `test-${people.A.id}-1000`,
-  '/admin/v1/account-groups/:id': () => objects.group,
   '/admin/v1/keys/:id': () => people.A.keyId,
   '/admin/v1/tokens/:id': () => objects.token,
   '/admin/v1/providers/:slug': () => 'sandbox',
