@@ -3,6 +3,7 @@ import * as adminCatalogBody from '../admin/catalog-body.ts'
 import * as adminCatalog from '../admin/catalog-contract.ts'
 import * as adminNotices from '../admin/notice-contract.ts'
 import * as adminPrices from '../admin/price-contract.ts'
+import * as adminRecords from '../admin/record-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
 import * as adminGroups from '../admin/group-contract.ts'
 import * as adminTokens from '../admin/token-contract.ts'
@@ -73,6 +74,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminNotices,
       channels,
       adminPrices,
+      adminRecords,
       adminReports,
       adminTokens,
       adminTopUps,

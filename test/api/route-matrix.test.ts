@@ -52,7 +52,6 @@ interface Person {
 let server: MovingServer
 let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
-/** A's objects, by the names that a path or query uses. */
 const objects = { generation: '', stream: '', response: '', video: '', picture: '', session: '', code: '', token: '' }
 let notice = { channel: '', delivery: '', own: '' }
 
