@@ -109,6 +109,7 @@ export interface RefusalReasons {
   readonly group_in_use: { readonly accounts: number }
   readonly has_administrator: None
   readonly identity_taken: None
+  readonly key_secrets_most: None
   readonly keys_most: { readonly most: number }
   readonly last_owner: None
   readonly last_way_in: None

@@ -64,6 +64,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/crash/database-outage.test.ts',
   'test/crash/failover.test.ts',
   'test/crash/idempotency-kill9.test.ts',
+  'test/crash/key-rotation-kill9.test.ts',
   'test/crash/lost-commit.test.ts',
   'test/crash/nodes.test.ts',
   'test/crash/notices-kill9.test.ts',

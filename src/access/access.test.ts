@@ -42,6 +42,7 @@ const KEY: KeyRecord = {
   limits: null,
   createdAtMs: 0,
   lastUsedAtMs: null,
+  graceUntilMs: null,
 }
 
 const ADMINISTRATOR: ConsoleSession = {

@@ -27,6 +27,8 @@ export interface KnownKey {
   readonly accountStatus: AccountStatus
   readonly disabled: boolean
   readonly expiresAtMs: number | null
+  /** The end of this secret, which another has replaced; null = it is the key's own. */
+  readonly secretEndsAtMs: number | null
   /** null = it works from every address. */
   readonly allowedIps: IpList | null
   /** Monotonic ms of the look-up's start. */
@@ -169,6 +171,10 @@ export function refusalOf(known: KnownKey, nowMs: number, ip: string): ApiError 
   if (known.expiresAtMs !== null && known.expiresAtMs <= nowMs) {
     return new ApiError('key_expired', `API key expired at ${isoSeconds(known.expiresAtMs)}`)
   }
+  if (known.secretEndsAtMs !== null && known.secretEndsAtMs <= nowMs) {
+    const endedAt = isoSeconds(known.secretEndsAtMs)
+    return new ApiError('key_expired', `API key was replaced, and its old secret ended at ${endedAt}`)
+  }
   if (known.disabled) return new ApiError('key_deactivated', 'API key is deactivated')
   if (known.allowedIps?.has(ip) === false)
     return new ApiError('access_denied', `This key may not be used from ${ip}: its allowed_ips do not include it`)
@@ -208,6 +214,7 @@ export function knownKey(
     accountStatus: account.status,
     disabled,
     expiresAtMs,
+    secretEndsAtMs: owner.secretEndsAtMs ?? null,
     allowedIps: allowedIps === null ? null : ipList(allowedIps),
     readAtMs,
     readAtChange,

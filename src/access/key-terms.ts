@@ -2,7 +2,7 @@ import type { IdSource } from '../lib/ids.ts'
 import { microOf, type Micro } from '../money.ts'
 import type { ApiError } from '../errors.ts'
 import { fieldError, reasonError } from '../refusals.ts'
-import type { KeyPatch, KeyRecord, NewKey } from '../store/accounts/key-store.ts'
+import type { KeyPatch, KeyRecord, KeyRotation, NewKey } from '../store/accounts/key-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
 import { isIpRange } from '../http/ip-list.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
@@ -10,6 +10,8 @@ import { digestOf, generateKey, labelOf } from './api-key.ts'
 const SHOWN_CHARS = 80
 
 const ID_LETTERS = 16
+/** How long a replaced secret works where the body does not say. */
+const GRACE_SECONDS = 86_400
 /** Nobody needs more, except by mistake. */
 const KEYS_MAX = 500
 
@@ -48,6 +50,32 @@ export function newKey(
   }
   if (record.limitReset !== null && record.limitMicro === null) throw needsLimit()
   return { key, record }
+}
+
+/** The new secret of a key by a body, and its text, which is shown once. */
+export function newSecret(
+  { grace_seconds: graceSeconds }: { readonly grace_seconds?: number | null },
+  ids: IdSource,
+  nowMs: number,
+): { readonly key: string; readonly rotation: KeyRotation } {
+  const key = generateKey(ids)
+  return {
+    key,
+    rotation: {
+      digest: digestOf(key),
+      label: labelOf(key),
+      atMs: nowMs,
+      graceUntilMs: nowMs + (graceSeconds ?? GRACE_SECONDS) * 1_000,
+      secretId: `sec_${ids.letters(ID_LETTERS)}`,
+    },
+  }
+}
+
+/** The refusal for a key too many of whose replaced secrets still work. */
+export function tooManySecrets(): ApiError {
+  const message =
+    'Too many replaced secrets of this key still work: wait for the end of one, or end them with grace_seconds 0'
+  return reasonError('conflict', 'key_secrets_most', {}, message)
 }
 
 /** The refusal for an account that has reached the limit on its own keys, or null. */

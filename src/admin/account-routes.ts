@@ -1,3 +1,4 @@
+import { KeyRotationBody } from '../ledger/key-limits-contract.ts'
 import { Statement } from '../ledger/statement.ts'
 import { object, optional, rub, text, whole } from '../schema.ts'
 import {
@@ -166,6 +167,14 @@ export const ACCOUNT_ROUTES = {
     answer: Key,
     errors: ['invalid_input', 'not_found', 'conflict'],
     example: { path: KEY, body: { disabled: true } },
+  },
+  'POST /admin/v1/keys/:id/rotate': {
+    scope: 'keys:write',
+    summary: 'Gives a key a new secret; the old one works until its grace ends. `key` is in this answer only.',
+    body: KeyRotationBody,
+    answer: object({ ...Key.fields, key: text() }),
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: KEY, body: { grace_seconds: 3_600 } },
   },
   'DELETE /admin/v1/keys/:id': {
     versioned: true,

@@ -26,6 +26,7 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'GET /admin/v1/keys/:id': 'key show',
   'PUT /admin/v1/keys/:id': 'key put',
   'PATCH /admin/v1/keys/:id': 'key update',
+  'POST /admin/v1/keys/:id/rotate': 'key rotate',
   'DELETE /admin/v1/keys/:id': 'key delete',
   'GET /admin/v1/users': 'user list',
   'PATCH /admin/v1/users/:id': 'user update',

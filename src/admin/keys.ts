@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { keyPatchOf, newKey, type KeyTerms } from '../access/key-terms.ts'
+import { keyPatchOf, newKey, newSecret, tooManySecrets, type KeyTerms } from '../access/key-terms.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
@@ -10,6 +10,7 @@ import { KeyPut, type Key } from './account-contract.ts'
 import { account } from './accounts.ts'
 import {
   adminRoute,
+  notFound,
   page,
   param,
   recordEvent,
@@ -43,6 +44,7 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('POST /admin/v1/accounts/:id/keys', (call, read) => createKey(ports, call, read)),
     adminRoute('GET /admin/v1/accounts/:id/keys', (call) => listKeys(ports, call)),
+    adminRoute('POST /admin/v1/keys/:id/rotate', (call, read) => rotateKey(ports, call, read)),
     ...recordRoutes(ports, kind),
     patchRoute(ports, kind, async (given, read, guard) => {
       const { external_id: externalId, ...terms } = read()
@@ -162,4 +164,23 @@ async function listKeys(ports: AdminPorts, call: AdminCall): Promise<AdminReply<
     status: 200,
     body: { data: keys.slice(offset, offset + limit).map((key) => shown(ports, key)), total: keys.length },
   }
+}
+
+async function rotateKey(
+  ports: AdminPorts,
+  call: AdminCall,
+  read: AdminBody<'POST /admin/v1/keys/:id/rotate'>,
+): Promise<AdminReply<'POST /admin/v1/keys/:id/rotate'>> {
+  const given = param(call, 'id')
+  const { key, rotation } = newSecret(read(), ports.ids, ports.clock.now())
+  const before = await named(ports, given)
+  if (before === null) throw notFound('Key', given)
+  const { id } = before.key
+  if ((await ports.store.keys.rotate(id, rotation)) === 'full') throw tooManySecrets()
+  ports.access.invalidate({ keyId: id })
+  const after = await ports.store.keys.get(id, ports.periods())
+  if (after === null) throw notFound('Key', given)
+  const body = shown(ports, after)
+  await recordEvent(ports, call, 'key.rotate', id, shown(ports, before), body)
+  return { status: 200, body: { ...body, key } }
 }

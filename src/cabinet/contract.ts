@@ -1,4 +1,5 @@
 import { Statement } from '../ledger/statement.ts'
+import { KeyRotationBody } from '../ledger/key-limits-contract.ts'
 import { list, object, only, text, whole } from '../schema.ts'
 import type { ApiOf, WireRoute } from '../wire-route.ts'
 import { Identity, ProofBody } from './identity-contract.ts'
@@ -245,6 +246,13 @@ export const CABINET_ROUTES = {
     answer: Key,
     errors: ['invalid_input', 'not_found'],
     example: { path: KEY, body: { disabled: true, limit: null } },
+  },
+  'POST /cabinet/v1/keys/:id/rotate': {
+    summary: 'Gives a key a new secret; the old one works until its grace ends. `key` is in this answer only.',
+    body: KeyRotationBody,
+    answer: NewKey,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: KEY, body: { grace_seconds: 3_600 } },
   },
   'DELETE /cabinet/v1/keys/:id': {
     summary: 'Deletes a key.',

@@ -1,4 +1,4 @@
-import { keyPatchOf, newKey, tooManyKeys } from '../access/key-terms.ts'
+import { keyPatchOf, newKey, newSecret, tooManyKeys, tooManySecrets } from '../access/key-terms.ts'
 import type { Principal } from '../access/principal.ts'
 import { reasonError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
@@ -18,6 +18,7 @@ export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
     visitRoute(ports, 'POST /cabinet/v1/keys', (visit, read) => createKey(ports, visit, read()), 201),
     visitRoute(ports, 'GET /cabinet/v1/keys/:id', async (visit) => shownKey(ports, await ownKey(ports, visit))),
     visitRoute(ports, 'PATCH /cabinet/v1/keys/:id', (visit, read) => patchKey(ports, visit, read)),
+    visitRoute(ports, 'POST /cabinet/v1/keys/:id/rotate', (visit, read) => rotateKey(ports, visit, read())),
     visitRoute(ports, 'DELETE /cabinet/v1/keys/:id', async (visit) => {
       const { key } = await ownKey(ports, visit)
       await ports.store.keys.delete(key.id)
@@ -38,6 +39,20 @@ export function shownKey(
       ? null
       : isoTime(periodEndMs(ports.clock.now(), key.limitReset, timezone))
   return keyBody(key, spend, ports.periods(), { limit_resets_at: resetsAt })
+}
+
+async function rotateKey(
+  ports: CabinetPorts,
+  visit: Visit,
+  given: ReturnType<CabinetBody<'POST /cabinet/v1/keys/:id/rotate'>>,
+): Promise<NewKey> {
+  const { key: before } = await ownKey(ports, visit)
+  const { key, rotation } = newSecret(given, ports.ids, ports.clock.now())
+  if ((await ports.store.keys.rotate(before.id, rotation)) === 'full') throw tooManySecrets()
+  ports.access.invalidate({ keyId: before.id })
+  const after = shownKey(ports, await ownKey(ports, visit))
+  await recordEvent(ports, visit.user.email, visit.call.clientIp, 'key.rotate', after.id, after)
+  return { ...after, key }
 }
 
 /** Another account's key gives the same 404 as a key that never existed. */

@@ -99,7 +99,8 @@ function unknownKey(id: string): ApiError {
 }
 
 function managedKey(ports: ManagedKeyPorts, { key, spend }: KeyWithSpend): ManagedKey {
-  const { id, ...shown } = keyBody(key, spend, ports.periods(), {})
+  // OpenRouter's shape has no place for a replaced secret, and strict clients refuse more fields.
+  const { id, old_secret_until: _grace, ...shown } = keyBody(key, spend, ports.periods(), {})
   return {
     hash: id,
     ...shown,

@@ -18,6 +18,7 @@ export const EVENT_ACTIONS = [
   'kek.rotate',
   'key.create',
   'key.delete',
+  'key.rotate',
   'key.update',
   'ledger.adjustment',
   'ledger.refund',

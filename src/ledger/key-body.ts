@@ -45,6 +45,7 @@ export function keyBody<More extends object>(
     ...limitFieldsOf(key.limits),
     created_at: isoTime(key.createdAtMs),
     last_used_at: isoTime(key.lastUsedAtMs),
+    old_secret_until: isoTime(key.graceUntilMs),
   }
 }
 

@@ -48,9 +48,20 @@ export const KEY_STATE = {
   ...KEY_LIMITS,
   created_at: time(),
   last_used_at: nullable(time()),
+  old_secret_until: nullable(time('Until when a replaced secret works as well; null = none was replaced.')),
 } as const
 
 export const ALLOWED_MODELS = list(text('', { minLength: 1 }), 'null = every model.', { maxItems: 1_000 })
+
+/** The body that gives a key a new secret. */
+export const KeyRotationBody = body({
+  grace_seconds: optional(
+    whole('How long the old secret works on; 86,400 (a day) if absent, 0 = it ends at once.', {
+      minimum: 0,
+      maximum: 2_592_000,
+    }),
+  ),
+})
 
 /** The bodies that make a key and change it. */
 export function keyBodies<Name, Reset>(name: Schema<Name>, limitReset: Schema<Reset>) {

@@ -33,6 +33,7 @@ const LANDED = {
     '26 deb7ce351c18',
     '27 5a2cb55dff69',
     '28 5e4343d92298',
+    '29 b1aef5f3d3af',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -63,6 +64,7 @@ const LANDED = {
     '26 d4074a80c200',
     '27 051b9be4bd3c',
     '28 d76d80bda631',
+    '29 5c8a79a19a37',
   ],
 } as const
 

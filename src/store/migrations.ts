@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../errors.ts'
 import { externalIdStatements } from './accounts/external-id-store.ts'
+import { secretStatements } from './accounts/secret-migration.ts'
 import { bookStatements } from './audit/book-migration.ts'
-import { consoleStatements } from './people/console-migration.ts'
+import { adminTokenStatements, consoleStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
 import { blockStatements } from './log/block-migration.ts'
@@ -292,16 +293,7 @@ const MIGRATIONS: readonly Migration[] = [
     version: 20,
     name: 'admin tokens and roles of operators',
     least: { sqlite: 19, postgres: 8 },
-    statements: (dialect) => {
-      const { blob, clustered } = words(dialect)
-      return [
-        `CREATE TABLE admin_token (
-          id TEXT PRIMARY KEY, name TEXT NOT NULL, digest ${blob} NOT NULL UNIQUE, label TEXT NOT NULL, scopes TEXT NOT NULL, created_by TEXT NOT NULL,
-          created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT, last_used_at BIGINT)${clustered}`,
-        'CREATE UNIQUE INDEX admin_token_name ON admin_token (name) WHERE revoked_at IS NULL',
-        `ALTER TABLE console_user ADD COLUMN operator_role TEXT CHECK (operator_role IN ('owner','administrator','billing','support','read_only'))`,
-      ]
-    },
+    statements: (dialect) => adminTokenStatements(words(dialect)),
   },
   {
     version: 21,
@@ -360,6 +352,13 @@ const MIGRATIONS: readonly Migration[] = [
     name: 'external ids',
     least: { sqlite: 24, postgres: 8 },
     statements: (dialect) => externalIdStatements(words(dialect)),
+  },
+  {
+    version: 29,
+    name: 'replaced secrets of keys, until they end',
+    // An older program refuses them.
+    least: { sqlite: 27, postgres: 8 },
+    statements: (dialect) => secretStatements(words(dialect)),
   },
 ]
 

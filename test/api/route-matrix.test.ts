@@ -192,6 +192,7 @@ const OWNED: ReadonlySet<string> = new Set([
   'DELETE /v1/keys/:hash',
   'DELETE /cabinet/v1/management-keys/:id',
   'GET /cabinet/v1/keys/:id',
+  'POST /cabinet/v1/keys/:id/rotate',
   'PATCH /cabinet/v1/keys/:id',
   'DELETE /cabinet/v1/keys/:id',
   'DELETE /cabinet/v1/sessions/:id',
@@ -341,7 +342,6 @@ test('a session changes nothing unless its own page asks', async () => {
     }
   }
 })
-
 /** Routes that delete an object come last, and those that end a session after them. */
 function order(route: Route<unknown>): number {
   if (LEAVING.has(nameOf(route))) return nameOf(route).endsWith('sign-out') ? 3 : 2

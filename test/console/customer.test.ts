@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { seriousFindings } from '../harness/axe.ts'
 import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, PASSWORD, signUp, textPattern, texts } from '../harness/console-world.ts'
 import { form } from '../harness/form.ts'
@@ -45,6 +46,9 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
     t('keys.pace_ips_one').replace('{{count}}', '1'),
   ].join(' · '),
   manage: t('keys.management_create'),
+  rotate: t('keys.rotate'),
+  rotateAct: t('keys.rotate_act'),
+  oldWorks: textPattern(language, 'keys.old_works'),
   talk: textPattern(language, 'play.cost_all'),
 })
 
@@ -169,6 +173,16 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       await page.getByRole('menuitem', { name: words.useWith }).click()
       await page.getByRole('dialog').getByText('ANTHROPIC_AUTH_TOKEN=sk-tg-…').waitFor()
       await page.keyboard.press('Escape')
+      await menu.click()
+      await page.getByRole('menuitem', { name: words.rotate }).click()
+      assert.deepEqual(await seriousFindings(page), [])
+      await page.getByRole('dialog').getByRole('button', { name: words.rotateAct }).click()
+      const second = await page.getByText(/^sk-tg-[0-9A-Za-z]{38}$/).innerText()
+      assert.notEqual(second, shown)
+      await page.getByRole('button', { name: words.kept }).click()
+      await page.getByText(words.oldWorks).waitFor()
+      for (const secret of [shown, second])
+        assert.equal((await tollgate.request('GET', '/v1/key', { key: secret })).status, 200)
       await menu.click()
       await page.getByRole('menuitem', { name: words.disable }).click()
       await page.getByRole('row', { name: new RegExp(`from the browser.*${words.disabled}`) }).waitFor()

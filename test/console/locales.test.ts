@@ -200,6 +200,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   group_in_use: true,
   has_administrator: true,
   identity_taken: true,
+  key_secrets_most: true,
   keys_most: true,
   last_owner: true,
   last_way_in: true,

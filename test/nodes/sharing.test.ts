@@ -9,6 +9,9 @@ import type { Tollgate } from '../harness/server.ts'
 
 /** guarantees.md 6 and S7: an administrator's change applies on every node within this time. */
 const SEEN_MS = 5_000
+const PROXIED = { TRUSTED_PROXIES: '127.0.0.1' }
+/** Refused secrets count against this address only. */
+const ELSEWHERE = { 'x-forwarded-for': '192.0.2.7' }
 const MODEL =
   '{ id: test/priced, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }'
 
@@ -25,8 +28,9 @@ function sharingTests(shared: NodeBench): void {
       database = await shared.newDatabase()
       one = await shared.node(database, {
         catalog: `ip_block: { failures: 5, window: 60, duration: 600 }\nmodels: [${MODEL}]`,
+        env: PROXIED,
       })
-      two = await shared.node(database)
+      two = await shared.node(database, { env: PROXIED })
     })
     after(() => shared.stop())
 
@@ -45,6 +49,27 @@ function sharingTests(shared: NodeBench): void {
     })
 
     recordTests(() => [one, two])
+
+    test('S7: a replaced secret works everywhere until its grace ends, and without one it is refused everywhere in 5 s', async () => {
+      const { key, keyId } = await one.createAccount()
+      const balance = async (node: Tollgate, secret: string): Promise<number> =>
+        (await node.request('GET', '/v1/user/balance', { key: secret, headers: ELSEWHERE })).status
+      const rotate = async (node: Tollgate, graceSeconds: number): Promise<string> =>
+        (await node.admin('POST', `/admin/v1/keys/${keyId}/rotate`, { grace_seconds: graceSeconds })).body.key
+      assert.equal(await balance(two, key), 200)
+      const second = await rotate(one, 3_600)
+      assert.deepEqual([await balance(two, second), await balance(two, key), await balance(one, key)], [200, 200, 200])
+      const [third, fourth] = await Promise.all([rotate(one, 3_600), rotate(two, 3_600)])
+      for (const secret of [key, second, third, fourth])
+        assert.deepEqual([await balance(one, secret), await balance(two, secret)], [200, 200])
+      const fifth = await rotate(two, 0)
+      assert.deepEqual([await balance(one, fifth), await balance(two, fifth)], [200, 200])
+      for (const secret of [key, second, third, fourth])
+        await until(SEEN_MS, 'the secret is refused', async () => (await balance(one, secret)) === 401)
+      const sixth = await rotate(one, 2)
+      await until(SEEN_MS + 2_000, 'the grace ends', async () => (await balance(two, fifth)) === 401)
+      assert.equal(await balance(two, sixth), 200)
+    })
 
     test('a price changed on one node is charged by the other within 5 s, and simultaneous changes on both are kept', async () => {
       const { key } = await one.createAccount()

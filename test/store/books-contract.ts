@@ -25,6 +25,8 @@ const OLDER = [
   ...SEALED.map((table) => `UPDATE ${table} SET seal = ''`),
   "UPDATE event_head SET seal = ''",
   'DELETE FROM book',
+  // It knows no replaced secrets.
+  'DELETE FROM key_secret',
 ]
 
 /** The key of the seals over upgrades, changes of the wrapping key, and its loss. */

@@ -179,6 +179,8 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
       createdAtMs: NOON_MS,
     },
   ])
+  const rotation = { label: 'sk-tg-…', atMs: NOON_MS, graceUntilMs: NOON_MS + DAY_MS, secretId: newId('sec_') }
+  await store.keys.rotate(customer.keyId, { ...rotation, digest: createHash('sha256').update('rotated').digest() })
   await store.keys.create({
     id: newId('key_'),
     accountId: customer.accountId,

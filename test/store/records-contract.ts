@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.ts'
+import { digestOf } from '../../src/access/api-key.ts'
 import type { NewEvent } from '../../src/store/events/event-store.ts'
 import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -96,6 +97,42 @@ function accountTests(records: BenchTest): void {
     assert.equal(await bench.store.keys.delete(customer.keyId), false)
     assert.equal(await bench.store.keys.findByDigest(customer.digest), null)
     assert.equal(await bench.store.keys.update(customer.keyId, { name: 'x' }, periods), null)
+  })
+
+  records('a replaced secret finds its key until its end, and a later replacement only shortens it', async (bench) => {
+    const { keyId, accountId, digest } = await bench.customer(RUB)
+    const { keys } = bench.store
+    const rotate = (name: string, atMs: number, graceMs: number) =>
+      keys.rotate(keyId, {
+        digest: digestOf(name),
+        label: name,
+        atMs,
+        graceUntilMs: atMs + graceMs,
+        secretId: `sec_${name}_${keyId}`,
+      })
+    const found = async (secret: Buffer) => {
+      const owner = await keys.findByDigest(secret)
+      return owner === null ? null : [owner.key.id, owner.account.id, owner.secretEndsAtMs ?? null]
+    }
+    assert.equal(await rotate('second', NOON_MS, 1_000), 'rotated')
+    assert.deepEqual(await found(digest), [keyId, accountId, NOON_MS + 1_000])
+    assert.deepEqual(await found(digestOf('second')), [keyId, accountId, null])
+    assert.equal((await keys.findByDigest(digest))?.key.graceUntilMs, NOON_MS + 1_000)
+    assert.equal(await rotate('third', NOON_MS + 10, 500), 'rotated')
+    assert.deepEqual(await found(digest), [keyId, accountId, NOON_MS + 510])
+    assert.deepEqual(await found(digestOf('second')), [keyId, accountId, NOON_MS + 510])
+    // Both have ended, so they are gone, and nothing takes their place.
+    assert.equal(await rotate('fourth', NOON_MS + 600, 0), 'rotated')
+    assert.deepEqual([await found(digest), await found(digestOf('third'))], [null, null])
+    assert.equal((await keys.findByDigest(digestOf('fourth')))?.key.graceUntilMs, null)
+    for (let index = 0; index < 10; index += 1)
+      assert.equal(await rotate(`more-${index}`, NOON_MS + 700, 1_000), 'rotated')
+    assert.equal(await rotate('one too many', NOON_MS + 800, 1_000), 'full')
+    assert.deepEqual(await found(digestOf('more-9')), [keyId, accountId, null])
+    assert.equal(await rotate('leaked', NOON_MS + 900, 0), 'rotated')
+    assert.deepEqual([await found(digestOf('more-0')), await found(digestOf('more-9'))], [null, null])
+    assert.equal(await keys.delete(keyId), true)
+    assert.equal(await rotate('late', NOON_MS, 0), 'missing')
   })
 
   records('limits of a key are kept under its seal, and changes of different ones at once all stay', async (bench) => {

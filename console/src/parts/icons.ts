@@ -48,3 +48,4 @@ export { default as StatementIcon } from '@tabler/icons-react/dist/esm/icons/Ico
 export { default as AttachIcon } from '@tabler/icons-react/dist/esm/icons/IconPaperclip.mjs'
 export { default as CompareIcon } from '@tabler/icons-react/dist/esm/icons/IconColumns2.mjs'
 export { default as CodeIcon } from '@tabler/icons-react/dist/esm/icons/IconCode.mjs'
+export { default as RotateIcon } from '@tabler/icons-react/dist/esm/icons/IconRefresh.mjs'

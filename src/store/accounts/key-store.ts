@@ -10,6 +10,7 @@ import {
   big,
   bigOrNull,
   bit,
+  bytes,
   integer,
   integerOrNull,
   json,
@@ -38,6 +39,8 @@ export interface KeyRecord {
   readonly limits: KeyLimits | null
   readonly createdAtMs: number
   readonly lastUsedAtMs: number | null
+  /** Until when a replaced secret works; null = none was replaced. It may be over. */
+  readonly graceUntilMs: number | null
 }
 
 /** Money a key has spent, per period, and has on hold for running requests, as far as the store knows of them. */
@@ -54,6 +57,20 @@ export interface KeyOwner {
   readonly key: KeyRecord
   readonly account: AccountRules
   readonly isManagement?: true
+  /** The end of the secret that was looked for, which another has replaced; absent = it is the key's own. */
+  readonly secretEndsAtMs?: number
+}
+
+/** The new secret of a key. */
+export interface KeyRotation {
+  /** SHA-256 of the secret, 32 bytes. */
+  readonly digest: Buffer
+  readonly label: string
+  readonly atMs: number
+  /** When the replaced secret ends, and those before it at the latest. */
+  readonly graceUntilMs: number
+  /** Names the replaced secret. */
+  readonly secretId: string
 }
 
 export type KeyPatch = Partial<
@@ -76,7 +93,10 @@ export type NewKey = Pick<
 }
 
 const COLUMNS =
-  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at'
+  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at, (SELECT MAX(ends_at) FROM key_secret WHERE key_id = api_key.id) AS grace_until'
+
+/** Replaced secrets of a key that still work. */
+const SECRETS_MAX = 10
 
 export interface KeyWithSpend {
   readonly key: KeyRecord
@@ -103,6 +123,7 @@ function readKey(row: Row): KeyRecord {
     limits: json<KeyLimits>(row, 'limits'),
     createdAtMs: integer(row, 'created_at'),
     lastUsedAtMs: integerOrNull(row, 'last_used_at'),
+    graceUntilMs: integerOrNull(row, 'grace_until'),
   }
 }
 
@@ -146,7 +167,14 @@ export class KeyStore {
   }
 
   async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
-    return this.#owner('digest', digest)
+    const owner = await this.#owner('digest', digest)
+    if (owner !== null) return owner
+    const [secret] = await this.#database.all('SELECT key_id, ends_at FROM key_secret WHERE digest = ?', [digest], {
+      withoutAmounts: true,
+    })
+    if (secret === undefined) return null
+    const replaced = await this.#owner('id', text(secret, 'key_id'))
+    return replaced === null ? null : { ...replaced, secretEndsAtMs: integer(secret, 'ends_at') }
   }
 
   /** With its account, as authentication needs it; null when it is deleted. */
@@ -214,6 +242,44 @@ export class KeyStore {
     const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
     const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
     return row === undefined ? null : readKey(row)
+  }
+
+  /**
+   * Gives a key a new secret; the one that it had works until its end, and each before it as long as it did, but no
+   * longer. Money and limits stay the key's. 'missing' = no such key, 'full' = too many secrets still work.
+   */
+  async rotate(id: string, rotation: KeyRotation): Promise<'rotated' | 'missing' | 'full'> {
+    const { digest, label, atMs, graceUntilMs, secretId } = rotation
+    const sealing = { dialect: this.#database.dialect, seal: this.#seal }
+    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    return this.#database.transaction(async (sql) => {
+      const [before] = await sql.all(`SELECT digest FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
+      if (before === undefined) return 'missing'
+      // Without a grace they all end now.
+      const isLast = graceUntilMs <= atMs
+      const endedBeforeMs = isLast ? Number.MAX_SAFE_INTEGER : atMs
+      await sql.run('DELETE FROM key_secret WHERE key_id = ? AND ends_at <= ?', [id, BigInt(endedBeforeMs)])
+      const others = await sql.all('SELECT id, ends_at FROM key_secret WHERE key_id = ? ORDER BY id', [id])
+      if (!isLast && others.length >= SECRETS_MAX) return 'full'
+      for (const other of others.filter((row) => integer(row, 'ends_at') > graceUntilMs))
+        await changeRow(sql, sealing, 'key_secret', text(other, 'id'), {
+          sets: ['ends_at = ?'],
+          values: [BigInt(graceUntilMs)],
+        })
+      if (!isLast) {
+        const old = bytes(before, 'digest')
+        const seal = this.#seal.of('key_secret', [secretId, id, old, graceUntilMs])
+        await sql.run('INSERT INTO key_secret (id, key_id, digest, ends_at, seal) VALUES (?,?,?,?,?)', [
+          secretId,
+          id,
+          old,
+          BigInt(graceUntilMs),
+          seal,
+        ])
+      }
+      await this.#change(sql, id, ['digest = ?', 'label = ?'], [digest, label])
+      return 'rotated'
+    })
   }
 
   /** Read in the transaction of the change, so that changes of two limits at once both stay. */

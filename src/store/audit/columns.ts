@@ -73,6 +73,10 @@ export const COVERED = {
     checked: { held: 'I5' },
     free: { name: 'a label', label: 'a label', last_used_at: 'shown only', seal: SEAL },
   },
+  key_secret: {
+    sealed: ['id', 'key_id', 'digest', 'ends_at'],
+    free: { seal: SEAL },
+  },
   key_spend: {
     checked: { key_id: 'I7, I19', period: 'I7, I19', start: 'I7, I19', spent: 'I7, I19', excess: 'I19' },
   },

@@ -17,6 +17,7 @@ interface SealedRows {
 const ROWS: readonly SealedRows[] = [
   { table: 'account_group', name: 'group of accounts', key: 'id' },
   { table: 'api_key', name: 'key', key: 'id' },
+  { table: 'key_secret', name: 'replaced secret', key: 'id' },
   { table: 'hold', name: 'hold', key: 'id' },
   { table: 'generation', name: 'log row', key: 'id' },
   { table: 'redeem_code', name: 'code', key: 'id' },

@@ -68,3 +68,14 @@ function backfill(dialect: Database['dialect']): string {
     FROM generation g JOIN hold h ON h.id = g.generation_id ${sqlite ? 'WHERE g.id <= (SELECT generation FROM rolled_up)' : ''}
     GROUP BY g.account_id, h.day, g.key_id, g.model, ${app}`
 }
+
+/** Named tokens of the admin API, and the role of an operator. */
+export function adminTokenStatements({ blob, clustered }: Words): readonly string[] {
+  return [
+    `CREATE TABLE admin_token (
+          id TEXT PRIMARY KEY, name TEXT NOT NULL, digest ${blob} NOT NULL UNIQUE, label TEXT NOT NULL, scopes TEXT NOT NULL, created_by TEXT NOT NULL,
+          created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT, last_used_at BIGINT)${clustered}`,
+    'CREATE UNIQUE INDEX admin_token_name ON admin_token (name) WHERE revoked_at IS NULL',
+    `ALTER TABLE console_user ADD COLUMN operator_role TEXT CHECK (operator_role IN ('owner','administrator','billing','support','read_only'))`,
+  ]
+}

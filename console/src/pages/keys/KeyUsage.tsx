@@ -73,11 +73,11 @@ export function KeyName({ apiKey }: { readonly apiKey: Pick<Key, 'name' | 'label
 export function KeyState({
   apiKey,
 }: {
-  readonly apiKey: Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining'>
+  readonly apiKey: Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining' | 'old_secret_until'>
 }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const { disabled, expires_at: expires, limit_remaining: left } = apiKey
+  const { disabled, expires_at: expires, limit_remaining: left, old_secret_until: grace } = apiKey
   if (disabled) return <StatusBadge tone="quiet">{t('keys.disabled')}</StatusBadge>
   if (expires !== null && Date.parse(expires) <= Date.now())
     return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
@@ -88,6 +88,11 @@ export function KeyState({
       {expires !== null && (
         <Text size="xs" c="dimmed" mt={2}>
           {t('keys.expires', { when: format.date(expires) })}
+        </Text>
+      )}
+      {grace !== null && Date.parse(grace) > Date.now() && (
+        <Text size="xs" c="dimmed" mt={2}>
+          {t('keys.old_works', { when: format.moment(grace) })}
         </Text>
       )}
     </div>

@@ -6,7 +6,16 @@ import type { Key, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
-import { EditIcon, LogIcon, MoreIcon, PlaygroundIcon, PlusIcon, PowerIcon, TrashIcon } from '../../parts/icons.ts'
+import {
+  EditIcon,
+  LogIcon,
+  MoreIcon,
+  PlaygroundIcon,
+  PlusIcon,
+  PowerIcon,
+  RotateIcon,
+  TrashIcon,
+} from '../../parts/icons.ts'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -15,6 +24,7 @@ import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { KeyName, KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ManagementKeys } from './ManagementKeys.tsx'
+import { RotateDialog } from './RotateDialog.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
 import { UseItWith } from './UseItWith.tsx'
 
@@ -29,6 +39,7 @@ export function KeysPage(): ReactNode {
   const [edited, setEdited] = useState<Key | 'new' | null>(create === undefined ? null : 'new')
   const [made, setMade] = useState<NewKey | null>(null)
   const [used, setUsed] = useState<Key | null>(null)
+  const [rotated, setRotated] = useState<Key | null>(null)
   const close = (): void => setEdited(null)
   const add = (
     <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
@@ -38,7 +49,7 @@ export function KeysPage(): ReactNode {
   return (
     <Page title={t('nav.keys')} lead={t('keys.lead')} actions={add}>
       <Loaded of={keys} height={320}>
-        {({ data }) => <KeyList keys={data} edit={setEdited} use={setUsed} />}
+        {({ data }) => <KeyList keys={data} edit={setEdited} use={setUsed} rotate={setRotated} />}
       </Loaded>
       <Dialog
         opened={edited !== null}
@@ -64,6 +75,16 @@ export function KeysPage(): ReactNode {
       >
         {used !== null && <UseItWith />}
       </Dialog>
+      {rotated !== null && (
+        <RotateDialog
+          apiKey={rotated}
+          close={() => setRotated(null)}
+          done={(answer) => {
+            setRotated(null)
+            setMade(answer)
+          }}
+        />
+      )}
       <ManagementKeys />
       <ShownOnce made={made} close={() => setMade(null)} />
     </Page>
@@ -73,9 +94,10 @@ export function KeysPage(): ReactNode {
 interface KeyActs {
   readonly edit: (key: Key | 'new') => void
   readonly use: (key: Key) => void
+  readonly rotate: (key: Key) => void
 }
 
-function KeyList({ keys, edit, use }: KeyActs & { readonly keys: readonly Key[] }): ReactNode {
+function KeyList({ keys, edit, use, rotate }: KeyActs & { readonly keys: readonly Key[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
@@ -114,7 +136,7 @@ function KeyList({ keys, edit, use }: KeyActs & { readonly keys: readonly Key[] 
           id: t('common.actions'),
           title: '',
           end: true,
-          cell: (key) => <KeyMenu apiKey={key} edit={edit} use={use} />,
+          cell: (key) => <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
         },
       ]}
     />
@@ -130,7 +152,7 @@ function UsageAndPace({ apiKey }: { readonly apiKey: Key }): ReactNode {
   )
 }
 
-function KeyMenu({ apiKey, edit, use }: KeyActs & { readonly apiKey: Key }): ReactNode {
+function KeyMenu({ apiKey, edit, use, rotate }: KeyActs & { readonly apiKey: Key }): ReactNode {
   const { t } = useTranslation()
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const change = useAct('PATCH /cabinet/v1/keys/:id', { renews, said: t('common.saved') })
@@ -156,6 +178,9 @@ function KeyMenu({ apiKey, edit, use }: KeyActs & { readonly apiKey: Key }): Rea
         </Menu.Item>
         <Menu.Item leftSection={<PlaygroundIcon size={16} />} onClick={() => use(apiKey)}>
           {t('keys.use_with')}
+        </Menu.Item>
+        <Menu.Item leftSection={<RotateIcon size={16} />} onClick={() => rotate(apiKey)}>
+          {t('keys.rotate')}
         </Menu.Item>
         <MenuItemLink leftSection={<LogIcon size={16} />} to="/log" search={{ key: apiKey.id }}>
           {t('keys.requests')}
