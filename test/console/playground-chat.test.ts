@@ -82,8 +82,11 @@ after(async () => {
   await upstream.close()
 })
 
-/** The provider answers with a text, in pieces of a few thousand characters, the last one after a pause. */
-function say(text: string): void {
+/**
+ * The provider answers with a text, in pieces of a few thousand characters, the last one after a pause: once the page
+ * has seen the others, if it is to tell their speed.
+ */
+function say(text: string, seen: () => Promise<void> = () => Promise.resolve()): void {
   upstream.answer((response: ServerResponse) => {
     const event = (chunk: object): unknown => response.write(`data: ${JSON.stringify({ id: 'c', ...chunk })}\n\n`)
     const piece = (content: string): unknown => event({ choices: [{ index: 0, delta: { content } }] })
@@ -96,7 +99,9 @@ function say(text: string): void {
       event({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 200 } })
       response.end('data: [DONE]\n\n')
     }
-    void paced(200, 'the rest of the answer').then(end)
+    void seen()
+      .then(() => paced(200, 'the rest of the answer'))
+      .then(end, () => response.destroy())
   })
 }
 
@@ -126,10 +131,11 @@ for (const look of LOOKS) {
   test(`7 (${name}): an answer's Markdown, code and formulas are rendered`, { skip }, async () => {
     const guest = await opened(look)
     const { page } = guest
-    say(RICH)
-    await ask(page, t, 'show everything')
     const log = page.getByRole('log')
-    await log.locator('math').nth(1).waitFor({ state: 'attached' })
+    const seen = (): Promise<void> => log.locator('math').nth(1).waitFor({ state: 'attached' })
+    say(RICH, seen)
+    await ask(page, t, 'show everything')
+    await seen()
     await log.locator('.hljs-keyword').first().waitFor()
     await log.getByText(figure(t, 'play.per_second')).waitFor()
     await log.getByText(figure(t, 'play.first')).waitFor()
