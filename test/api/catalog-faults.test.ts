@@ -102,7 +102,7 @@ const DOCUMENTS: readonly Fault[] = [
 /** Checks whose texts are among the operator's: those of the catalogue. */
 const CATALOG_CHECKS = Object.keys(operatorEn.check)
 /** An incomplete price is no error: the model is saved, with a warning. */
-const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>(['incomplete_price'])
+const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>(['external_id', 'incomplete_price'])
 // Objects of texts in JSON.
 const TEXTS = (['en', 'ru'] as const).map(
   (language) =>
