@@ -222,6 +222,7 @@ test('a key is shown once, then only its label; its settings change what it may 
     model_limits: null,
     allowed_ips: null,
     last_used_at: null,
+    old_secret_until: null,
   })
   const listed = await tollgate.admin('GET', `/admin/v1/accounts/${id}/keys`)
   assert.equal(listed.body.total, 2)
