@@ -9,7 +9,6 @@ const MODEL = {
   context_length: 8_000,
   endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 10, completion: '20.5' } }],
 }
-
 let tollgate: InProcessServer
 
 before(async () => {
