@@ -32,7 +32,7 @@ import {
 } from './ports.ts'
 import {
   changedRecord,
-  checkedExternalId,
+  externalIdPatch,
   patchRoute,
   putNamed,
   recordId,
@@ -84,9 +84,14 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
 }
 
 /** By its id or its external id. */
-export async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
+async function named(ports: AdminPorts, given: string): Promise<AccountRecord | null> {
   const id = await recordId(ports, 'account', given)
-  const found = id === null ? null : await ports.store.accounts.get(id)
+  return id === null ? null : ports.store.accounts.get(id)
+}
+
+/** The same; throws where there is none. */
+export async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
+  const found = await named(ports, given)
   if (found === null) throw notFound('Account', given)
   return found
 }
@@ -149,17 +154,13 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<AdminRe
 /** Accounts as records that a client describes. */
 function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
   const { accounts } = ports.store
-  const record = async (given: string): Promise<AccountRecord | null> => {
-    const id = await recordId(ports, 'account', given)
-    return id === null ? null : accounts.get(id)
-  }
   return {
     path: '/admin/v1/accounts/:id',
     noun: 'Account',
     event: 'account',
     terms: Object.keys(AccountPut.fields),
     show: async (given) => {
-      const found = await record(given)
+      const found = await named(ports, given)
       return found === null ? null : accountBody(found)
     },
     put: async (_call, given, read, guard) => {
@@ -186,7 +187,7 @@ function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
       )
     },
     remove: async (given, guard) => {
-      const found = await record(given)
+      const found = await named(ports, given)
       if (found === null || (found.status === 'deactivated' && found.externalId === null)) return null
       const closed = await changeAccount(ports, found.id, { status: 'deactivated', externalId: null }, guard)
       return closed?.before ? { id: closed.id, before: closed.before } : null
@@ -207,7 +208,7 @@ async function patchAccount(
     ...(typeof name === 'string' ? { name } : {}),
     ...(typeof status === 'string' ? { status } : {}),
     ...(typeof exact === 'boolean' ? { exactHolds: exact } : {}),
-    ...(externalId === undefined ? {} : { externalId: externalId === null ? null : checkedExternalId(externalId) }),
+    ...externalIdPatch(externalId),
     ...(defaultModel === undefined ? {} : { defaultModel }),
     ...(rateLimit === undefined ? {} : { rateLimit }),
     ...(await priceRule(ports, rest)),

@@ -1,4 +1,4 @@
-import type { CatalogDocument, ModelEntry } from '../catalog/document.ts'
+import { endpointId, type CatalogDocument, type ModelEntry } from '../catalog/document.ts'
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { pricesFor } from '../catalog/customer-prices.ts'
 import { markupRule } from '../catalog/markup.ts'
@@ -37,7 +37,8 @@ export async function customerPrices(
   if (sold === undefined) throw notFound('Model', model)
   const { data, total } = await ports.store.accounts.list({ query: text === '' ? null : text, ...range })
   const document = ports.catalog.shown()
-  return { data: data.map((one) => priceOf(document, customerOf(one, groups), sold)), total }
+  const entry = document.models.find(({ id }) => id === sold.id)
+  return { data: data.map((one) => priceOf(document, customerOf(one, groups), sold, entry)), total }
 }
 
 function ofAccount(
@@ -51,8 +52,9 @@ function ofAccount(
     ({ id, name }) => (model === null || id === model) && `${id} ${name}`.toLowerCase().includes(wanted),
   )
   const document = ports.catalog.shown()
+  const entries = new Map(document.models.map((entry) => [entry.id, entry]))
   return {
-    data: found.slice(offset, offset + limit).map((sold) => priceOf(document, customer, sold)),
+    data: found.slice(offset, offset + limit).map((sold) => priceOf(document, customer, sold, entries.get(sold.id))),
     total: found.length,
   }
 }
@@ -69,8 +71,12 @@ function customerOf(account: AccountRecord, groups: ReadonlyMap<string, AccountG
   }
 }
 
-function priceOf(document: CatalogDocument, customer: PayingCustomer, model: Model): CustomerPrice {
-  const entry = document.models.find(({ id }) => id === model.id)
+function priceOf(
+  document: CatalogDocument,
+  customer: PayingCustomer,
+  model: Model,
+  entry: ModelEntry | undefined,
+): CustomerPrice {
   return {
     ...customer,
     model: model.id,
@@ -88,9 +94,7 @@ function endpointOf(
   markup: string | null,
 ): CustomerEndpoint {
   const { slug, name } = endpoint.provider
-  const isSold = entry?.endpoints.some(
-    (one) => `${one.provider}/${one.model}` === endpoint.id && one.sell !== undefined,
-  )
+  const isSold = entry?.endpoints.some((one) => endpointId(one) === endpoint.id && one.sell !== undefined)
   const paid = pricesFor(endpoint, markup ?? undefined).sell
   return {
     endpoint: endpoint.id,

@@ -21,7 +21,7 @@ import {
 } from './ports.ts'
 import {
   changedRecord,
-  checkedExternalId,
+  externalIdPatch,
   patchRoute,
   putNamed,
   recordId,
@@ -48,7 +48,7 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
     ...recordRoutes(ports, kind),
     patchRoute(ports, kind, async (given, read, guard) => {
       const { external_id: externalId, ...terms } = read()
-      const name = externalId === undefined || externalId === null ? externalId : checkedExternalId(externalId)
+      const { externalId: name } = externalIdPatch(externalId)
       const found = await named(ports, given)
       if (found === null) return null
       return changeKey(ports, found, guard, terms, name === found.externalId ? undefined : name)

@@ -19,7 +19,7 @@ import {
 } from './ports.ts'
 import {
   changedRecord,
-  checkedExternalId,
+  externalIdPatch,
   patchRoute,
   putNamed,
   recordId,
@@ -45,11 +45,8 @@ export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     ...recordRoutes(ports, kind),
     patchRoute(ports, kind, async (given, read, guard) => {
       const { external_id: externalId, ...terms } = read()
-      const name = externalId === undefined || externalId === null ? externalId : checkedExternalId(externalId)
-      return changeChannel(ports, given, guard, () => ({
-        ...terms,
-        ...(name === undefined ? {} : { externalId: name }),
-      }))
+      const name = externalIdPatch(externalId)
+      return changeChannel(ports, given, guard, () => ({ ...terms, ...name }))
     }),
     adminRoute('POST /admin/v1/notices/channels/:id/test', async (call) => {
       return { status: 202, body: { notice: await raiseTest(ports, await channelOf(ports, call)) } }

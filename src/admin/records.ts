@@ -175,7 +175,7 @@ function externalIdIn(id: string): string | null {
   return id.startsWith(EXTERNAL_PREFIX) ? checkedExternalId(id.slice(EXTERNAL_PREFIX.length)) : null
 }
 
-export function checkedExternalId(given: string): string {
+function checkedExternalId(given: string): string {
   if (!EXTERNAL_ID_PATTERN.test(given))
     throw fieldError(
       'external_id',
@@ -184,6 +184,11 @@ export function checkedExternalId(given: string): string {
       'must be 1 to 128 letters, digits and . _ : @ + -, with a letter or a digit first',
     )
   return given
+}
+
+/** The external id that a body gives: null takes it away, and it stays if the body has none. */
+export function externalIdPatch(given: string | null | undefined): { readonly externalId?: string | null } {
+  return given === undefined ? {} : { externalId: given === null ? null : checkedExternalId(given) }
 }
 
 /** The id of the record that a path or a field names; null = there is none. */

@@ -2,7 +2,13 @@ import type { KnownAdapters } from './adapters.ts'
 import { BALANCE_LOW } from './balance-api.ts'
 import { BUNDLED } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
-import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry } from './document.ts'
+import {
+  endpointId,
+  type CatalogDocument,
+  type EndpointEntry,
+  type ModelEntry,
+  type ProviderEntry,
+} from './document.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts'
 import { ownValue } from '../lib/own-value.ts'
 
@@ -116,22 +122,18 @@ function withPricesOf(before: readonly ModelEntry[], release: readonly ModelEntr
   return [
     ...release.map((model) => {
       const endpoints = known.get(model.id)?.endpoints ?? []
-      const old = new Map(endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]))
-      const listed = new Set(model.endpoints.map(endpointKey))
+      const old = new Map(endpoints.map((endpoint) => [endpointId(endpoint), endpoint]))
+      const listed = new Set(model.endpoints.map(endpointId))
       return {
         ...model,
         endpoints: [
-          ...model.endpoints.map((one) => ({ ...one, price: old.get(endpointKey(one))?.price ?? one.price })),
-          ...endpoints.filter((one) => !listed.has(endpointKey(one))),
+          ...model.endpoints.map((one) => ({ ...one, price: old.get(endpointId(one))?.price ?? one.price })),
+          ...endpoints.filter((one) => !listed.has(endpointId(one))),
         ],
       }
     }),
     ...before.filter(({ id }) => !now.has(id)),
   ]
-}
-
-function endpointKey({ provider, model }: EndpointEntry): string {
-  return JSON.stringify([provider, model])
 }
 
 function inOrder(endpoints: readonly EndpointEntry[]): readonly EndpointEntry[] {

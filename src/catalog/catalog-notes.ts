@@ -1,6 +1,6 @@
 import { withBundled } from './bundled.ts'
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
-import type { CatalogDocument, ModelEntry } from './document.ts'
+import { endpointId, type CatalogDocument, type ModelEntry } from './document.ts'
 import { sharedNames } from './model-names.ts'
 import type { KnownAdapters } from './adapters.ts'
 import { buildSnapshot } from './snapshot.ts'
@@ -66,7 +66,7 @@ export function unroutableWarnings({ models }: Pick<CatalogDocument, 'models'>):
   return models.flatMap(({ id, type, endpoints, ...bounds }) =>
     endpoints.flatMap(({ provider, model, price, sell, max_completion_tokens: most }) => {
       const bounded = (most ?? bounds.max_completion_tokens ?? bounds.context_length) !== undefined
-      const endpoint = `${provider}/${model}`
+      const endpoint = endpointId({ provider, model })
       return Object.entries({ price, ...(sell === undefined ? {} : { sell }) }).flatMap(([field, given]) => {
         const missing = missingPrices(type, new Set(Object.keys(given)), bounded)
         return missing.length === 0

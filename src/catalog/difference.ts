@@ -1,4 +1,4 @@
-import type { CatalogDocument, ModelEntry } from './document.ts'
+import { endpointId, type CatalogDocument, type ModelEntry } from './document.ts'
 
 /** The changes from one document to the other as readable lines; credentials are never shown. */
 export function difference(before: CatalogDocument, after: CatalogDocument): readonly string[] {
@@ -19,9 +19,7 @@ function modelsById({ models }: CatalogDocument): ReadonlyMap<string, object> {
         model.id,
         {
           ...fields,
-          ...Object.fromEntries(
-            endpoints.map((endpoint) => [`endpoint ${endpoint.provider}/${endpoint.model}`, endpoint]),
-          ),
+          ...Object.fromEntries(endpoints.map((endpoint) => [`endpoint ${endpointId(endpoint)}`, endpoint])),
         },
       ]
     }),

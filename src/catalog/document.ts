@@ -32,6 +32,11 @@ export interface ProviderEntry {
   readonly factory?: string
 }
 
+/** The id of an endpoint: its provider and the provider's name of the model. */
+export function endpointId({ provider, model }: Pick<EndpointEntry, 'provider' | 'model'>): string {
+  return `${provider}/${model}`
+}
+
 export interface EndpointEntry {
   readonly provider: string
   readonly model: string

@@ -1,7 +1,7 @@
 import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
 import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal } from '../money.ts'
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
-import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
+import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry, type PriceTexts } from './document.ts'
 import { fault, type Fault } from './problem.ts'
 import { ownValue } from '../lib/own-value.ts'
 
@@ -66,7 +66,7 @@ function unpaidPictures(
   { provider, model, price }: EndpointEntry,
 ): readonly CatalogWarning[] {
   if (type !== 'chat' || !brings.includes('image') || price.image_output !== undefined) return []
-  const params = { model: id, endpoint: `${provider}/${model}` }
+  const params = { model: id, endpoint: endpointId({ provider, model }) }
   return [
     warningOf(
       'pictures_unpriced',
@@ -91,7 +91,7 @@ function lossesOf(
     if (compare(asked, inRubles) >= 0) return []
     const params = {
       model: id,
-      endpoint: `${provider}/${model}`,
+      endpoint: endpointId({ provider, model }),
       key,
       sell: decimalText(asked),
       cost: decimalText(inRubles),

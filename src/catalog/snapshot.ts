@@ -4,7 +4,14 @@ import { MODEL_TYPE_TABLE } from '../model-types.ts'
 import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
 import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './catalog.ts'
 import { dialectOf } from './dialect.ts'
-import type { CatalogDocument, EndpointEntry, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
+import {
+  endpointId,
+  type CatalogDocument,
+  type EndpointEntry,
+  type ModelEntry,
+  type ProviderEntry,
+  type SettingsEntry,
+} from './document.ts'
 import type { KnownAdapters } from './adapters.ts'
 import { markupOf } from './markup.ts'
 import { modelNames } from './model-names.ts'
@@ -172,7 +179,7 @@ function endpointOf(
   })
   const variants = variantsOf(entry.price, entry.sell)
   return Object.freeze({
-    id: `${entry.provider}/${entry.model}`,
+    id: endpointId(entry),
     provider,
     upstreamModel: entry.model,
     ...pricesOf(null),
@@ -232,7 +239,7 @@ function endpointProblems(
   const ways = new Set<string>()
   for (const [at, endpoint] of model.endpoints.entries()) {
     const path = `${place}.endpoints[${at}]`
-    const way = `${endpoint.provider}/${endpoint.model}`
+    const way = endpointId(endpoint)
     const {
       provider,
       price: { currency },

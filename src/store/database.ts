@@ -91,3 +91,8 @@ export function bytes(row: Row, column: string): Buffer {
 export function bit(value: boolean): bigint {
   return value ? 1n : 0n
 }
+
+/** The end of a SELECT whose rows stay as they are until the transaction ends; a process owns its embedded store. */
+export function rowLock(dialect: Database['dialect']): '' | ' FOR UPDATE' {
+  return dialect === 'postgres' ? ' FOR UPDATE' : ''
+}

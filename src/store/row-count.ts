@@ -1,5 +1,5 @@
 import { sealedSelect } from './audit/book-seal.ts'
-import { big, text, type Sql } from './database.ts'
+import { big, text, type Sql, rowLock } from './database.ts'
 import type { Sealing } from './sealed-row.ts'
 
 /** Tables whose rows are never removed, and where nothing else shows a missing row. */
@@ -25,7 +25,7 @@ const SELECT = `SELECT ${sealedSelect('row_count')} FROM row_count`
 
 /** Counts rows in the transaction that adds them. */
 export async function countRows(sql: Sql, { dialect, seal }: Sealing, table: CountedTable, added = 1n): Promise<void> {
-  const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
+  const lock = rowLock(dialect)
   const [before] = await sql.all(`${SELECT} WHERE name = ?${lock}`, [table])
   // Somebody has removed the count itself; the audit reports it.
   if (before === undefined) return

@@ -1,6 +1,6 @@
 import { sealedSelect, type BookSeal } from './audit/book-seal.ts'
 import type { SealedTable } from './audit/columns.ts'
-import type { Database, Sql, SqlValue } from './database.ts'
+import { rowLock, type Database, type Sql, type SqlValue } from './database.ts'
 
 /** The lock and the seal of a row. */
 export interface Sealing {
@@ -28,7 +28,7 @@ export async function changeRow(
   const { sets } = change
   const select = `SELECT ${sealedSelect(table)} FROM ${table} WHERE id = ?`
   const condition = change.where === undefined ? '' : ` AND ${change.where}`
-  const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
+  const lock = rowLock(dialect)
   const [before] = await sql.all(`${select}${condition}${lock}`, [id, ...(change.whereValues ?? [])])
   if (before === undefined) return 0
   await sql.run(`UPDATE ${table} SET ${sets.join(', ')} WHERE id = ?`, [...change.values, id])

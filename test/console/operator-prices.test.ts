@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import { test } from 'node:test'
 import { seriousFindings } from '../harness/axe.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, enter, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
+import { LOOKS, visitor } from '../harness/browser.ts'
+import { enter, signUp, texts } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { operatorConsole } from '../harness/operator-console.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
-let owner: Customer
-
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-})
+const { skip, world } = operatorConsole()
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
@@ -35,15 +16,15 @@ for (const { language, dark } of LOOKS) {
     `16 (${name}): a group is made, an account put into it, and both pages say what it pays and why`,
     { skip },
     async () => {
-      const customer = await signUp(tollgate, `pays-${language}-${dark}@example.com`)
-      const guest = await visitor(browser, tollgate.url, { language, dark, height: 720 })
+      const customer = await signUp(world.tollgate, `pays-${language}-${dark}@example.com`)
+      const guest = await visitor(world.browser, world.tollgate.url, { language, dark, height: 720 })
       const { page } = guest
       const problems: string[] = []
       const look = async (): Promise<void> => {
         problems.push(...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : []))
       }
-      await enter(guest.context, tollgate, owner)
-      await page.goto(`${tollgate.url}/operator/customer-prices`)
+      await enter(guest.context, world.tollgate, world.owner)
+      await page.goto(`${world.tollgate.url}/operator/customer-prices`)
       await page.getByRole('button', { name: t('customers.add_group') }).click()
       const dialog = page.getByRole('dialog')
       const group = `Партнёры ${language === 'ru' ? 1 : 2}${dark ? 1 : 2}`
@@ -56,21 +37,23 @@ for (const { language, dark } of LOOKS) {
         .first()
         .waitFor()
 
-      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=prices`)
+      await page.goto(`${world.tollgate.url}/operator/accounts/${customer.accountId}?tab=prices`)
       await page.getByRole('combobox', { name: t('field.group') }).click()
       await page.getByRole('option', { name: new RegExp(group) }).click()
       await page.getByRole('button', { name: t('common.save') }).click()
       const row = page.getByRole('row', { name: /sandbox\/chat/ })
       await row.getByText(group).waitFor()
       await look()
-      const { body } = await tollgate.admin(
+      const { body } = await world.tollgate.admin(
         'GET',
         `/admin/v1/customer-prices?account=${customer.accountId}&model=sandbox/chat`,
       )
       const [{ listed, paid }] = body.data[0].endpoints[0].lines
       assert.equal(Number(paid), Number(listed) / 2)
 
-      await page.goto(`${tollgate.url}/operator/customer-prices?by=account&account=${customer.accountId}&query=chat`)
+      await page.goto(
+        `${world.tollgate.url}/operator/customer-prices?by=account&account=${customer.accountId}&query=chat`,
+      )
       await page
         .getByRole('row', { name: /sandbox\/chat/ })
         .getByText(group)

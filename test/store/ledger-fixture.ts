@@ -57,6 +57,12 @@ export interface Customer {
   readonly digest: Buffer
 }
 
+interface KeyTerms {
+  readonly limitMicro?: Micro
+  readonly limitReset?: LimitReset
+  readonly expiresAtMs?: number
+}
+
 /** An open store with a ledger, and the calls that tests use most. */
 export class Bench<C extends Clock = TestClock> {
   readonly store: Store
@@ -81,22 +87,25 @@ export class Bench<C extends Clock = TestClock> {
     })
   }
 
-  async customer(
-    balanceMicro: Micro,
-    key: { limitMicro?: Micro; limitReset?: LimitReset; expiresAtMs?: number } = {},
-  ): Promise<Customer> {
+  async customer(balanceMicro: Micro, key: KeyTerms = {}): Promise<Customer> {
     const accountId = newId('acc_')
-    const keyId = newId('key_')
-    const digest = createHash('sha256').update(keyId).digest()
-    const createdAtMs = this.clock.now()
     await this.store.accounts.create({
       id: accountId,
       name: 'test',
       email: null,
       defaultModel: null,
       rateLimit: null,
-      createdAtMs,
+      createdAtMs: this.clock.now(),
     })
+    const customer = await this.key(accountId, key)
+    if (balanceMicro > 0n) await this.topUp(accountId, balanceMicro)
+    return customer
+  }
+
+  /** One more key of an account. */
+  async key(accountId: string, key: KeyTerms = {}): Promise<Customer> {
+    const keyId = newId('key_')
+    const digest = createHash('sha256').update(keyId).digest()
     await this.store.keys.create({
       id: keyId,
       accountId,
@@ -107,9 +116,8 @@ export class Bench<C extends Clock = TestClock> {
       limitReset: key.limitReset ?? null,
       expiresAtMs: key.expiresAtMs ?? null,
       allowedModels: null,
-      createdAtMs,
+      createdAtMs: this.clock.now(),
     })
-    if (balanceMicro > 0n) await this.topUp(accountId, balanceMicro)
     return { accountId, keyId, digest }
   }
 

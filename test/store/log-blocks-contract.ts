@@ -100,20 +100,8 @@ export function logBlocksContract(open: () => Promise<OpenedBelow>): void {
     const clock = new TestClock(NOON_MS)
     let bench = new Bench(opened.store, clock)
     const first = await bench.customer(1_000_000n)
-    const keyId = newId('key_')
-    await bench.store.keys.create({
-      id: keyId,
-      accountId: first.accountId,
-      name: 'second',
-      digest: Buffer.from(keyId.padEnd(32).slice(0, 32)),
-      label: 'sk',
-      limitMicro: null,
-      limitReset: null,
-      expiresAtMs: null,
-      allowedModels: null,
-      createdAtMs: NOON_MS,
-    })
-    const customers = [first, { ...first, keyId }, await bench.customer(1_000_000n)] as const
+    const second = await bench.key(first.accountId)
+    const customers = [first, second, await bench.customer(1_000_000n)] as const
     await fill(bench, customers, ROWS - TOGETHER)
     await checkPages(bench.store, customers)
     await bench.auditClean()

@@ -45,21 +45,7 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
 async function customersOf(bench: Bench): Promise<readonly Customer[]> {
   const first = await bench.customer(1_000_000n)
   const second = await bench.customer(1_000_000n)
-  const keyId = newId('key_')
-  const created = {
-    id: keyId,
-    accountId: first.accountId,
-    name: 'second',
-    digest: Buffer.from(keyId.padEnd(32).slice(0, 32)),
-    label: 'sk',
-    limitMicro: null,
-    limitReset: null,
-    expiresAtMs: null,
-    allowedModels: null,
-    createdAtMs: NOON_MS,
-  }
-  await bench.store.keys.create(created)
-  return [first, second, { ...first, keyId }]
+  return [first, second, await bench.key(first.accountId)]
 }
 
 export function expected(all: readonly GenerationRow[], filter: GenerationFilter): readonly GenerationRow[] {

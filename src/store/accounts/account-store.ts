@@ -17,6 +17,7 @@ import {
   type Row,
   type Sql,
   type SqlValue,
+  rowLock,
 } from '../database.ts'
 import type { Page } from '../page.ts'
 
@@ -267,7 +268,7 @@ export class AccountStore {
 
   async #decided(sql: Sql, id: string, decide: (current: AccountRecord) => AccountPatch): Promise<AccountPatch> {
     const select = this.#select
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     const [row] = await sql.all(`${select} WHERE id = ?${lock}`, [id])
     return row === undefined ? {} : decide(readAccount(row))
   }

@@ -11,6 +11,7 @@ import {
   type Database,
   type Row,
   type SqlValue,
+  rowLock,
 } from '../database.ts'
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
@@ -136,7 +137,7 @@ export class CodeStore {
   }): Promise<RedeemOutcome> {
     const { digest, accountId, actor, atMs } = request
     return this.#database.transaction(async (sql): Promise<RedeemOutcome> => {
-      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const lock = rowLock(this.#database.dialect)
       const [row] = await sql.all(`${SELECT} WHERE digest = ?${lock}`, [digest])
       if (row === undefined) return { status: 'unknown' }
       const code = readCode(row)

@@ -20,6 +20,7 @@ import {
   type Row,
   type Sql,
   type SqlValue,
+  rowLock,
 } from '../database.ts'
 import { setAside } from '../ledger/allowance-sum.ts'
 import { countRows } from '../row-count.ts'
@@ -239,7 +240,7 @@ export class KeyStore {
   }
 
   async #locked(sql: Sql, id: string): Promise<KeyRecord | null> {
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
     return row === undefined ? null : readKey(row)
   }
@@ -251,7 +252,7 @@ export class KeyStore {
   async rotate(id: string, rotation: KeyRotation): Promise<'rotated' | 'missing' | 'full'> {
     const { digest, label, atMs, graceUntilMs, secretId } = rotation
     const sealing = { dialect: this.#database.dialect, seal: this.#seal }
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     return this.#database.transaction(async (sql) => {
       const [before] = await sql.all(`SELECT digest FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
       if (before === undefined) return 'missing'
@@ -284,7 +285,7 @@ export class KeyStore {
 
   /** Read in the transaction of the change, so that changes of two limits at once both stay. */
   async #limitsAfter(sql: Sql, id: string, patch: Partial<KeyLimits>): Promise<string | null> {
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     const [row = {}] = await sql.all(`SELECT limits FROM api_key WHERE id = ?${lock}`, [id])
     return jsonText(limitsOrNull({ ...NO_LIMITS, ...json<KeyLimits>(row, 'limits'), ...patch }))
   }

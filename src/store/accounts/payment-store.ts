@@ -1,6 +1,16 @@
 import type { Micro } from '../../money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import {
+  big,
+  integer,
+  integerOrNull,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type SqlValue,
+  rowLock,
+} from '../database.ts'
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow, type RowChange, type Sealing } from '../sealed-row.ts'
@@ -230,7 +240,7 @@ export class PaymentStore {
     readonly lowBalanceMicro: Micro
   }): Promise<RefundOutcome> {
     return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
-      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const lock = rowLock(this.#database.dialect)
       // The order is locked first, as when it is paid: refunds of one order wait for each other.
       await sql.all(`SELECT id FROM payment_order WHERE id = ?${lock}`, [orderId])
       const [row] = await sql.all(`${SELECT} WHERE id = ?`, [orderId])

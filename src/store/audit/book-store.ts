@@ -4,7 +4,7 @@ import { BookSeal, sealedSelect } from './book-seal.ts'
 import { exactExcess, removedBefore } from './book-migration.ts'
 import { recount } from '../row-count.ts'
 import type { SealedTable } from './columns.ts'
-import { bytes, text, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
+import { bytes, text, type Database, type Row, type Sql, type SqlValue, rowLock } from '../database.ts'
 
 const KEY_BYTES = 32
 const PURPOSE = 'book'
@@ -92,7 +92,7 @@ export class Books {
 
   async #write(sealed: boolean | null): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const lock = rowLock(this.#database.dialect)
       const book = await read(sql, this.#wrap, lock)
       if (book === null) return
       await sql.run('UPDATE book SET sealed_key = ? WHERE id = 1', [
@@ -127,7 +127,7 @@ export class Books {
   }
 
   async #sealAll(table: SealedTable, column: string): Promise<void> {
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     const columns = [...new Set([column, ...sealedSelect(table).split(', ')])].join(', ')
     let after: SqlValue | null = null
     for (;;) {

@@ -1,6 +1,17 @@
 import { lockedIds } from '../locked-ids.ts'
 import { sealedPlaces, sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, bytes, integer, integerOrNull, json, text, type Database, type Row, type SqlValue } from '../database.ts'
+import {
+  big,
+  bytes,
+  integer,
+  integerOrNull,
+  json,
+  text,
+  type Database,
+  type Row,
+  type SqlValue,
+  rowLock,
+} from '../database.ts'
 import type { Page } from '../page.ts'
 import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from './job.ts'
 
@@ -141,7 +152,7 @@ export class JobStore {
 
   /** null = the job is no longer at the version of the move. */
   async move(move: JobMove): Promise<JobRow | null> {
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     const rows = await this.#database.transaction(async (sql) => {
       const [before] = await sql.all(`${SEALED_JOB}${lock}`, [move.id])
       return sql.all(`${MOVE_JOB} RETURNING ${COLUMNS}`, jobMoveValues(move, before, this.#seal))

@@ -10,6 +10,7 @@ import {
   type Row,
   type Sql,
   type SqlValue,
+  rowLock,
 } from '../database.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { tellBalance } from '../notices/notice-store.ts'
@@ -180,7 +181,7 @@ async function page(
 /** Posts an entry as part of a larger change. */
 export async function postWithin(sql: Sql, { dialect, seal }: Sealing, entry: NewEntry): Promise<PostOutcome> {
   const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
-  const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
+  const lock = rowLock(dialect)
   const [account] = await sql.all(
     `SELECT available, held, low_balance, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`,
     [entry.accountId],

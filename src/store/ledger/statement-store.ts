@@ -1,7 +1,7 @@
 import { periodStarts, startOfDay } from '../../ledger/period.ts'
 import type { Micro } from '../../money.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { big, integer, text, textOrNull, type Database, type Row, type Sql, rowLock } from '../database.ts'
 import type { EntryKind } from './entry-store.ts'
 import { DAY_MS, dayAfter, isoDay } from '../../lib/time.ts'
 
@@ -75,7 +75,7 @@ export class StatementStore {
   }
 
   async #close(sql: Sql, { accountId, timezone, nowMs }: StatementQuery, firstOpen: string): Promise<void> {
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     const [account] = await sql.all(`SELECT created_at, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [
       accountId,
     ])

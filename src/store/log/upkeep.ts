@@ -1,5 +1,5 @@
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, integer, text, type Database, type Sql } from '../database.ts'
+import { big, integer, text, type Database, type Sql, rowLock } from '../database.ts'
 import { BLOCK_ROWS, insertBlocks, REPLACED_INDEXES } from './block-migration.ts'
 import { PART_ROWS, PARTS_AHEAD, partStatements } from './migration.ts'
 
@@ -54,7 +54,7 @@ export class LogUpkeep {
   async fillBlocks(): Promise<boolean> {
     const { dialect } = this.#database
     const isFilled = await this.#database.transaction(async (sql) => {
-      const lock = dialect === 'postgres' ? ' FOR UPDATE' : ''
+      const lock = rowLock(dialect)
       const [fill = {}] = await sql.all(`SELECT done, last FROM log_block_fill WHERE id = 1${lock}`)
       const [done, last] = [big(fill, 'done'), big(fill, 'last')]
       if (done >= last) return true
@@ -145,7 +145,7 @@ export class LogUpkeep {
 
   /** Accounts in the common order; the number of removed rows of each is under its seal. */
   async #drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = rowLock(this.#database.dialect)
     for (const accountId of [...counts.keys()].toSorted()) {
       const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [accountId])
       if (account === undefined) continue

@@ -13,6 +13,7 @@ import {
   type Row,
   type Sql,
   type SqlValue,
+  rowLock,
 } from '../database.ts'
 import { nameRecord } from '../accounts/external-id-store.ts'
 import type { Page } from '../page.ts'
@@ -187,7 +188,7 @@ export class NoticeStore {
   /** With `sql` nobody else changes it before the end of that transaction. */
   async channel(accountId: string | null, id: string, sql: Sql | null = null): Promise<Channel | null> {
     const condition = ownedBy(accountId)
-    const lock = sql !== null && this.#database.dialect === 'postgres' ? ' FOR UPDATE' : ''
+    const lock = sql === null ? '' : rowLock(this.#database.dialect)
     const read = `${SELECT_CHANNEL} WHERE ${condition} AND c.id = ?${lock}`
     const values = [...ownerValues(accountId), id]
     const [row] = sql === null ? await this.#read(read, values) : await sql.all(read, values)
