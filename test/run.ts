@@ -143,6 +143,7 @@ const BY_THE_CLOCK: ReadonlySet<string> = new Set([
   'test/faults/clients.test.ts',
   'test/faults/overload.test.ts',
   'test/nodes/valkey.test.ts',
+  'test/stalls-upstreams.test.ts',
 ])
 /** The last measurements on this machine: the longest files begin first, so that no core is idle at the end. */
 const SECONDS = join(root, 'node_modules/.cache/test-seconds.json')
