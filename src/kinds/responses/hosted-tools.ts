@@ -1,6 +1,6 @@
 import type { RawObject } from '../fields/json-fields.ts'
 import { holdsMedia } from './native-parts.ts'
-import type { ResponsesInput } from './request.ts'
+import type { InputItem, ResponsesInput } from './request.ts'
 
 /**
  * Tools that the client runs itself, and items that only record past turns: they cost only the tokens of their text.
@@ -24,6 +24,11 @@ const CLIENT_TYPES: ReadonlySet<string> = new Set([
   'compaction',
   'image_generation_call',
 ])
+/** Whether the chat form of an item is without some of its parts. */
+export function isPartial({ chat }: Extract<InputItem, { type: 'native' }>): boolean {
+  return chat?.step === 'output' && chat.isPartial === true
+}
+
 /** Calls of hosted tools that a provider may make when the request gives no number. */
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
@@ -46,7 +51,9 @@ export function hostedUse({ tools, items, maxToolCalls, toolChoice }: HostedPart
   // The chat form of an item is counted with the messages.
   const isSeen = items.every(
     (item) =>
-      item.type !== 'native' || item.chat !== null || (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)),
+      item.type !== 'native' ||
+      (item.chat !== null && !isPartial(item)) ||
+      (CLIENT_TYPES.has(typeOf(item.value)) && !holdsMedia(item.value)),
   )
   if (types.length === 0 && chosen.length === 0 && isSeen) return null
   return {

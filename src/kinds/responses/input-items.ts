@@ -8,12 +8,14 @@ import {
   stringField,
   type RawObject,
 } from '../fields/json-fields.ts'
-import { inputParts } from './input-parts.ts'
+import { inputParts, isNewPart } from './input-parts.ts'
 import { checkNative } from './native-parts.ts'
 import type { ChatForm, InputItem, MessageRole } from './request.ts'
 import { decodeDetails } from './encoded-details.ts'
 
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
+/** Parts of reasoning that hold text; undefined = a part without a type. */
+const THOUGHTS: ReadonlySet<unknown> = new Set(['summary_text', 'reasoning_text', undefined])
 /** The client's own records, which no model reads. */
 const SKIPPED: ReadonlySet<unknown> = new Set(['ghost_snapshot'])
 
@@ -54,11 +56,7 @@ function itemOf(raw: unknown, path: string): InputItem {
         namespace: stringField(raw, 'namespace', `${path}.namespace`) ?? null,
       }
     case 'function_call_output':
-      return {
-        type: 'function_call_output',
-        callId: named(raw, 'call_id', path),
-        output: contentOf(raw, 'output', path),
-      }
+      return functionOutput(raw, path)
     case 'reasoning':
       return reasoningOf(raw, path)
     case 'item_reference':
@@ -73,6 +71,15 @@ function itemOf(raw: unknown, path: string): InputItem {
       if (typeof type === 'string' && type !== '') return nativeOf(raw, path)
       throw invalidInput(`${path}.type`, 'must be a non-empty string')
   }
+}
+
+/** A tool may return nothing, or what only newer models read: the result of a past turn is never refused for it. */
+function functionOutput(raw: RawObject, path: string): InputItem {
+  const callId = named(raw, 'call_id', path)
+  const output = field(raw, 'output')
+  if (Array.isArray(output) && output.some(isNewPart)) return nativeOf(raw, path)
+  const isEmpty = Array.isArray(output) && output.length === 0
+  return { type: 'function_call_output', callId, output: isEmpty ? '' : contentOf(raw, 'output', path) }
 }
 
 function nativeOf(raw: RawObject, path: string): InputItem {
@@ -121,10 +128,11 @@ function textsOf(raw: RawObject, name: string, path: string): readonly string[] 
   const parts = field(raw, name)
   if (parts === undefined) return []
   if (!Array.isArray(parts)) throw invalidInput(`${path}.${name}`, 'must be an array')
-  return parts.map((part: unknown, index) => {
+  return parts.flatMap((part: unknown, index) => {
     const text = isObject(part) ? field(part, 'text') : undefined
-    if (typeof text !== 'string') throw invalidInput(`${path}.${name}[${index}].text`, 'must be a string')
-    return text
+    if (typeof text === 'string') return [text]
+    if (isObject(part) && !THOUGHTS.has(field(part, 'type'))) return []
+    throw invalidInput(`${path}.${name}[${index}].text`, 'must be a string')
   })
 }
 
@@ -150,9 +158,10 @@ function chatForm(item: RawObject, path: string): ChatForm | null {
         tool: { type: 'local_shell', name: 'local_shell', namespace: null },
         arguments: argumentsOf(withoutType(item['action'])),
       }
+    case 'function_call_output':
     case 'custom_tool_call_output':
     case 'local_shell_call_output':
-      return { step: 'output', callId, output: outputOf(item['output'], `${path}.output`) }
+      return { step: 'output', callId, ...outputOf(item['output'], `${path}.output`) }
     case 'tool_search_output':
       return { step: 'output', callId, output: foundText(item['tools']) }
     default:
@@ -180,10 +189,14 @@ function withoutType(action: unknown): unknown {
   return Object.fromEntries(Object.entries(action).filter(([name, value]) => name !== 'type' && value !== null))
 }
 
-function outputOf(output: unknown, path: string): Extract<ChatForm, { step: 'output' }>['output'] {
-  if (typeof output === 'string') return output
-  if (Array.isArray(output) && output.length > 0) return inputParts(output, path)
-  return output === undefined ? '' : JSON.stringify(output)
+function outputOf(output: unknown, path: string): Pick<Extract<ChatForm, { step: 'output' }>, 'output' | 'isPartial'> {
+  if (typeof output === 'string') return { output }
+  if (!Array.isArray(output)) return { output: output === undefined ? '' : JSON.stringify(output) }
+  const known = inputParts(
+    output.filter((part: unknown) => !isNewPart(part)),
+    path,
+  )
+  return { output: known.length === 0 ? '' : known, ...(known.length < output.length ? { isPartial: true } : {}) }
 }
 
 /** The found tools are offered as functions; this text tells the model so. */

@@ -10,6 +10,12 @@ export function inputParts(parts: readonly unknown[], path: string): readonly Ch
   return parts.map((part, index) => partOf(part, `${path}[${index}]`))
 }
 
+/** Whether a part has a type that is newer than this reader. */
+export function isNewPart(raw: unknown): boolean {
+  const type = isObject(raw) ? field(raw, 'type') : undefined
+  return typeof type === 'string' && type !== 'text' && !TYPES.includes(type)
+}
+
 function partOf(raw: unknown, path: string): ChatPart {
   if (!isObject(raw)) throw invalidInput(path, 'must be an object')
   const type = field(raw, 'type')

@@ -67,6 +67,44 @@ test('parts become the parts of chat, and the modalities are known', () => {
   assert.deepEqual([...chat.inputModalities], ['image', 'file', 'audio'])
 })
 
+test('a result of nothing, and parts of a result that are newer than the reader, are no reason to refuse a later turn', () => {
+  const input = [
+    user('x'),
+    { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'a', output: [] },
+    { type: 'custom_tool_call_output', call_id: 'b', output: [] },
+    { type: 'function_call_output', call_id: 'c', output: [{ type: 'made_up', a: 1 }] },
+    {
+      type: 'function_call_output',
+      call_id: 'd',
+      output: [
+        { type: 'input_text', text: 'sun' },
+        { type: 'made_up', a: 1 },
+      ],
+    },
+    { type: 'custom_tool_call_output', call_id: 'e', output: [{ type: 'made_up', a: 1 }] },
+    { type: 'reasoning', summary: [{ type: 'made_up' }, { type: 'summary_text', text: 'hm' }], content: null },
+  ]
+  assert.deepEqual(
+    parseResponses({ input }).chat.messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : [])),
+    ['', '', '', [{ type: 'text', text: 'sun' }], ''],
+  )
+  const { dropped, input: own, chat } = parseResponses({ input })
+  assert.deepEqual(dropped, [
+    'input.function_call_output.output',
+    'input.function_call_output.output',
+    'input.custom_tool_call_output.output',
+  ])
+  // Its own provider is sent the item as it came.
+  assert.deepEqual(own.items[5], {
+    type: 'native',
+    value: input[5],
+    chat: { step: 'output', callId: 'd', output: [{ type: 'text', text: 'sun' }], isPartial: true },
+  })
+  assert.ok(chat.textBytes > Buffer.byteLength(JSON.stringify(input[5])))
+  assert.throws(() => parseResponses({ input: [{ role: 'user', content: [{ type: 'made_up' }] }] }), /is not allowed/)
+})
+
 test('adjacent calls are one message, with the text and reasoning before them; outputs are tool messages', () => {
   const call = (id: string): Record<string, unknown> => ({
     type: 'function_call',

@@ -19,6 +19,7 @@ import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import { conversationOf, keepingOf } from './keeping.ts'
 import { inputMessages } from './input-messages.ts'
 import { flatTools } from './flat-tools.ts'
+import { isPartial } from './hosted-tools.ts'
 import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
 import { passedFields } from './passed-fields.ts'
 import type { InputItem, Keeping, RequestEcho, ResponsesDoor, ResponsesInput, ResponsesRequest } from './request.ts'
@@ -238,8 +239,9 @@ function ignoredFields(body: RawObject): readonly string[] {
 /** The name of an item that chat has no form for. */
 function droppedItem(item: InputItem): readonly string[] {
   if (item.type === 'reasoning') return item.encryptedContent === null ? [] : ['input.reasoning']
-  if (item.type !== 'native' || item.chat !== null) return []
+  if (item.type !== 'native') return []
   const type = wordOf(item.value['type'])
+  if (item.chat !== null) return isPartial(item) ? [`input.${type}.output`] : []
   return type === 'image_generation_call' || type === 'additional_tools' ? [] : [`input.${type}`]
 }
 
@@ -248,7 +250,8 @@ function nativeBytes({ items, tools }: ResponsesInput): number {
   let bytes = 0
   for (const item of items) {
     // The chat form of an item is counted with the messages.
-    if (item.type === 'native' && item.chat === null) bytes += Buffer.byteLength(JSON.stringify(item.value))
+    if (item.type === 'native' && (item.chat === null || isPartial(item)))
+      bytes += Buffer.byteLength(JSON.stringify(item.value))
     if (item.type === 'reasoning') bytes += Buffer.byteLength(item.encryptedContent ?? '')
   }
   for (const tool of tools) if (tool['type'] !== 'function') bytes += Buffer.byteLength(JSON.stringify(tool))

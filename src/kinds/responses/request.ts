@@ -82,7 +82,13 @@ export type InputItem =
 /** A call of one of the client's tools, or its output, for a model that knows only functions. */
 export type ChatForm =
   | { readonly step: 'call'; readonly callId: string; readonly tool: ToolOrigin; readonly arguments: string }
-  | { readonly step: 'output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
+  | {
+      readonly step: 'output'
+      readonly callId: string
+      readonly output: string | readonly ChatPart[]
+      /** Parts of types that chat has no form for are left out. */
+      readonly isPartial?: true
+    }
 
 export type MessageRole = 'user' | 'assistant' | 'system' | 'developer'
 
