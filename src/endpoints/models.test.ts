@@ -372,7 +372,10 @@ test('Codex is told of every chat model, with each field that it has no default 
   assert.deepEqual([mini?.['shell_type'], mini?.['context_window']], ['unified_exec', 128_000])
   const etag = String(reply.headers?.['etag'])
   assert.match(etag, /^"[0-9a-f]{32}"$/)
-  assert.equal(replyTo('/v1/models?client_version=1', { 'if-none-match': etag }).status, 304)
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
+    assert.equal(replyTo('/v1/models?client_version=1', { 'if-none-match': known }).status, 304, known)
+  for (const known of ['"other"', etag.slice(1, -1), ''])
+    assert.equal(replyTo('/v1/models?client_version=1', { 'if-none-match': known }).status, 200, known)
   const before = catalog.shot
   catalog.shot = snapshotOf(CATALOGUE.replace('id: v/hears', 'id: v/listens'))
   assert.notEqual(replyTo('/v1/models?client_version=1').headers?.['etag'], etag)

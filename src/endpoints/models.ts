@@ -107,8 +107,13 @@ function forCodex(
   { models, etag }: CodexModels,
 ): Reply {
   const headers = { etag }
-  if (request.headers['if-none-match'] === etag) return { status: 304, body: undefined, headers }
+  if (isKnown(request.headers['if-none-match'] ?? '', etag)) return { status: 304, body: undefined, headers }
   return { status: 200, body: { ...body, models }, headers }
+}
+
+/** Whether `If-None-Match` names the tag; proxies mark a tag as weak (RFC 9110, 13.1.2). */
+function isKnown(header: string, etag: string): boolean {
+  return header.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()))
 }
 
 function supportedParameters({ supported_parameters: names }: Readonly<Record<string, unknown>>): readonly unknown[] {

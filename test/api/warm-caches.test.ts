@@ -61,6 +61,7 @@ const NAMES: Readonly<Record<string, (id: string) => Parameters<typeof keyOf>[0]
   'prompt_cache_key of Responses': (id) => ({ path: '/v1/responses', body: { prompt_cache_key: id } }),
   'x-claude-code-session-id': (id) => ({ headers: { 'x-claude-code-session-id': id } }),
   'session-id': (id) => ({ headers: { 'session-id': id } }),
+  'session_id of Codex': (id) => ({ headers: { session_id: id } }),
   'thread-id': (id) => ({ headers: { 'thread-id': id } }),
   'x-session-affinity': (id) => ({ headers: { 'x-session-affinity': id } }),
   'metadata.user_id': (id) => ({ body: { metadata: { user_id: id } } }),
@@ -85,6 +86,26 @@ test('what names the session best wins', async () => {
     assert.equal(await keyOf({ body, headers: { 'x-session-affinity': `${other}` } }), home)
   }
 })
+
+/** From the best name of a session to the last one (clients.md D-14.7). */
+const RANKED = Object.entries(NAMES).filter(([, said]) => said('').path === undefined)
+
+for (const [rank, [name, best]] of RANKED.slice(0, -1).entries()) {
+  test(`${name} wins over every name of a session that comes after it`, async () => {
+    const named = best(`best-${rank}`)
+    const home = await keyOf(named)
+    for (let other = 0; other < 6; other += 1) {
+      const said = RANKED.slice(rank + 1).map(([, lower]) => lower(`other-${rank}-${other}`))
+      assert.equal(
+        await keyOf({
+          headers: Object.assign({}, ...said.map(({ headers }) => headers), named.headers),
+          body: Object.assign({}, ...said.map(({ body }) => body), named.body),
+        }),
+        home,
+      )
+    }
+  })
+}
 
 test('without a name the conversation is known by how it begins', async () => {
   for (let conversation = 0; conversation < 12; conversation += 1) {

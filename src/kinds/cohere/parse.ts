@@ -26,6 +26,7 @@ const SAME: Readonly<Record<string, string>> = {
   provider: 'provider',
   session_id: 'session_id',
 }
+const STOPS_MAX = 5
 const READ: ReadonlySet<string> = new Set([
   ...Object.keys(SAME),
   'messages',
@@ -48,32 +49,39 @@ export function parseCohereChat(json: unknown): CohereChatRequest {
   for (const [name, other] of Object.entries(SAME)) chat[other] = field(body, name)
   const messages = field(body, 'messages')
   chat['messages'] = Array.isArray(messages) ? messages.map(messageOf) : messages
-  chat['stop'] = stopOf(body)
   const k = wholeField(body, 'k', 0)
   chat['top_k'] = k === 0 ? undefined : k
   wholeField(body, 'max_tokens', 1)
-  chat['top_p'] = field(body, 'p')
+  const above = (value: number): boolean => value > 0 && value <= 1
+  chat['top_p'] = numberField(body, 'p', above, 'must be greater than 0 and at most 1')
   chat['tool_choice'] = toolChoiceOf(body)
   chat['response_format'] = responseFormatOf(body)
   chat['reasoning'] = reasoningOf(body)
+  const stop = stopOf(body)
+  const read = parseChat(chat)
   return {
-    chat: parseChat(chat),
+    chat: stop.length === 0 ? read : { ...read, parameters: { ...read.parameters, stop } },
     dropped: Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined),
   }
 }
 
-function stopOf(body: RawObject): unknown {
-  const stops = field(body, 'stop_sequences')
-  if (stops !== undefined && !Array.isArray(stops)) throw invalidInput('stop_sequences', 'must be an array of strings')
-  return stops === undefined || stops.length === 0 ? undefined : stops
+function stopOf(body: RawObject): readonly string[] {
+  const refusal = invalidInput('stop_sequences', `must be an array of at most ${STOPS_MAX} non-empty strings`)
+  const stops = field(body, 'stop_sequences') ?? []
+  if (!Array.isArray(stops) || stops.length > STOPS_MAX) throw refusal
+  return stops.map((stop: unknown) => {
+    if (typeof stop !== 'string' || stop === '') throw refusal
+    return stop
+  })
 }
 
-function wholeField(body: RawObject, name: string, least: number): number | undefined {
+function wholeField(body: RawObject, name: string, least: number, path = name): number | undefined {
   return numberField(
     body,
     name,
     (value) => Number.isSafeInteger(value) && value >= least,
     `must be an integer of at least ${least}`,
+    path,
   )
 }
 
@@ -132,9 +140,9 @@ function reasoningOf(body: RawObject): unknown {
   const thinking = objectField(body, 'thinking')
   if (thinking === undefined) return undefined
   const type = stringField(thinking, 'type', 'thinking.type')
+  const budget = wholeField(thinking, 'token_budget', 0, 'thinking.token_budget')
   if (type === 'disabled') return { enabled: false }
   if (type !== 'enabled' && type !== undefined)
     throw invalidInput('thinking.type', `'${quoted(type)}' is not allowed. Allowed: enabled, disabled`)
-  const budget = field(thinking, 'token_budget')
   return budget === undefined ? { enabled: true } : { max_tokens: budget }
 }

@@ -38,7 +38,7 @@ export const CohereChatBody = object({
   tool_choice: maybe(oneOf(['REQUIRED', 'NONE'])),
   response_format: maybe(object({ type: oneOf(['text', 'json_object']), json_schema: maybe(map(anything())) })),
   max_tokens: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-  stop_sequences: maybe(list(FILLED, '', { maxItems: 4 })),
+  stop_sequences: maybe(list(FILLED, '', { maxItems: 5 })),
   temperature: SAMPLING.temperature,
   seed: SAMPLING.seed,
   frequency_penalty: SAMPLING.frequency_penalty,
