@@ -93,8 +93,21 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 
 function anthropicBody(error: ApiError, requestId: string): Record<string, unknown> {
   const status = statusOf(error.errorName, 'anthropic')
+  const { providerBody } = error.details
+  if (providerBody !== undefined) return refusalOf(providerBody, error, requestId)
   const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
   return { type: 'error', error: { type, message: anthropicMessage(error) }, request_id: requestId }
+}
+
+/** The provider's own refusal, with our id of the request. A service that copied the protocol may not have its phrases. */
+function refusalOf(
+  body: Readonly<Record<string, unknown>>,
+  error: ApiError,
+  requestId: string,
+): Record<string, unknown> {
+  const said = typeof body['error'] === 'object' ? body['error'] : {}
+  const message = error.errorName === 'input_tokens_exceeded' ? { message: anthropicMessage(error) } : {}
+  return { ...body, error: { ...said, ...message }, request_id: requestId }
 }
 
 /** Phrases that Claude Code acts on: it shortens the conversation, or asks for a shorter answer. */

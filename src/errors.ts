@@ -28,6 +28,8 @@ export interface ApiErrorDetails {
   readonly headers?: Readonly<Record<string, string>>
   /** Tokens of a request that exceeds its model's context, for protocols with their own message for that. */
   readonly context?: { readonly input: number; readonly output: number; readonly limit: number }
+  /** A provider's whole refusal without secrets, for a client of its protocol. */
+  readonly providerBody?: Readonly<Record<string, unknown>>
   /** The limit or part that refused, as one word for the log. */
   readonly refusedBy?: string
   /** The bug or fault behind the error: for the log, never for the client. */

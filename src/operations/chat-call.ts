@@ -1,5 +1,9 @@
 import type { Endpoint } from '../catalog/catalog.ts'
+import type { AnswerEvent } from '../kinds/answer/event.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
+import { safelyNamed } from '../kinds/chat/safe-names.ts'
+import { fittedBudget } from '../kinds/chat/thinking-share.ts'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../providers/ports/call.ts'
@@ -34,7 +38,40 @@ export function askChat(
   if (adapter.chat === undefined)
     throw new Error(`Adapter '${adapter.name}' has no chat: the plan lets only those through that have.`)
   return adapter.chat(
-    { endpoint, apiKey, request: pricedRequest(chat, endpoint), sendMaxTokens, generationId, splice },
+    {
+      endpoint,
+      apiKey,
+      request: withFittedBudget(pricedRequest(chat, endpoint), sendMaxTokens),
+      sendMaxTokens,
+      generationId,
+      splice,
+    },
     sink,
   )
+}
+
+/** The same for a client of another protocol, whose functions may have names that the provider refuses. */
+export function askTranslated(start: AttemptStart, chat: ChatRequest, sink: AnswerSink): RunningCall {
+  const named = safelyNamed(chat)
+  if (named === null) return askChat(start, chat, sink)
+  const renamed = (event: AnswerEvent): AnswerEvent =>
+    event.type === 'tool_call' ? { ...event, name: named.original(event.name) } : event
+  return askChat(start, named.chat, {
+    headers: () => sink.headers(),
+    push: (events) => sink.push(events.map(renamed)),
+    end: () => sink.end(),
+    fail: (failure) => sink.fail(failure),
+  })
+}
+
+/** Where the model's longest answer is shorter than the requested one, a budget for thinking gets its share of it. */
+export function withFittedBudget(request: ChatRequest, sendMaxTokens: number | null): ChatRequest {
+  const { reasoning } = request.parameters
+  const budget = isObject(reasoning) ? reasoning['max_tokens'] : undefined
+  if (!isObject(reasoning) || typeof budget !== 'number') return request
+  const fitted = fittedBudget(budget, request.maxTokens, sendMaxTokens)
+  if (fitted === budget) return request
+  const { max_tokens: _given, ...rest } = reasoning
+  const parameters = { ...request.parameters, reasoning: fitted === null ? rest : { ...rest, max_tokens: fitted } }
+  return { ...request, parameters }
 }

@@ -8,6 +8,7 @@ import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 import { askChat, chatFields } from './chat-call.ts'
 import { fanOut } from './fan-out.ts'
+import { unsentParts } from './unsent.ts'
 
 /**
  * Legacy completions (wire.md D-2.5): natively where the endpoint has them, else each prompt as a chat with one
@@ -28,18 +29,24 @@ export function completionsOperation(request: CompletionsRequest, adapters: Adap
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, sizes),
     begin: (start, sink) => {
       const writer = new CompletionsWriter(start.identity, chat.includeUsage)
-      return new ChatAttempt({ request: chat, writer, ...sizes, start, sink }, (answers) =>
+      const dropped = nativeOf(start) === null ? unsentParts(chat, start, {}) : []
+      return new ChatAttempt({ request: chat, writer, ...sizes, start, sink, dropped }, (answers) =>
         ask(request, start, answers),
       )
     },
   }
 }
 
+/** The provider's own completions; null = each prompt is asked as a chat. */
+function nativeOf({ adapter, candidate }: AttemptStart): NonNullable<AttemptStart['adapter']['completions']> | null {
+  return candidate.endpoint.nativeCompletions ? (adapter.completions ?? null) : null
+}
+
 function ask(request: CompletionsRequest, start: AttemptStart, sink: AnswerSink): RunningCall {
   const { candidate, apiKey } = start
   const { endpoint, sendMaxTokens } = candidate
-  const { completions } = start.adapter
-  if (endpoint.nativeCompletions && completions !== undefined) {
+  const completions = nativeOf(start)
+  if (completions !== null) {
     const lists = completions.takesList ? [request.prompts] : request.prompts.map((prompt) => [prompt])
     return fanOut(
       lists.map(

@@ -11,7 +11,7 @@ import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
-import { askChat, canChat, chatFields } from './chat-call.ts'
+import { askTranslated, canChat, chatFields } from './chat-call.ts'
 import { unsentParts } from './unsent.ts'
 
 /** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
@@ -61,7 +61,7 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
             ...(isNative ? [] : [...untranslated, ...unsentParts(chat, start, WORDS)]),
           ],
         },
-        (answers) => (isNative ? askNatively(request, start, answers) : askChat(start, chat, answers)),
+        (answers) => (isNative ? askNatively(request, start, answers) : askTranslated(start, chat, answers)),
       )
     },
   }

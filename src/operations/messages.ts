@@ -1,10 +1,11 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
-import { nativeBody } from '../kinds/messages/native-body.ts'
+import { losesThinking, nativeBody } from '../kinds/messages/native-body.ts'
 import type { MessagesRequest, ServerTools } from '../kinds/messages/request.ts'
 import { isWebSearch } from '../kinds/messages/tools.ts'
 import { ownedStart, UnfilteredMessages } from '../kinds/messages/unfiltered-writer.ts'
 import { MessagesWriter, PING } from '../kinds/messages/writer.ts'
+import { JsonBytes, jsonParts } from '../lib/json-bytes.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
 import { isPriced } from '../plan/parameter-costs.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
@@ -12,7 +13,7 @@ import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
-import { askChat, chatFields } from './chat-call.ts'
+import { askTranslated, chatFields } from './chat-call.ts'
 import { unpricedMarks, unsentParts } from './unsent.ts'
 
 /** Its names of parameters that others call otherwise. */
@@ -56,11 +57,14 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
           dropped: [
             ...withheld,
             ...(isNative
-              ? unpricedMarks(chat, candidate.endpoint)
+              ? [
+                  ...unpricedMarks(chat, candidate.endpoint),
+                  ...(losesThinking(request, candidate.sendMaxTokens) ? ['thinking'] : []),
+                ]
               : [...untranslated, ...unsentParts(chat, start, WORDS)]),
           ],
         },
-        (answers) => (isNative ? askNatively(request, start, answers) : askChat(start, chat, answers)),
+        (answers) => (isNative ? askNatively(request, start, answers) : askTranslated(start, chat, answers)),
       )
     },
   }
@@ -95,7 +99,9 @@ function planMessages(request: MessagesRequest, input: PlanInput, adapters: Adap
       )
     throw new ApiError(
       'invalid_input',
-      `${nativeOnly.path}: '${nativeOnly.type}' is not offered with model '${id}'. Only functions of your own are`,
+      nativeOnly.path.startsWith('tools')
+        ? `${nativeOnly.path}: '${nativeOnly.type}' is not offered with model '${id}'. Only functions of your own are`
+        : `${nativeOnly.path}: '${nativeOnly.type}' is offered only with models of Anthropic's protocol, not with '${id}'`,
     )
   }
 }
@@ -119,7 +125,10 @@ function askNatively(request: MessagesRequest, start: AttemptStart, sink: Answer
     {
       endpoint,
       apiKey,
-      body: nativeBody(request, { model: endpoint.upstreamModel, maxTokens: sendMaxTokens, cacheMarks }),
+      body: bytesOf(
+        request,
+        nativeBody(request, { model: endpoint.upstreamModel, maxTokens: sendMaxTokens, cacheMarks }),
+      ),
       headers: request.headers,
       streaming: request.chat.stream,
       generationId,
@@ -127,4 +136,11 @@ function askNatively(request: MessagesRequest, start: AttemptStart, sink: Answer
     },
     sink,
   )
+}
+
+/** `safeguards` is passed on byte for byte: reading and writing JSON may change a number, an escape or an order. */
+function bytesOf({ safeguards }: MessagesRequest, body: Readonly<Record<string, unknown>>): Buffer {
+  if (safeguards === null || body['safeguards'] === undefined) return Buffer.from(JSON.stringify(body))
+  const raw = new JsonBytes(safeguards)
+  return Buffer.concat(jsonParts({ ...body, safeguards: raw }, [raw]))
 }

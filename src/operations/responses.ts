@@ -10,7 +10,7 @@ import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
-import { askChat, chatFields } from './chat-call.ts'
+import { askTranslated, chatFields, withFittedBudget } from './chat-call.ts'
 import { unsentParts } from './unsent.ts'
 
 /** Provider-run tools that are billed only by the tokens of their results. */
@@ -200,6 +200,15 @@ function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): 
   const { adapter, candidate, apiKey, generationId } = start
   const { endpoint, sendMaxTokens } = candidate
   if (endpoint.nativeResponses && adapter.responses !== undefined)
-    return adapter.responses({ endpoint, apiKey, request, sendMaxTokens, generationId }, sink)
-  return askChat(start, request.chat, sink)
+    return adapter.responses(
+      {
+        endpoint,
+        apiKey,
+        request: { ...request, chat: withFittedBudget(request.chat, sendMaxTokens) },
+        sendMaxTokens,
+        generationId,
+      },
+      sink,
+    )
+  return askTranslated(start, request.chat, sink)
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isObject } from '../kinds/fields/json-fields.ts'
 import { parseChat } from '../kinds/chat/parse.ts'
 import { withRawMessages } from '../kinds/chat/raw-messages.ts'
 import { parseCohereChat } from '../kinds/cohere/parse.ts'
@@ -21,7 +22,7 @@ import { messagesOperation } from './messages.ts'
 import { sessionOf, withSession, type RequestReader } from './paid-kind.ts'
 import { responsesOperation } from './responses.ts'
 import { ChatAttempt } from './chat-attempt.ts'
-import { askChat, canChat, chatFields } from './chat-call.ts'
+import { askChat, askTranslated, canChat, chatFields } from './chat-call.ts'
 import { unsentParts } from './unsent.ts'
 
 /** Headers with which Codex versions name their conversation (clients.md D-14.7). */
@@ -34,6 +35,9 @@ const COHERE_WORDS: Readonly<Record<string, string>> = {
   top_p: 'p',
   reasoning: 'thinking',
 }
+
+/** Chat's own names are those of the parameters. */
+const CHAT_WORDS: Readonly<Record<string, string>> = {}
 
 /** Requests of the types that chat models serve. */
 export function textReaders(
@@ -62,8 +66,9 @@ export function textReaders(
     },
     messages: {
       body: 'json',
-      read: ({ json, sessionId, headers, rawBody, requestId }) => {
-        const request = parseMessages(json, { headers, bytes: rawBody.length })
+      read: ({ json, jsonMember, sessionId, headers, rawBody, requestId }) => {
+        const safeguards = isObject(json) && Object.hasOwn(json, 'safeguards') ? jsonMember('safeguards') : null
+        const request = parseMessages(json, { headers, bytes: rawBody.length, safeguards })
         const session = sessionId ?? sessionOf(headers['x-claude-code-session-id'])
         return messagesOperation({ ...request, chat: withSession(request.chat, session) }, requestId, adapters)
       },
@@ -110,7 +115,7 @@ function cohereChatOperation({ chat, dropped }: CohereChatRequest, adapters: Ada
       const writer = new CohereWriter(start.identity)
       const left = [...dropped, ...unsentParts(chat, start, COHERE_WORDS)]
       return new ChatAttempt({ request: chat, writer, inputs: 1, start, sink, dropped: left }, (answers) =>
-        askChat(start, chat, answers),
+        askTranslated(start, chat, answers),
       )
     },
   }
@@ -133,7 +138,8 @@ export function chatOperation(
       const { identity } = start
       const writer = new ChatWriter(identity, request.includeUsage)
       const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
-      return new ChatAttempt({ request, writer, inputs: 1, start, sink, dropped }, (answers) =>
+      const left = [...dropped, ...unsentParts(request, start, CHAT_WORDS)]
+      return new ChatAttempt({ request, writer, inputs: 1, start, sink, dropped: left }, (answers) =>
         askChat(start, request, answers, splice),
       )
     },

@@ -22,11 +22,10 @@ export function unsentParts(
   words: Readonly<Record<string, string>>,
 ): readonly string[] {
   const takes = (name: string): boolean => endpoint.supportedParameters?.includes(name) !== false
-  const carried = new Set(adapter.parameters.chat)
   const isSent = (name: string): boolean => {
     if (name === 'reasoning' && adapter.sendsReasoning?.(endpoint, chat) === false) return false
     const names = ALIKE.find((alike) => alike.includes(name)) ?? [name]
-    return names.some((one) => carried.has(one) && takes(one)) && isPriced(endpoint, name)
+    return names.some((one) => adapter.parameters.chat.includes(one) && takes(one)) && isPriced(endpoint, name)
   }
   const given = Object.keys(chat.parameters).filter((name) => !OTHERWISE.has(name))
   if (chat.responseFormat !== null) given.push('response_format')

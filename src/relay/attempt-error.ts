@@ -119,11 +119,17 @@ export function errorOf(attempt: FailedAttempt): ApiError {
 }
 
 function requestFault(failure: AttemptFailure, providerName: string): ApiError {
-  const details = { metadata: { provider_name: providerName } }
+  const { body } = failure
+  const details = { metadata: { provider_name: providerName }, ...(body === undefined ? {} : { providerBody: body }) }
   const message = failure.publicMessage ?? 'Provider refused the request'
   if (failure.refusal === 'context_length') return new ApiError('input_tokens_exceeded', message, details)
   if (failure.refusal === 'moderation') return new ApiError('content_filtered', message, details)
-  return new ApiError('invalid_input', message, details)
+  // Only a client of the provider's protocol is told its status.
+  return new ApiError(
+    body !== undefined && failure.status === 413 ? 'request_too_large' : 'invalid_input',
+    message,
+    details,
+  )
 }
 
 /** The error of a stream that broke after its first byte (wire.md D-3.4): always 5xx, for the request was fine. */

@@ -96,6 +96,42 @@ test('a translated request names each part that its provider is not sent, in the
   )
 })
 
+test('a chat is told too, wherever a parameter of it does not go', async () => {
+  world.upstream.answer(answers(CLAUDE_ANSWER))
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const chat = { model: 'test/claude', max_tokens: 9, messages }
+  assert.equal(await dropped('/v1/chat/completions', { ...chat, temperature: 0.5, stop: ['X'] }), undefined)
+  assert.equal(
+    await dropped('/v1/chat/completions', {
+      ...chat,
+      seed: 1,
+      logprobs: true,
+      service_tier: 'priority',
+      frequency_penalty: 1,
+    }),
+    'frequency_penalty, seed, logprobs, service_tier',
+  )
+  world.upstream.answer(answers(CHAT_ANSWER))
+  assert.equal(
+    await dropped('/v1/chat/completions', { ...chat, model: 'test/plain', response_format: { type: 'json_object' } }),
+    'response_format',
+  )
+  assert.equal(
+    await dropped('/v1/completions', { model: 'test/plain', max_tokens: 9, prompt: 'Hi', seed: 1, stop: 'X' }),
+    'stop, seed',
+  )
+  // A body of Responses on this route as well.
+  assert.equal(
+    await dropped('/v1/chat/completions', {
+      model: 'test/plain',
+      input: 'Hi',
+      tools: [{ type: 'web_search' }],
+      top_p: 0.5,
+    }),
+    'tools.web_search, top_p',
+  )
+})
+
 test('models that cannot think are not asked to, and the client is told', async () => {
   world.upstream.answer(answers(CLAUDE_ANSWER))
   const input = { input: 'Hi', reasoning: { effort: 'low' }, seed: 1 }

@@ -28,6 +28,11 @@ models:
     type: chat
     context_length: 200000
     endpoints: [{ provider: claude, model: claude-sonnet-4-5, price: { ${PRICES} } }]
+  - id: anthropic/short
+    type: chat
+    context_length: 200000
+    max_completion_tokens: 8000
+    endpoints: [{ provider: claude, model: claude-sonnet-4-5, price: { ${PRICES} } }]
   - id: test/both
     type: chat
     context_length: 200000
@@ -142,7 +147,13 @@ test("the provider gets the client's own body and headers, but for what is ours"
       provider: { only: ['claude'] },
       session_id: 's',
     },
-    { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-1,b-2', 'x-made-up': '1' },
+    {
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'a-1,b-2',
+      'anthropic-made-up': 'yes',
+      'anthropic-workspace-id': 'of another',
+      'x-made-up': '1',
+    },
   )
   assert.equal(answer.status, 200, answer.raw)
   const { path, headers } = world.upstream.received.at(-1) ?? assert.fail()
@@ -151,6 +162,7 @@ test("the provider gets the client's own body and headers, but for what is ours"
     [headers['x-api-key'], headers['anthropic-version'], headers['anthropic-beta'], headers['x-made-up']],
     [UPSTREAM_KEY, '2026-10-21', 'a-1,b-2', undefined],
   )
+  assert.deepEqual([headers['anthropic-made-up'], headers['anthropic-workspace-id']], ['yes', undefined])
   assert.deepEqual(world.upstream.requests.at(-1), {
     model: 'claude-sonnet-4-5',
     max_tokens: 1_000,
@@ -170,6 +182,58 @@ test("the provider gets the client's own body and headers, but for what is ours"
     made_up: { deep: [1] },
   })
   assert.equal(answer.headers['x-tollgate-dropped'], 'speed, container, context_management')
+})
+
+test('safeguards reach the provider byte for byte: numbers, escapes and order as the client wrote them', async () => {
+  answerWhole()
+  const safeguards = '{ "b": 1.0, "10": "\\u00e9", "2": 12345678901234567890,\n "b": [1e2, "\\/"] }'
+  for (const stream of [false, true]) {
+    if (stream) answerEvents([START, ...CONTENT, ...END])
+    const answer = await world.tollgate.request('POST', '/v1/messages', {
+      key: world.key,
+      body: `{"model":"anthropic/claude","max_tokens":100,"stream":${stream},"safeguards":${safeguards},"messages":[{"role":"user","content":"Hi"}]}`,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    const { body } = world.upstream.received.at(-1) ?? assert.fail()
+    assert.ok(body.toString().includes(`"safeguards":${safeguards}`), body.toString())
+    assert.equal(JSON.parse(body.toString()).model, 'claude-sonnet-4-5')
+  }
+})
+
+test('a max_tokens beyond the model is lowered, and the budget for thinking with it', async () => {
+  answerWhole()
+  const { status, raw } = await ask({
+    model: 'anthropic/short',
+    max_tokens: 64_000,
+    thinking: { type: 'enabled', budget_tokens: 32_000 },
+  })
+  assert.equal(status, 200, raw)
+  assert.partialDeepStrictEqual(world.upstream.requests.at(-1), {
+    max_tokens: 8_000,
+    thinking: { type: 'enabled', budget_tokens: 4_000 },
+  })
+})
+
+test('words that are newer than we are pass to the provider, and are refused where nobody speaks the protocol', async () => {
+  for (const fields of [
+    { thinking: { type: 'made_up' } },
+    { output_config: { effort: 'made_up' } },
+    { tools: [{ name: 'f', input_schema: { type: 'object' } }], tool_choice: { type: 'made_up' } },
+    { top_p: 0 },
+    { top_k: 0 },
+  ]) {
+    answerWhole()
+    const answer = await ask(fields)
+    assert.equal(answer.status, 200, answer.raw)
+    assert.partialDeepStrictEqual(world.upstream.requests.at(-1), fields)
+    if (!answer.raw.includes('made_up') && ('top_p' in fields || 'top_k' in fields)) continue
+    const refused = await ask({ model: 'test/chat', ...fields })
+    assert.equal(refused.status, 400)
+    assert.match(
+      refused.error?.['message'] ?? '',
+      /'made_up' is offered only with models of Anthropic's protocol, not with 'test\/chat'$/,
+    )
+  }
 })
 
 test('a whole answer comes as it is, with our id and model, and each meter at its price', async () => {
@@ -331,6 +395,49 @@ test('an error of the provider keeps its words, without those of the account', a
       assert.match(error?.['message'] ?? '', words)
       assert.equal(raw.includes(UPSTREAM_KEY), false)
     }
+  }
+})
+
+test('a refusal of the request passes whole, with our id and without what names the account', async () => {
+  const refusal = {
+    type: 'error',
+    error: {
+      type: 'invalid_request_error',
+      message: `messages.0: bad. ${'Long words. '.repeat(80)}`,
+      details: { visibility: 'user', account: 'org-12345678', key: UPSTREAM_KEY, places: [1, null, { a: true }] },
+    },
+    request_id: 'req_up',
+    made_up: 1,
+  }
+  for (const [status, type, told] of [
+    [400, 'invalid_request_error', 400],
+    [413, 'request_too_large', 413],
+    [422, 'invalid_request_error', 400],
+  ] as const) {
+    world.upstream.answer((response) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ ...refusal, error: { ...refusal.error, type } })),
+    )
+    for (const stream of [false, true]) {
+      const answer = await ask({ stream })
+      assert.equal(answer.status, told, answer.raw)
+      assert.deepEqual(JSON.parse(answer.raw), {
+        ...refusal,
+        error: {
+          ...refusal.error,
+          type,
+          details: { ...refusal.error.details, account: '[redacted]', key: '[redacted]' },
+        },
+        request_id: answer.headers['request-id'],
+      })
+    }
+    // In another protocol the table of errors decides.
+    const chat = await world.tollgate.request('POST', '/v1/chat/completions', {
+      key: world.key,
+      body: { model: 'anthropic/plain', messages: [{ role: 'user', content: 'Hi' }] },
+    })
+    assert.deepEqual([chat.status, Object.keys(chat.body.error)], [400, ['code', 'message', 'metadata']])
   }
 })
 

@@ -9,6 +9,7 @@ import {
   object,
   oneOf,
   only,
+  open,
   optional,
   rub,
   text,
@@ -93,38 +94,52 @@ const CONTENTS = {
 /** `generateContent`. The reader is `parse.ts`; fields beyond these reach providers of the protocol unchanged. */
 export const GenerateContentBody = object({ ...ROUTED, models: MODELS, ...CONTENTS })
 
-const GeminiUsage = object({
-  promptTokenCount: whole('With those of the cache.'),
-  cachedContentTokenCount: optional(whole()),
-  candidatesTokenCount: optional(whole('Without those of thoughts.')),
-  thoughtsTokenCount: optional(whole()),
-  totalTokenCount: optional(whole()),
-  cost: rub('What was charged.'),
-  currency: only('RUB'),
-})
+/** Fields that only the provider knows. */
+const OTHERS = anything('As the provider of the protocol sent it.')
+const GeminiUsage = open(
+  {
+    promptTokenCount: whole('With those of the cache.'),
+    cachedContentTokenCount: optional(whole()),
+    candidatesTokenCount: optional(whole('Without those of thoughts.')),
+    thoughtsTokenCount: optional(whole()),
+    totalTokenCount: optional(whole()),
+    cost: rub('What was charged.'),
+    currency: only('RUB'),
+  },
+  OTHERS,
+)
 
 /** The plain answer. */
-export const GenerateContentAnswer = object({
-  candidates: list(
-    object({
-      content: object({ role: only('model'), parts: list(anything('As in a request.')) }),
-      finishReason: text('`STOP`, `MAX_TOKENS`, `SAFETY`, …'),
-      index: whole(),
-      groundingMetadata: optional(anything('The searches of the provider, as it sent them.')),
-    }),
-  ),
-  usageMetadata: GeminiUsage,
-  modelVersion: text('The id of the model.'),
-  responseId: text('As in `X-Generation-Id`.'),
-})
+export const GenerateContentAnswer = open(
+  {
+    candidates: list(
+      open(
+        {
+          content: object({ role: only('model'), parts: list(anything('As in a request.')) }),
+          finishReason: text('`STOP`, `MAX_TOKENS`, `SAFETY`, …'),
+          index: whole(),
+          groundingMetadata: optional(anything('The searches of the provider, as it sent them.')),
+        },
+        OTHERS,
+      ),
+    ),
+    usageMetadata: GeminiUsage,
+    modelVersion: text('The id of the model.'),
+    responseId: text('As in `X-Generation-Id`.'),
+  },
+  OTHERS,
+)
 /** A stream without `alt=sse`: a list of answers, each with a piece. The last has the finish reason and the usage. */
 export const GenerateContentChunks = list(
-  object({
-    candidates: list(anything()),
-    usageMetadata: optional(GeminiUsage),
-    modelVersion: text(),
-    responseId: text(),
-  }),
+  open(
+    {
+      candidates: list(anything()),
+      usageMetadata: optional(GeminiUsage),
+      modelVersion: text(),
+      responseId: text(),
+    },
+    OTHERS,
+  ),
 )
 
 /** `countTokens`: a request, or an object that contains one. */

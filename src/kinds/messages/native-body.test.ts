@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nativeBody } from './native-body.ts'
+import { losesThinking, nativeBody } from './native-body.ts'
 import { parseMessages } from './parse.ts'
 
 const TERMS = { model: 'up', maxTokens: 50, cacheMarks: 'all' as const }
@@ -35,4 +35,31 @@ test('a turn of nothing but the thoughts of another model goes', () => {
   ]
   const request = parseMessages({ max_tokens: 100, messages }, { headers: {}, bytes: 0 })
   assert.deepEqual(nativeBody(request, TERMS)['messages'], [messages[0], messages[2]])
+})
+
+test('where we lower max_tokens the budget for thinking follows; a pair of the client passes as it is', () => {
+  const messages = [{ role: 'user', content: 'x' }]
+  const sent = (maxTokens: number, budget: number, limit: number | null): unknown => {
+    const body = {
+      max_tokens: maxTokens,
+      messages,
+      thinking: { type: 'enabled', budget_tokens: budget, display: 'omitted' },
+    }
+    const request = parseMessages(body, { headers: {}, bytes: 0 })
+    const native = nativeBody(request, { ...TERMS, maxTokens: limit })
+    assert.equal(losesThinking(request, limit), native['thinking'] === undefined)
+    return [native['max_tokens'], native['thinking']]
+  }
+  const thinking = (budget: number): unknown => ({ type: 'enabled', budget_tokens: budget, display: 'omitted' })
+  assert.deepEqual(sent(64_000, 32_000, 8_000), [8_000, thinking(4_000)])
+  assert.deepEqual(sent(64_000, 4_000, 8_000), [8_000, thinking(4_000)])
+  assert.deepEqual(sent(64_000, 32_000, 1_000), [1_000, undefined])
+  // Anthropic allows this with thinking between tools, and else says itself what is wrong.
+  assert.deepEqual(sent(8_000, 32_000, 8_000), [8_000, thinking(32_000)])
+  assert.deepEqual(sent(64_000, 32_000, null), [64_000, thinking(32_000)])
+  const adaptive = parseMessages(
+    { max_tokens: 100, messages, thinking: { type: 'adaptive' } },
+    { headers: {}, bytes: 0 },
+  )
+  assert.deepEqual(nativeBody(adaptive, TERMS)['thinking'], { type: 'adaptive' })
 })

@@ -1,3 +1,4 @@
+import { fittedBudget } from '../chat/thinking-share.ts'
 import { field, isObject, type RawObject } from '../fields/json-fields.ts'
 import { isEncodedDetails } from '../responses/encoded-details.ts'
 import { clearsOnly, WITHHELD } from './parse.ts'
@@ -27,6 +28,9 @@ export function nativeBody(
   for (const [name, value] of Object.entries(body)) if (!REMOVED.has(name)) native[name] = value
   native['model'] = model
   native['max_tokens'] = maxTokens ?? asked
+  const thinking = fittingThinking(body['thinking'], asked, maxTokens)
+  if (thinking === null) delete native['thinking']
+  else if (thinking !== undefined) native['thinking'] = thinking
   native['stream'] = stream
   // Priority is the provider's default, and may have a separate price.
   if (native['service_tier'] !== undefined) native['service_tier'] = 'standard_only'
@@ -37,6 +41,21 @@ export function nativeBody(
   if (Array.isArray(native['tools'])) native['tools'] = native['tools'].map(boundedTool)
   if (Array.isArray(native['messages'])) native['messages'] = native['messages'].flatMap(ownMessage)
   return cacheMarks === 'all' ? native : markedBody(native, cacheMarks)
+}
+
+/** `thinking` with a budget that fits into a lowered `max_tokens`; null = it is left out. */
+function fittingThinking(thinking: unknown, asked: number | null, maxTokens: number | null): unknown {
+  const budget = isObject(thinking) ? thinking['budget_tokens'] : undefined
+  if (!isObject(thinking) || typeof budget !== 'number') return thinking
+  const fitted = fittedBudget(budget, asked, maxTokens)
+  if (fitted === null) return null
+  return fitted === budget ? thinking : { ...thinking, budget_tokens: fitted }
+}
+
+/** Whether an answer of `maxTokens` has no room for the thinking that the client asked for. */
+export function losesThinking({ body, chat }: MessagesRequest, maxTokens: number | null): boolean {
+  const thinking = body['thinking']
+  return isObject(thinking) && fittingThinking(thinking, chat.maxTokens, maxTokens) === null
 }
 
 /** Edits that make the model write would cost tokens that no answer counts. null = no edit is left. */

@@ -133,7 +133,7 @@ test('parameters have their names of chat', () => {
     type: 'json_schema',
     json_schema: { name: 'answer', schema: { type: 'object' }, strict: true },
   })
-  assert.deepEqual(headers, { version: '2026-10-21', betas: 'a-1,b-2' })
+  assert.deepEqual(headers, { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-1,b-2' })
   assert.deepEqual(read({ thinking: { type: 'enabled', budget_tokens: 2_048 } }).chat.parameters['reasoning'], {
     enabled: true,
     max_tokens: 2_048,
@@ -217,7 +217,10 @@ test('what cannot be right is refused in one sentence', () => {
     ],
     [{ tools: [{ name: 'f' }] }, /tools\[0\]\.input_schema: is required/],
     [{ tool_choice: 'auto' }, /tool_choice: must be an object/],
-    [{ thinking: { type: 'x' } }, /thinking\.type: must be one of/],
+    [{ thinking: { type: 7 } }, /thinking\.type: must be one of/],
+    [{ tool_choice: { type: 7 } }, /tool_choice: must be/],
+    [{ top_k: -1 }, /top_k: must be an integer of at least 0/],
+    [{ top_p: 1.5 }, /top_p: must be/],
     [{ inference_geo: 'us' }, /inference_geo: only 'global'/],
     [{ thread: { id: 't' } }, /thread: conversations are not stored here/],
     ...[
@@ -246,6 +249,21 @@ test('what cannot be right is refused in one sentence', () => {
       verdict(() => read(fields)),
       message,
     )
+})
+
+test('a word that is newer than the reader goes to a provider of the protocol, and to no other', () => {
+  const rows: readonly (readonly [Record<string, unknown>, string])[] = [
+    [{ thinking: { type: 'made_up', budget_tokens: 2_000 } }, 'thinking.type'],
+    [{ output_config: { effort: 'made_up' } }, 'output_config.effort'],
+    [{ tool_choice: { type: 'made_up' }, tools: [{ name: 'f', input_schema: {} }] }, 'tool_choice.type'],
+  ]
+  for (const [fields, path] of rows) assert.deepEqual(read(fields).nativeOnly, { path, type: 'made_up' })
+})
+
+test('zero has the meaning of the protocol: the most likely token for top_p, nothing for top_k', () => {
+  assert.deepEqual(read({ top_p: 0 }).chat.parameters, { top_k: 1 })
+  assert.deepEqual(read({ top_p: 0, top_k: 9 }).chat.parameters, { top_k: 1 })
+  assert.deepEqual(read({ top_k: 0, top_p: 0.5 }).chat.parameters, { top_p: 0.5 })
 })
 
 test('no byte of the body makes more than one token: the whole body bounds the input', () => {

@@ -17,12 +17,13 @@ import {
   type RawObject,
   wordOf,
 } from '../fields/json-fields.ts'
+import { passedHeaders } from '../fields/passed-headers.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
 import { assistantMessages, badMessage, systemMessage, userMessages } from './blocks.ts'
 import { newNotes, type ReadingNotes } from './notes.ts'
-import type { MessagesHeaders, MessagesRequest } from './request.ts'
+import type { MessagesRequest } from './request.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
-import { ownValue } from '../../lib/own-value.ts'
+import type { JsonMember } from '../../lib/json-scan.ts'
 
 const ROLES = ['user', 'assistant', 'system']
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
@@ -41,18 +42,20 @@ const UNPRICED = ['fallbacks', 'fallback_credit_token', 'billing_policy', 'compa
 /** Fields that are sent to no provider. */
 export const WITHHELD: readonly string[] = [...OF_THE_ACCOUNT, ...UNPRICED]
 const USER_CHARS_MAX = 64
-/** A version or a list of names; no honest header has more. */
-const HEADER = /^[\w.,; -]{1,2000}$/
+/** How the names of the vendor's headers begin: its version, its list of betas, and those that come. */
+const VENDOR = 'anthropic-'
 
 /** The request's facts beside its body. */
 export interface MessagesSource {
   readonly headers: IncomingHttpHeaders
   /** Bytes of the body. */
   readonly bytes: number
+  /** Its member `safeguards`; null = none, or more than one. */
+  readonly safeguards?: JsonMember | null
 }
 
 /** Reads the body of a Messages request (clients.md 2): required fields first, then types and ranges. */
-export function parseMessages(json: unknown, { headers, bytes }: MessagesSource): MessagesRequest {
+export function parseMessages(json: unknown, { headers, bytes, safeguards }: MessagesSource): MessagesRequest {
   const body = bodyObject(json)
   const notes = newNotes()
   const conversation = conversationOf(body, notes)
@@ -67,7 +70,8 @@ export function parseMessages(json: unknown, { headers, bytes }: MessagesSource)
   return {
     ...read,
     chat: { ...read.chat, maxTokens, textBytes: textBytes(read.chat, bytes, notes) },
-    headers: headersOf(headers),
+    headers: passedHeaders(headers, VENDOR),
+    safeguards: safeguards?.bytes ?? null,
   }
 }
 
@@ -82,13 +86,13 @@ function readBody(
   body: RawObject,
   notes: ReadingNotes,
   messages: readonly ChatMessage[],
-): Omit<MessagesRequest, 'headers'> {
+): Omit<MessagesRequest, 'headers' | 'safeguards'> {
   const model = stringField(body, 'model')
   const stream = booleanField(body, 'stream') ?? false
   const tools = parseTools(body, notes)
-  const { choice, parallel } = parseToolChoice(body)
-  const thinking = thinkingOf(body)
-  const output = outputOf(body)
+  const { choice, parallel } = parseToolChoice(body, notes)
+  const thinking = thinkingOf(body, notes)
+  const output = outputOf(body, notes)
   const parameters = {
     ...parametersOf(body, notes),
     ...reasoningOf(thinking, output),
@@ -159,7 +163,17 @@ function messageOf(raw: unknown, path: string, notes: ReadingNotes): readonly Ch
 
 function parametersOf(body: RawObject, notes: ReadingNotes): Record<string, unknown> {
   const shared: Record<string, unknown> = {}
-  for (const name of ['temperature', 'top_p', 'top_k']) shared[name] = field(body, name)
+  const topP = field(body, 'top_p')
+  const topK = numberField(
+    body,
+    'top_k',
+    (value) => Number.isSafeInteger(value) && value >= 0,
+    'must be an integer of at least 0',
+  )
+  shared['temperature'] = field(body, 'temperature')
+  // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+  shared['top_p'] = topP === 0 ? undefined : topP
+  shared['top_k'] = topP === 0 ? 1 : topK === 0 ? undefined : topK
   const metadata = objectField(body, 'metadata')
   const user = metadata === undefined ? undefined : stringField(metadata, 'user_id', 'metadata.user_id')
   const stop = stopOf(body)
@@ -187,12 +201,12 @@ interface ReadThinking {
   readonly isOmitted: boolean
 }
 
-function thinkingOf(body: RawObject): ReadThinking {
+function thinkingOf(body: RawObject, notes: ReadingNotes): ReadThinking {
   const raw = objectField(body, 'thinking')
   if (raw === undefined) return { reasoning: null, isOmitted: false }
   const type = field(raw, 'type')
-  if (typeof type !== 'string' || !THINKING.includes(type))
-    throw invalidInput('thinking.type', `must be one of ${THINKING.join(', ')}`)
+  if (typeof type !== 'string') throw invalidInput('thinking.type', `must be one of ${THINKING.join(', ')}`)
+  if (!THINKING.includes(type)) notes.nativeOnly ??= { path: 'thinking.type', type: quoted(type) }
   const budget = numberField(
     raw,
     'budget_tokens',
@@ -218,17 +232,20 @@ interface ReadOutput {
   readonly format: ChatRequest['responseFormat']
 }
 
-function outputOf(body: RawObject): ReadOutput {
+function outputOf(body: RawObject, notes: ReadingNotes): ReadOutput {
   const raw = objectField(body, 'output_config')
   // The field's name in an earlier version.
   const given = objectField(body, 'output_format')
   const older = given === undefined ? null : formatOf(given, 'output_format')
   if (raw === undefined) return { effort: null, format: older }
   const effort = stringField(raw, 'effort', 'output_config.effort')
-  if (effort !== undefined && !EFFORTS.includes(effort))
-    throw invalidInput('output_config.effort', `must be one of ${EFFORTS.join(', ')}`)
+  const isKnown = effort === undefined || EFFORTS.includes(effort)
+  if (!isKnown) notes.nativeOnly ??= { path: 'output_config.effort', type: quoted(effort) }
   const format = objectField(raw, 'format', 'output_config.format')
-  return { effort: effort ?? null, format: format === undefined ? older : formatOf(format, 'output_config.format') }
+  return {
+    effort: isKnown ? (effort ?? null) : null,
+    format: format === undefined ? older : formatOf(format, 'output_config.format'),
+  }
 }
 
 function formatOf(format: RawObject, path: string): Readonly<Record<string, unknown>> {
@@ -281,12 +298,4 @@ function unreadFields(body: RawObject): readonly string[] {
 /** A byte is at most one token, so the body's size bounds the input of a provider of the protocol. */
 function textBytes(chat: ChatRequest, bytes: number, notes: ReadingNotes): number {
   return Math.max(chat.textBytes, bytes - notes.mediaBytes) + notes.toolTokens
-}
-
-function headersOf(headers: IncomingHttpHeaders): MessagesHeaders {
-  const header = (name: string): string | null => {
-    const value = ownValue(headers, name)
-    return typeof value === 'string' && HEADER.test(value) ? value : null
-  }
-  return { version: header('anthropic-version'), betas: header('anthropic-beta') }
 }

@@ -7,10 +7,16 @@ export interface MessagesRequest {
   readonly chat: ChatRequest
   /** The client's own body, for a provider that speaks the protocol. */
   readonly body: RawObject
-  readonly headers: MessagesHeaders
+  /** Its headers that go with it. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The bytes of `safeguards`, which that provider may compare; null = as any other field. */
+  readonly safeguards: Buffer | null
   /** Tools that the provider runs; null = none. */
   readonly serverTools: ServerTools | null
-  /** Why only a provider that speaks the protocol can serve it. */
+  /**
+   * Why only a provider that speaks the protocol can serve it: a tool that it runs, or a word that is newer than this
+   * reader.
+   */
   readonly nativeOnly: { readonly path: string; readonly type: string } | null
   /** Parts that have no form in a chat. */
   readonly untranslated: readonly string[]
@@ -18,12 +24,6 @@ export interface MessagesRequest {
   readonly withheld: readonly string[]
   /** Thinking is returned as its signature only. */
   readonly omitsThinking: boolean
-}
-
-/** Headers that go with the body to a provider that speaks the protocol; null = not sent. */
-export interface MessagesHeaders {
-  readonly version: string | null
-  readonly betas: string | null
 }
 
 /** Tools that the provider runs. */

@@ -7,9 +7,11 @@ import {
   maybe,
   narrowed,
   nullable,
+  number,
   object,
   oneOf,
   only,
+  open,
   optional,
   rub,
   text,
@@ -42,7 +44,10 @@ const TOOLS = maybe(
 )
 const TOOL_CHOICE = maybe(
   either(
-    object({ type: oneOf(['auto', 'any', 'none']), disable_parallel_tool_use: maybe(flag()) }),
+    object({
+      type: text('`auto`, `any`, `none`, or a word that only the provider knows.', { pattern: '^(?!tool$)' }),
+      disable_parallel_tool_use: maybe(flag()),
+    }),
     object({ type: only('tool'), name: FILLED, disable_parallel_tool_use: maybe(flag()) }),
   ),
 )
@@ -56,14 +61,14 @@ const COUNTED = {
   tool_choice: TOOL_CHOICE,
   thinking: maybe(
     object({
-      type: oneOf(['enabled', 'disabled', 'adaptive', 'between_tools']),
+      type: text('`enabled`, `disabled`, `adaptive`, `between_tools`, or a word that only the provider knows.'),
       budget_tokens: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
       display: maybe(text('`omitted`: without its text.')),
     }),
   ),
   output_config: maybe(
     object({
-      effort: maybe(oneOf(['low', 'medium', 'high', 'xhigh', 'max'])),
+      effort: maybe(text('`low`, `medium`, `high`, `xhigh`, `max`, or a word that only the provider knows.')),
       format: maybe(object({ type: only('json_schema'), schema: map(anything(), 'A JSON Schema.') })),
     }),
   ),
@@ -80,8 +85,8 @@ export const MessagesBody = object({
   stream: maybe(flag()),
   stop_sequences: maybe(list(FILLED)),
   temperature: SAMPLING.temperature,
-  top_p: SAMPLING.top_p,
-  top_k: SAMPLING.top_k,
+  top_p: maybe(number('', { minimum: 0, maximum: 1 })),
+  top_k: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   metadata: maybe(object({ user_id: maybe(text('A label.')) })),
 })
 
@@ -91,28 +96,36 @@ export const CountedMessages = object({
   input_tokens: whole('By our own count: another than the provider’s, but close.'),
 })
 
-const MessageUsage = object({
-  input_tokens: whole('Without those of the cache.'),
-  cache_read_input_tokens: whole(),
-  cache_creation_input_tokens: whole(),
-  cache_creation: object({ ephemeral_5m_input_tokens: whole(), ephemeral_1h_input_tokens: whole() }),
-  output_tokens: whole(),
-  output_tokens_details: object({ thinking_tokens: whole() }),
-  server_tool_use: optional(object({ web_search_requests: whole() })),
-  cost: rub('What was charged.'),
-  currency: only('RUB'),
-})
+/** Fields that only the provider knows. */
+const OTHERS = anything('As the provider of the protocol sent it.')
+const MessageUsage = open(
+  {
+    input_tokens: whole('Without those of the cache.'),
+    cache_read_input_tokens: whole(),
+    cache_creation_input_tokens: whole(),
+    cache_creation: object({ ephemeral_5m_input_tokens: whole(), ephemeral_1h_input_tokens: whole() }),
+    output_tokens: whole(),
+    output_tokens_details: object({ thinking_tokens: whole() }),
+    server_tool_use: optional(object({ web_search_requests: whole() })),
+    cost: rub('What was charged.'),
+    currency: only('RUB'),
+  },
+  OTHERS,
+)
 
 /** The plain answer. */
-export const MessagesAnswer = object({
-  id: text('`msg_` and the generation, as in `X-Generation-Id`.'),
-  type: only('message'),
-  role: only('assistant'),
-  model: text(),
-  content: list(anything('A block of `text`, `thinking`, `tool_use`, ….')),
-  stop_reason: text(
-    '`end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal` or `model_context_window_exceeded`.',
-  ),
-  stop_sequence: nullable(text()),
-  usage: MessageUsage,
-})
+export const MessagesAnswer = open(
+  {
+    id: text('`msg_` and the generation, as in `X-Generation-Id`.'),
+    type: only('message'),
+    role: only('assistant'),
+    model: text(),
+    content: list(anything('A block of `text`, `thinking`, `tool_use`, ….')),
+    stop_reason: text(
+      '`end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal` or `model_context_window_exceeded`.',
+    ),
+    stop_sequence: nullable(text()),
+    usage: MessageUsage,
+  },
+  OTHERS,
+)

@@ -151,12 +151,13 @@ export interface ReadChoice {
 }
 
 /** Reads `tool_choice`. */
-export function parseToolChoice(body: RawObject): ReadChoice {
+export function parseToolChoice(body: RawObject, notes: ReadingNotes): ReadChoice {
   const raw = objectField(body, 'tool_choice')
   if (raw === undefined) return { choice: null, parallel: null }
   const single = booleanField(raw, 'disable_parallel_tool_use', 'tool_choice.disable_parallel_tool_use')
   const parallel = single === true ? false : null
-  switch (field(raw, 'type')) {
+  const type = field(raw, 'type')
+  switch (type) {
     case 'auto':
       return { choice: 'auto', parallel }
     case 'none':
@@ -169,6 +170,8 @@ export function parseToolChoice(body: RawObject): ReadChoice {
       return { choice: { type: 'function', function: { name } }, parallel }
     }
     default:
-      throw invalidInput('tool_choice', CHOICES)
+      if (typeof type !== 'string') throw invalidInput('tool_choice', CHOICES)
+      notes.nativeOnly ??= { path: 'tool_choice.type', type: quoted(type) }
+      return { choice: null, parallel }
   }
 }

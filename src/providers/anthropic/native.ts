@@ -3,7 +3,7 @@ import type { Adapter } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { MessagesCall } from '../ports/call.ts'
 import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
-import { objectOf, parseJson, textOf } from '../wire/raw-json.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { AnthropicReader } from './reader.ts'
 import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
@@ -26,10 +26,10 @@ export function anthropicMessages(transport: Transport, now: () => number): NonN
     )
 }
 
-function headersOf({ apiKey, headers: { version, betas } }: MessagesCall): Record<string, string> {
+function headersOf({ apiKey, headers }: MessagesCall): Record<string, string> {
   return {
-    'anthropic-version': version ?? ANTHROPIC_VERSION,
-    ...(betas === null ? {} : { 'anthropic-beta': betas }),
+    'anthropic-version': ANTHROPIC_VERSION,
+    ...headers,
     ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
   }
 }
@@ -82,9 +82,19 @@ class NativeReader implements EventReader {
     return 'reason' in read || message === null ? read : [...read, { type: 'wire', sent: message }]
   }
 
+  /** A refusal of the request passes whole; one of the operator's account, and a fault, are told in our words. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return this.#reader.error(status, body, headers)
+    const failure = this.#reader.error(status, body, headers)
+    const refusal = objectOf(body)
+    return failure.publicMessage === null || refusal === null || !isError(refusal)
+      ? failure
+      : { ...failure, body: refusal }
   }
+}
+
+function isError({ type, error }: RawJson): boolean {
+  const said = objectOf(error)
+  return type === 'error' && typeof said?.['type'] === 'string' && typeof said['message'] === 'string'
 }
 
 /** Data of several lines is written as one line. */

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../lib/json-object.ts'
+
 /** Why an attempt failed; the relay decides on fallback and status. */
 export interface AttemptFailure {
   /**
@@ -29,7 +31,9 @@ export interface AttemptFailure {
    * The provider's words, whatever the status; null = none. They may repeat the prompt: see relay/provider-words.ts.
    */
   readonly said: string | null
-  /** Marks `publicMessage` and `said` as the upstream's own words, which may contain secrets. */
+  /** The provider's whole refusal, for a client of its protocol; absent = the message says it. */
+  readonly body?: JsonObject
+  /** Marks `publicMessage`, `said` and `body` as the upstream's own words, which may contain secrets. */
   readonly quotes?: true
   /** For tests and debuggers; it may quote the provider, and so is never logged. */
   readonly detail: string

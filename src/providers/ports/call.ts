@@ -5,7 +5,6 @@ import type { TextAround } from '../../kinds/chat/chunk.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { CompletionsRequest } from '../../kinds/completions/request.ts'
 import type { ImageRequest } from '../../kinds/images/request.ts'
-import type { MessagesHeaders } from '../../kinds/messages/request.ts'
 import type { ResponsesRequest } from '../../kinds/responses/request.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 
@@ -63,8 +62,9 @@ export interface ResponsesCall extends ProviderCall {
 /** A Messages request for a provider that speaks that protocol. */
 export interface MessagesCall extends ProviderCall {
   /** The client's body with our limits. */
-  readonly body: Readonly<Record<string, unknown>>
-  readonly headers: MessagesHeaders
+  readonly body: Buffer
+  /** Its headers of the protocol. */
+  readonly headers: Readonly<Record<string, string>>
   readonly streaming: boolean
   /** The first event of a stream as the client gets it. */
   readonly startOf: (event: Readonly<Record<string, unknown>>) => Buffer

@@ -1,5 +1,6 @@
 import type { Provider } from '../../catalog/catalog.ts'
 import type { AttemptFailure, RedactedFailure } from '../ports/attempt-failure.ts'
+import type { JsonObject } from '../../lib/json-object.ts'
 import { objectOf, textOf } from './raw-json.ts'
 import { headerOf, type UpstreamHeaders } from './transport.ts'
 
@@ -11,6 +12,8 @@ const MESSAGE_LENGTH_MAX = 500
 const REDACTED_LENGTH_MAX = 2_000
 /** Only this much of a message is searched for the reason of a refusal, since it may repeat a prompt first. */
 const SAID_LENGTH_MAX = 65_536
+/** The most members and elements of a refusal that is passed on. */
+const BODY_VALUES_MAX = 64
 const RETRY_AFTER_MAX_SECONDS = 60
 const REDACTED = '[redacted]'
 const DETAIL_LENGTH_MAX = 2_000
@@ -151,14 +154,43 @@ export function withoutSecretsOf(
   failure: AttemptFailure,
 ): RedactedFailure {
   const secrets = secretsOf(provider)
-  const clean = (text: string | null): string | null => {
-    if (text === null) return null
+  const redact = (text: string): string => {
     let rest = text
     for (const secret of secrets) rest = rest.replaceAll(secret, REDACTED)
     if (failure.quotes === true) for (const pattern of SECRETS) rest = rest.replaceAll(pattern, REDACTED)
-    return rest.slice(0, MESSAGE_LENGTH_MAX)
+    return rest
   }
-  return { ...failure, publicMessage: clean(failure.publicMessage), said: clean(failure.said), redacted: true }
+  const clean = (text: string | null): string | null =>
+    text === null ? null : redact(text).slice(0, MESSAGE_LENGTH_MAX)
+  const { publicMessage, said, body } = failure
+  return {
+    ...failure,
+    publicMessage: clean(publicMessage),
+    said: clean(said),
+    ...(body === undefined ? {} : { body: redactedBody(body, redact) }),
+    redacted: true,
+  }
+}
+
+/** Every text of a body, names of members included; what is more than a refusal needs is left out. */
+function redactedBody(body: JsonObject, redact: (text: string) => string): JsonObject {
+  let left = BODY_VALUES_MAX
+  const cleaned = (value: unknown): unknown => {
+    left -= 1
+    if (left < 0) return null
+    if (typeof value === 'string') return redact(wholeWords(value))
+    if (Array.isArray(value)) return value.slice(0, left).map(cleaned)
+    return typeof value === 'object' && value !== null ? members(value) : value
+  }
+  const members = (object: object): Record<string, unknown> => {
+    const copy: Record<string, unknown> = {}
+    for (const [name, value] of entriesOf(object)) {
+      if (left <= 0) break
+      if (name !== '__proto__') copy[redact(wholeWords(name))] = cleaned(value)
+    }
+    return copy
+  }
+  return members(body)
 }
 
 /** The longest first, since one may be part of another. */
