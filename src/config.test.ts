@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig, withEnvFile, withSecretFiles, type Config } from './config.ts'
+import { readConfig, withEnvFile, type Config } from './config.ts'
 import type { Environment } from './lib/setting-reader.ts'
 
 const KEK = Buffer.alloc(32, 'k').toString('base64')
@@ -31,6 +31,7 @@ test('an empty environment gives the documented defaults', () => {
       configFile: null,
       adminToken: null,
       url: 'http://127.0.0.1:8080',
+      apiKey: null,
       kek: null,
       publicUrl: null,
       trustedProxies: [],
@@ -57,6 +58,7 @@ test('every setting is read', () => {
     TOLLGATE_CONFIG: 'c.yaml',
     TOLLGATE_ADMIN_TOKEN: TOKEN,
     TOLLGATE_URL: 'https://gate.test/',
+    TOLLGATE_API_KEY: 'sk-tg-abc',
     TOLLGATE_KEK: `${KEK}, ${OTHER_KEK}`,
     TOLLGATE_PUBLIC_URL: 'https://gate.test/ai/',
     TOLLGATE_WORKERS: '4',
@@ -104,6 +106,7 @@ test('every setting is read', () => {
       configFile: 'c.yaml',
       adminToken: TOKEN,
       url: 'https://gate.test',
+      apiKey: 'sk-tg-abc',
       kek: ['k'.repeat(32), 'o'.repeat(32)],
       publicUrl: 'https://gate.test/ai',
       trustedProxies: ['10.0.0.0/8', '::1'],
@@ -209,31 +212,6 @@ test('the process environment wins over .env', () => {
   const merged = withEnvFile({ PORT: '1' }, 'PORT=2\nHOST="::1" # why\n')
   assert.deepEqual({ ...merged }, { PORT: '1', HOST: '::1' })
   assert.equal(withEnvFile(merged, null), merged)
-})
-
-test('a secret may stand in a file; nothing else is taken for the name of one', () => {
-  const read = (name: string, path: string): string => `${name} in ${path}\n`
-  const environment = {
-    TOLLGATE_KEK_FILE: '/run/secrets/kek',
-    OPENAI_API_KEY_FILE: '/run/secrets/openai',
-    AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/token',
-    SSL_CERT_FILE: '/etc/ssl/ca.pem',
-    PORT_FILE: '/etc/port',
-  }
-  assert.deepEqual(withSecretFiles(environment, read), {
-    TOLLGATE_KEK: 'TOLLGATE_KEK_FILE in /run/secrets/kek',
-    OPENAI_API_KEY: 'OPENAI_API_KEY_FILE in /run/secrets/openai',
-    AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/token',
-    SSL_CERT_FILE: '/etc/ssl/ca.pem',
-    PORT_FILE: '/etc/port',
-  })
-})
-
-test('a secret and the file of it together are refused, and an empty file like an empty value', () => {
-  const both = withSecretFiles({ TOLLGATE_KEK: KEK, TOLLGATE_KEK_FILE: '/run/kek' }, () => OTHER_KEK)
-  assert.deepEqual(problems(both), ['TOLLGATE_KEK_FILE: is set beside TOLLGATE_KEK: unset one of them'])
-  const empty = withSecretFiles({ TOLLGATE_ADMIN_TOKEN_FILE: '/run/token' }, () => '\n')
-  assert.deepEqual(problems(empty), ['TOLLGATE_ADMIN_TOKEN: is empty: give it a value or unset it'])
 })
 
 test('mail and Telegram: half a set-up is refused, a login in the clear too, and no secret is repeated', () => {

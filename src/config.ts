@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
-import { proxyList } from './http/client-ip.ts'
+import { VARIABLES, type Variable } from './environment-table.ts'
+import { isIpRange } from './http/ip-list.ts'
 import { parseWrappingKeys } from './ledger/key-wrap.ts'
 import { isMailAddress } from './lib/mail-address.ts'
 import { valkeyAddress } from './lib/valkey-address.ts'
-import { SettingReader, type Environment } from './lib/setting-reader.ts'
+import { FILE_SUFFIX, problemLine, SettingReader, type Environment, type VariableRow } from './lib/setting-reader.ts'
 import { ownValue } from './lib/own-value.ts'
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+export type LogLevel = (typeof VARIABLES)['TOLLGATE_LOG_LEVEL']['options'][number]
 
 /** Settings of the process (operator.md 2), checked once at the start and never read again. */
 export interface Config {
@@ -30,6 +30,8 @@ export interface Config {
   readonly adminToken: string | null
   /** The server that command-line clients ask, without a trailing slash. */
   readonly url: string
+  /** The key that `launch` gives to a client. */
+  readonly apiKey: string | null
   /** 32 bytes each; the first one wraps. null = a key made in `dataDir`. */
   readonly kek: readonly Buffer[] | null
   /** Without a trailing slash; null = from the request's Host. */
@@ -109,56 +111,53 @@ export interface YookassaConfig {
 
 /** Names with this prefix are ours; an unknown one is a typing mistake. */
 const OWN_PREFIX = 'TOLLGATE_'
+/** So is one with these, where we use others of them. */
+const FAMILIES = ['OIDC_', 'SMTP_', 'TELEGRAM_', 'YOOKASSA_']
 const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
-const CBR_URL = 'https://www.cbr.ru/scripts/XML_daily.asp'
 const PROXIES_MAX = 1_000
-const VALKEY_TIMEOUT_MS_MAX = 60_000
-const WORKERS_MAX = 1_024
-const TELEGRAM_API = 'https://api.telegram.org'
 const SMTP_PORTS = { starttls: 587, implicit: 465, none: 25 } as const
-const YOOKASSA_API = 'https://api.yookassa.ru/v3'
-/** Published by YooKassa; its notifications carry no signature. */
-const YOOKASSA_NETWORKS =
-  '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
 /** A value copied from a guide and never changed is as public as no token. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
-
-/** Settings that hold a secret; each may be given as a file, whose path stands in the variable with `_FILE` behind. */
-const SECRET_SETTINGS: ReadonlySet<string> = new Set([
-  'DATABASE_URL',
-  'VALKEY_URL',
-  'TOLLGATE_ADMIN_TOKEN',
-  'TOLLGATE_KEK',
-  'OIDC_CLIENT_SECRET',
-  'YOOKASSA_SECRET_KEY',
-  'SMTP_PASSWORD',
-  'TELEGRAM_BOT_TOKEN',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-])
 /** Keys of providers, of which the catalogue file may name any. */
 const API_KEY = /^[A-Z0-9_]+_API_KEY$/
-const FILE_SUFFIX = '_FILE'
 
-/** The setting whose value a variable says the file of; null = it is no such variable. */
-function settingOfFile(name: string): string | null {
-  const setting = name.slice(0, -FILE_SUFFIX.length)
-  return name.endsWith(FILE_SUFFIX) && (SECRET_SETTINGS.has(setting) || API_KEY.test(setting)) ? setting : null
+type Reader = SettingReader<typeof VARIABLES>
+
+/** The secret whose file a variable says; null = it is no such variable. */
+function secretOfFile(name: string): string | null {
+  if (!name.endsWith(FILE_SUFFIX)) return null
+  const secret = name.slice(0, -FILE_SUFFIX.length)
+  return ownValue<VariableRow>(VARIABLES, secret)?.secret === true || API_KEY.test(secret) ? secret : null
 }
 
+/** The text of a file, or why it cannot be read, as the end of a sentence about the file. */
+export type ReadFile = (path: string) => { readonly text: string } | { readonly problem: string }
+
 /**
- * The environment with the secrets that stand in files, as container engines hand them over: `NAME_FILE` becomes
- * `NAME`. `read` answers the text of a file. Where both are set, both stay, and `readConfig` refuses that.
+ * The environment with the secrets that stand in files, as container engines hand them over: for `NAME_FILE` it has
+ * `NAME` too. `problems` has a line for each file that gives none.
  */
-export function withSecretFiles(environment: Environment, read: (name: string, path: string) => string): Environment {
-  const filled: Record<string, string | undefined> = { ...environment }
-  for (const [name, path] of Object.entries(environment)) {
-    const setting = settingOfFile(name)
-    if (setting === null || path === undefined || ownValue(environment, setting) !== undefined) continue
-    filled[setting] = read(name, path).trim()
-    delete filled[name]
+export function withSecretFiles(
+  environment: Environment,
+  read: ReadFile,
+): { readonly env: Environment; readonly problems: readonly string[] } {
+  const env: Record<string, string | undefined> = { ...environment }
+  const problems: string[] = []
+  for (const [name, path = ''] of Object.entries(environment)) {
+    const secret = secretOfFile(name)
+    if (secret === null) continue
+    if (ownValue(environment, secret) !== undefined)
+      problems.push(problemLine(name, `is set beside ${secret}: unset one of them`))
+    else if (path.trim() === '') problems.push(problemLine(name, 'is empty: give it the path of a file or unset it'))
+    else {
+      const found = read(path.trim())
+      if ('problem' in found) problems.push(problemLine(name, `${path.trim()} ${found.problem}`))
+      else if (found.text.trim() === '') problems.push(problemLine(name, `${path.trim()} is empty`))
+      else env[secret] = found.text.trim()
+    }
   }
-  return filled
+  return { env, problems }
 }
 
 /** Variables of the process take precedence over `.env`: they were set for this start. */
@@ -168,48 +167,51 @@ export function withEnvFile(environment: Environment, fileText: string | null): 
 
 /**
  * Reads every setting. `problems` has a clear line for each unusable value; it names the variable, never its secret.
- * `unknown` has a line for each name with our prefix that is not a setting.
+ * `unknown` has a line for each name that is probably a setting mistyped.
  */
 export function readConfig(environment: Environment): {
   readonly config: Config
   readonly problems: readonly string[]
   readonly unknown: readonly string[]
 } {
-  const reader = new SettingReader(environment)
-  const databaseUrl = reader.url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user@host:5432/name')
+  const reader = new SettingReader(environment, VARIABLES)
+  const databaseUrl = reader.url('DATABASE_URL')
+  const isShared = databaseUrl !== null
   const config: Config = Object.freeze({
-    host: reader.host('HOST', '127.0.0.1'),
-    port: reader.whole('PORT', 8_080, 0, 65_535),
-    dataDir: reader.text('TOLLGATE_DATA') ?? './data',
+    host: reader.host('HOST'),
+    port: reader.whole('PORT'),
+    dataDir: reader.text('TOLLGATE_DATA'),
     databaseUrl,
     valkeyUrl: readValkeyUrl(reader),
-    valkeyTimeoutMs: reader.whole('TOLLGATE_VALKEY_TIMEOUT_MS', 50, 1, VALKEY_TIMEOUT_MS_MAX),
-    workers: readWorkers(reader, databaseUrl !== null),
+    valkeyTimeoutMs: reader.whole('TOLLGATE_VALKEY_TIMEOUT_MS'),
+    workers: readWorkers(reader),
     configFile: reader.text('TOLLGATE_CONFIG'),
     adminToken: readAdminToken(reader),
-    url: reader.address('TOLLGATE_URL', 'http://127.0.0.1:8080') ?? 'http://127.0.0.1:8080',
-    kek: readKek(reader, databaseUrl !== null),
-    publicUrl: reader.address('TOLLGATE_PUBLIC_URL', 'https://ai.example.com'),
-    trustedProxies: readProxies(reader),
-    allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS', false),
-    cbrUrl: reader.url('TOLLGATE_CBR_URL', ['http:', 'https:'], CBR_URL) ?? CBR_URL,
-    logLevel: reader.oneOf('TOLLGATE_LOG_LEVEL', LOG_LEVELS, 'info'),
-    logRetentionDays: reader.given('TOLLGATE_LOG_RETENTION_DAYS')
-      ? reader.whole('TOLLGATE_LOG_RETENTION_DAYS', 1, 1, 36_500)
-      : null,
-    adminTotpRequired: readAdminTotp(reader, databaseUrl !== null),
+    url: reader.address('TOLLGATE_URL'),
+    apiKey: reader.text('TOLLGATE_API_KEY'),
+    kek: readKek(reader, isShared),
+    publicUrl: reader.address('TOLLGATE_PUBLIC_URL'),
+    trustedProxies: readNetworks(reader, 'TRUSTED_PROXIES'),
+    allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS'),
+    cbrUrl: reader.url('TOLLGATE_CBR_URL'),
+    logLevel: reader.choice('TOLLGATE_LOG_LEVEL'),
+    logRetentionDays: reader.whole('TOLLGATE_LOG_RETENTION_DAYS'),
+    adminTotpRequired: readAdminTotp(reader, isShared),
     traces: readTraces(reader),
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),
     mail: readMail(reader),
     telegram: readTelegram(reader),
   })
-  const twice = Object.keys(environment).filter((name) => settingOfFile(name) !== null && reader.given(name))
-  for (const name of twice) reader.problem(name, `is set beside ${settingOfFile(name)}: unset one of them`)
-  return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX) }
+  return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX, FAMILIES) }
 }
 
-function readValkeyUrl(reader: SettingReader): string | null {
+/** Whether a line of the problems is of this setting, or of its file. */
+export function isProblemOf(line: string, name: Variable): boolean {
+  return line.startsWith(`${name}: `) || line.startsWith(`${name}${FILE_SUFFIX}: `)
+}
+
+function readValkeyUrl(reader: Reader): string | null {
   const url = reader.text('VALKEY_URL')
   // It may hold a password.
   if (url !== null && valkeyAddress(url) === null)
@@ -220,14 +222,14 @@ function readValkeyUrl(reader: SettingReader): string | null {
   return url
 }
 
-function readWorkers(reader: SettingReader, shared: boolean): number {
-  const workers = reader.whole('TOLLGATE_WORKERS', 1, 1, WORKERS_MAX)
-  if (workers > 1 && !shared)
+function readWorkers(reader: Reader): number {
+  const workers = reader.whole('TOLLGATE_WORKERS')
+  if (workers > 1 && !reader.given('DATABASE_URL'))
     reader.problem('TOLLGATE_WORKERS', `is ${workers}, which needs DATABASE_URL: the embedded store has one process`)
   return workers
 }
 
-function readAdminToken(reader: SettingReader): string | null {
+function readAdminToken(reader: Reader): string | null {
   const token = reader.text('TOLLGATE_ADMIN_TOKEN')
   if (token === null) return null
   // The message never repeats the value, since it ends up in logs.
@@ -251,11 +253,11 @@ function readAdminToken(reader: SettingReader): string | null {
   return token
 }
 
-function readKek(reader: SettingReader, required: boolean): readonly Buffer[] | null {
+function readKek(reader: Reader, isRequired: boolean): readonly Buffer[] | null {
   const name = 'TOLLGATE_KEK'
   const text = reader.text(name)
   if (text === null) {
-    if (required && !reader.given(name))
+    if (isRequired && !reader.given(name))
       reader.problem(
         name,
         "is required with DATABASE_URL, where every node must hold the same key: make one with 'openssl rand -base64 32'",
@@ -270,57 +272,59 @@ function readKek(reader: SettingReader, required: boolean): readonly Buffer[] | 
   return keys
 }
 
-function readAdminTotp(reader: SettingReader, several: boolean): boolean {
-  const publicUrl = reader.given('TOLLGATE_PUBLIC_URL')
-  return (
-    reader.oneOf('TOLLGATE_ADMIN_TOTP', ['required', 'optional'], several || publicUrl ? 'required' : 'optional') ===
-    'required'
-  )
+function readAdminTotp(reader: Reader, isShared: boolean): boolean {
+  const isOpen = isShared || reader.given('TOLLGATE_PUBLIC_URL')
+  return (reader.choice('TOLLGATE_ADMIN_TOTP') ?? (isOpen ? 'required' : 'optional')) === 'required'
 }
 
 /** Either all of these are set or none: half a set-up is a mistake. */
-function together(reader: SettingReader, names: readonly string[]): boolean {
+function together(reader: Reader, names: readonly Variable[]): boolean {
   const given = names.filter((name) => reader.given(name))
   if (given.length > 0)
     for (const name of names) if (!reader.given(name)) reader.problem(name, `is required with ${given.join(', ')}`)
   return given.length === names.length
 }
 
-function readOidc(reader: SettingReader): OidcConfig | null {
-  if (!together(reader, ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'])) return null
-  const issuer = reader.url('OIDC_ISSUER', ['http:', 'https:'], 'https://accounts.example.com') ?? ''
-  if (URL.canParse(issuer) && new URL(issuer).protocol === 'http:' && !isLoopback(new URL(issuer).hostname))
-    reader.problem('OIDC_ISSUER', 'must be https: on plain http anybody between could sign in as anyone')
-  return Object.freeze({
+/** A secret travels to this address. */
+function refuseClear(reader: Reader, name: Variable, address: string, why: string): void {
+  if (!URL.canParse(address)) return
+  const { protocol, hostname } = new URL(address)
+  if (protocol === 'http:' && !isLoopback(hostname)) reader.problem(name, `must be https: ${why}`)
+}
+
+function readOidc(reader: Reader): OidcConfig | null {
+  const issuer = reader.url('OIDC_ISSUER') ?? ''
+  refuseClear(reader, 'OIDC_ISSUER', issuer, 'on plain http anybody between could sign in as anyone')
+  const config: OidcConfig = {
     issuer,
     clientId: reader.text('OIDC_CLIENT_ID') ?? '',
     clientSecret: reader.text('OIDC_CLIENT_SECRET') ?? '',
-    name: reader.text('OIDC_NAME') ?? 'Single sign-on',
-  })
+    name: reader.text('OIDC_NAME'),
+  }
+  return together(reader, ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) ? Object.freeze(config) : null
 }
 
-function readTraces(reader: SettingReader): TracesConfig | null {
-  const endpoint = reader.address('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318')
-  if (endpoint === null) return null
-  const share = reader.text('OTEL_TRACES_SAMPLER_ARG') ?? '1'
+function readTraces(reader: Reader): TracesConfig | null {
+  const endpoint = reader.address('OTEL_EXPORTER_OTLP_ENDPOINT')
+  const share = reader.text('OTEL_TRACES_SAMPLER_ARG')
   if (!/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(share))
     reader.problem('OTEL_TRACES_SAMPLER_ARG', `must be a share from 0 to 1, got '${share}'`)
-  return Object.freeze({
-    endpoint,
-    headers: readHeaders(reader, 'OTEL_EXPORTER_OTLP_HEADERS'),
-    serviceName: reader.text('OTEL_SERVICE_NAME') ?? 'tollgate',
+  const intervalMs = reader.whole('OTEL_METRIC_EXPORT_INTERVAL')
+  const sent = reader.choice('OTEL_METRICS_EXPORTER')
+  const rest = {
+    headers: readHeaders(reader),
+    serviceName: reader.text('OTEL_SERVICE_NAME'),
     ratio: Number(share),
-    metricsIntervalMs:
-      reader.oneOf('OTEL_METRICS_EXPORTER', ['otlp', 'none'], 'otlp') === 'none'
-        ? null
-        : reader.whole('OTEL_METRIC_EXPORT_INTERVAL', 60_000, 100, 3_600_000),
-  })
+    metricsIntervalMs: sent === 'none' ? null : intervalMs,
+  }
+  return endpoint === null ? null : Object.freeze({ endpoint, ...rest })
 }
 
 /**
  * `name=value,name=value`, percent-encoded, as OpenTelemetry writes it. A value may be a secret and is not repeated.
  */
-function readHeaders(reader: SettingReader, name: string): Readonly<Record<string, string>> {
+function readHeaders(reader: Reader): Readonly<Record<string, string>> {
+  const name = 'OTEL_EXPORTER_OTLP_HEADERS'
   const pairs = (reader.text(name) ?? '')
     .split(',')
     .filter((pair) => pair.trim() !== '')
@@ -342,77 +346,67 @@ function decoded(text: string): string {
   }
 }
 
-function readYookassa(reader: SettingReader): YookassaConfig | null {
-  if (!together(reader, ['YOOKASSA_SHOP_ID', 'YOOKASSA_SECRET_KEY'])) return null
-  const apiUrl = reader.address('YOOKASSA_API_URL', YOOKASSA_API) ?? YOOKASSA_API
-  if (URL.canParse(apiUrl) && new URL(apiUrl).protocol === 'http:' && !isLoopback(new URL(apiUrl).hostname))
-    reader.problem('YOOKASSA_API_URL', 'must be https: the secret key travels there')
-  return Object.freeze({
+function readYookassa(reader: Reader): YookassaConfig | null {
+  const apiUrl = reader.address('YOOKASSA_API_URL')
+  refuseClear(reader, 'YOOKASSA_API_URL', apiUrl, 'the secret key travels there')
+  const config: YookassaConfig = {
     shopId: reader.text('YOOKASSA_SHOP_ID') ?? '',
     secretKey: reader.text('YOOKASSA_SECRET_KEY') ?? '',
     apiUrl,
-    networks: readNetworks(reader, 'YOOKASSA_NETWORKS', YOOKASSA_NETWORKS),
-  })
+    networks: readNetworks(reader, 'YOOKASSA_NETWORKS'),
+  }
+  return together(reader, ['YOOKASSA_SHOP_ID', 'YOOKASSA_SECRET_KEY']) ? Object.freeze(config) : null
 }
 
-function readMail(reader: SettingReader): MailConfig | null {
-  const names = ['SMTP_PORT', 'SMTP_TLS', 'SMTP_USER', 'SMTP_PASSWORD', 'SMTP_FROM_NAME'].filter((name) =>
+function readMail(reader: Reader): MailConfig | null {
+  const tls = reader.choice('SMTP_TLS')
+  const host = reader.host('SMTP_HOST') ?? ''
+  const port = reader.whole('SMTP_PORT') ?? SMTP_PORTS[tls]
+  const from = reader.text('SMTP_FROM')
+  if (from !== null && !isMailAddress(from))
+    reader.problem('SMTP_FROM', `must be a plain address such as ai@example.com, got '${from}'`)
+  const fromName = reader.text('SMTP_FROM_NAME')
+  const user = reader.text('SMTP_USER') ?? ''
+  const password = reader.text('SMTP_PASSWORD') ?? ''
+  const others = (['SMTP_PORT', 'SMTP_TLS', 'SMTP_USER', 'SMTP_PASSWORD', 'SMTP_FROM_NAME'] as const).filter((name) =>
     reader.given(name),
   )
-  if (![...names, 'SMTP_HOST', 'SMTP_FROM'].some((name) => reader.given(name))) return null
-  if (!together(reader, ['SMTP_HOST', 'SMTP_FROM', ...names])) return null
-  const tls = reader.oneOf('SMTP_TLS', ['starttls', 'implicit', 'none'], 'starttls')
-  const host = reader.host('SMTP_HOST', '')
-  const from = reader.text('SMTP_FROM') ?? ''
-  if (!isMailAddress(from)) reader.problem('SMTP_FROM', `must be a plain address such as ai@example.com, got '${from}'`)
-  const withLogin = ['SMTP_USER', 'SMTP_PASSWORD'].some((name) => reader.given(name))
-  const login = withLogin && together(reader, ['SMTP_USER', 'SMTP_PASSWORD'])
-  if (login && tls === 'none' && !isLoopback(host))
+  if (!together(reader, ['SMTP_HOST', 'SMTP_FROM', ...others])) return null
+  const withLogin = together(reader, ['SMTP_USER', 'SMTP_PASSWORD'])
+  if (withLogin && tls === 'none' && !isLoopback(host))
     reader.problem('SMTP_TLS', "is 'none', so the password would travel in the clear: use 'starttls' or 'implicit'")
   return Object.freeze({
     host,
-    port: reader.whole('SMTP_PORT', SMTP_PORTS[tls], 1, 65_535),
+    port,
     tls,
-    login: login ? { user: reader.text('SMTP_USER') ?? '', password: reader.text('SMTP_PASSWORD') ?? '' } : null,
-    from,
-    fromName: reader.text('SMTP_FROM_NAME') ?? 'Tollgate',
+    login: withLogin ? { user, password } : null,
+    from: from ?? '',
+    fromName,
   })
 }
 
-function readTelegram(reader: SettingReader): TelegramConfig | null {
+function readTelegram(reader: Reader): TelegramConfig | null {
   const botToken = reader.text('TELEGRAM_BOT_TOKEN')
-  const apiUrl = reader.address('TELEGRAM_API_URL', TELEGRAM_API) ?? TELEGRAM_API
-  if (botToken === null) return null
   // It becomes a part of a path. The message never repeats it.
-  if (!/^\d{1,20}:[\w-]{20,100}$/.test(botToken))
+  if (botToken !== null && !/^\d{1,20}:[\w-]{20,100}$/.test(botToken))
     reader.problem('TELEGRAM_BOT_TOKEN', 'must be a token as BotFather gives it, such as 123456:ABC-DEF…')
-  if (URL.canParse(apiUrl) && new URL(apiUrl).protocol === 'http:' && !isLoopback(new URL(apiUrl).hostname))
-    reader.problem('TELEGRAM_API_URL', 'must be https: the token travels there')
-  return Object.freeze({ botToken, apiUrl })
+  const apiUrl = reader.address('TELEGRAM_API_URL')
+  refuseClear(reader, 'TELEGRAM_API_URL', apiUrl, 'the token travels there')
+  return botToken === null ? null : Object.freeze({ botToken, apiUrl })
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
+  return ['localhost', '::1', '[::1]'].includes(hostname) || (isIP(hostname) === 4 && hostname.startsWith('127.'))
 }
 
-function readProxies(reader: SettingReader): readonly string[] {
-  return readNetworks(reader, 'TRUSTED_PROXIES', '')
-}
-
-function readNetworks(reader: SettingReader, name: string, fallback: string): readonly string[] {
-  const entries = (reader.text(name) ?? fallback)
+function readNetworks(reader: Reader, name: 'TRUSTED_PROXIES' | 'YOOKASSA_NETWORKS'): readonly string[] {
+  const entries = (reader.text(name) ?? '')
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
   if (entries.length > PROXIES_MAX)
     reader.problem(name, `lists ${entries.length} ranges, at most ${PROXIES_MAX} are allowed`)
-  for (const entry of entries) {
-    try {
-      proxyList([entry])
-    } catch {
-      // The list's error only says that it is not a range; the line below adds the setting's name.
-      reader.problem(name, `'${entry}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
-    }
-  }
+  const wrong = entries.find((entry) => !isIpRange(entry))
+  if (wrong !== undefined) reader.problem(name, `'${wrong}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
   return Object.freeze(entries)
 }

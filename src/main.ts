@@ -11,6 +11,7 @@ import { createApp, type App, type AppLog } from './app.ts'
 import { openCore } from './app/core.ts'
 import { Interrupts } from './app/interrupts.ts'
 import type { Machine } from './app/load.ts'
+import { readSecretFile } from './app/secret-file.ts'
 import { terminalLine } from './app/terminal-line.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
@@ -45,17 +46,18 @@ const EXIT_BAD_INPUT = 2
 /** The exit code that shells report after Ctrl-C. */
 const EXIT_INTERRUPTED = 130
 
-function environment(): Readonly<Record<string, string | undefined>> {
-  const all = withEnvFile(process.env, existsSync('.env') ? readFileSync('.env', 'utf8') : null)
-  return withSecretFiles(all, (name, path) => {
-    try {
-      return readFileSync(path, 'utf8')
-    } catch (thrown) {
-      throw new OperatorError(`${name}: ${path} cannot be read: ${diskFault(thrown) ?? String(thrown)}.`, {
-        cause: thrown,
-      })
-    }
-  })
+type Environment = ReturnType<typeof withSecretFiles>
+
+function environment(): Environment {
+  return withSecretFiles(withEnvFile(process.env, existsSync('.env') ? envFile() : null), readSecretFile)
+}
+
+function envFile(): string {
+  try {
+    return readFileSync('.env', 'utf8')
+  } catch (thrown) {
+    throw new OperatorError(`.env: cannot be read: ${diskFault(thrown) ?? thrownMessage(thrown)}`, { cause: thrown })
+  }
 }
 
 function version(): string {
@@ -300,9 +302,10 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
 }
 
 /** Starts the server; resolves when it has stopped. */
-async function start(env: ReturnType<typeof environment>): Promise<number> {
+async function start({ env, problems: fileProblems }: Environment): Promise<number> {
   const { config, problems, unknown } = readConfig(env)
-  if (problems.length > 0) throw new OperatorError(problems.join('\n'))
+  const lines = [...fileProblems, ...problems]
+  if (lines.length > 0) throw new OperatorError(lines.join('\n'))
   if (cluster.isPrimary) for (const line of unknown) process.stderr.write(`${line}\n`)
   if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
   const parent = cluster.isWorker ? linkToParent() : null
@@ -457,17 +460,19 @@ async function main(): Promise<void> {
   // Nobody reads the output, or the disk is full: no reason to end.
   process.stdout.on('error', () => undefined)
   process.stderr.on('error', () => undefined)
-  const env = environment()
+  const settings = environment()
+  const { env } = settings
   const code = await runCommand(process.argv.slice(2), {
     version: version(),
     env,
+    secretFileProblems: settings.problems,
     stdout: (text) => process.stdout.write(`${text}\n`),
     stderr: (text) => process.stderr.write(`${text}\n`),
     clock: systemClock,
     ids: randomIds(),
     adapters: KNOWN_ADAPTERS,
     open: async (config) => openCore({ config, wrappingKeys: await wrappingKeys(config), env }),
-    start: () => start(env),
+    start: () => start(settings),
   })
   process.exit(code)
 }

@@ -1,3 +1,4 @@
+import { isProblemOf } from '../config.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
 import { request } from '../lib/http-request.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
@@ -7,7 +8,7 @@ import type { CliContext } from './ports.ts'
 const TIMEOUT_MS = 30_000
 /** An audit reads the whole ledger before it answers. */
 const AUDIT_TIMEOUT_MS = 600_000
-const CLIENT_SETTINGS = ['TOLLGATE_URL', 'TOLLGATE_ADMIN_TOKEN']
+const CLIENT_SETTINGS = ['TOLLGATE_URL', 'TOLLGATE_ADMIN_TOKEN'] as const
 
 /** The admin API of the running server that TOLLGATE_URL names. */
 export interface AdminClient {
@@ -22,7 +23,7 @@ export interface AdminClient {
 }
 
 export function adminClient({ config, configProblems }: CliContext): AdminClient {
-  const problem = configProblems.find((line) => CLIENT_SETTINGS.some((name) => line.startsWith(name)))
+  const problem = configProblems.find((line) => CLIENT_SETTINGS.some((name) => isProblemOf(line, name)))
   if (problem !== undefined) throw new CommandError(problem)
   const token = config.adminToken
   if (token === null)

@@ -4,6 +4,7 @@ import { AGENTS, type ClientSetup, type SetupPart } from '../client-setups.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
+import { refuseBadSettings } from './store-access.ts'
 
 /** Stands for a key that was not given, as on the pages of the clients. */
 const NO_KEY = 'sk-tg-…'
@@ -29,11 +30,13 @@ function nameOf({ page }: ClientSetup): string {
   return page.split('-', 1)[0] ?? page
 }
 
-async function launch(input: CommandInput, { config, env, stdout }: CliContext): Promise<number> {
+async function launch(input: CommandInput, context: CliContext): Promise<number> {
+  const { config, env, stdout } = context
+  refuseBadSettings(context, ['TOLLGATE_API_KEY', 'TOLLGATE_URL', 'TOLLGATE_PUBLIC_URL'])
   const [given = ''] = input.operands
   const setup = AGENTS.find((one) => given === nameOf(one) || given === one.page)
   if (setup === undefined) throw new UsageError(`'${given}' is no client that is known here. Known: ${NAMES}`)
-  const key = input.text('key') ?? env['TOLLGATE_API_KEY']
+  const key = input.text('key') ?? config.apiKey ?? undefined
   const writes = input.flag('write')
   if (writes && key === undefined) throw new UsageError('--write needs a key: --key, or TOLLGATE_API_KEY')
   const root = withoutTrailing(config.publicUrl ?? config.url, '/')

@@ -22,8 +22,10 @@ export interface OpenStore {
 /** Everything that commands get from the process. */
 export interface CliPorts {
   readonly version: string
-  /** The process's environment with `.env` filled in. */
+  /** The process's environment, with `.env` and the secrets of files filled in. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** One line per secret whose file gives none. */
+  readonly secretFileProblems: readonly string[]
   /** Each call writes one line or text with its line end. */
   readonly stdout: (text: string) => void
   readonly stderr: (text: string) => void
@@ -41,6 +43,6 @@ export interface CliContext extends CliPorts {
   readonly config: Config
   /** One line per malformed setting; it begins with the variable's name. */
   readonly configProblems: readonly string[]
-  /** One line per variable with our prefix that is not a setting. */
+  /** One line per variable that is probably a setting mistyped. */
   readonly unknownSettings: readonly string[]
 }

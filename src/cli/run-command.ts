@@ -4,7 +4,16 @@ import { ApiError, OperatorError } from '../errors.ts'
 import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
 import { adminCommands } from './admin-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
-import { columns, commandHelp, CommandError, parseInput, UsageError, usageLine, type Command } from './command.ts'
+import {
+  columns,
+  commandHelp,
+  CommandError,
+  parseInput,
+  UsageError,
+  usageLine,
+  type Command,
+  type CommandInput,
+} from './command.ts'
 import { LAUNCH_COMMANDS } from './launch-command.ts'
 import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
@@ -37,24 +46,38 @@ export async function runCommand(argv: readonly string[], ports: CliPorts): Prom
   if (first === 'help' && second !== '') return runCommand([...argv.slice(1), '--help'], ports)
   if (['', '--help', '-h', 'help'].includes(first)) return answer(ports, generalHelp(COMMANDS))
   if (first === '--version') return answer(ports, ports.version)
-  const family = COMMANDS.filter(({ words }) => words === first || words.startsWith(`${first} `))
-  const command = family.find(({ words }) => words === first || words === `${first} ${second}`)
-  if (command === undefined) {
-    if (family.length > 0 && ['--help', '-h'].includes(second)) return answer(ports, generalHelp(family))
-    return failed(ports, unknownText(first, second, family), 2)
-  }
+  const family = familyOf(first)
+  if (family.length > 0 && family.every(({ words }) => words !== first) && ['--help', '-h'].includes(second))
+    return answer(ports, generalHelp(family))
   try {
-    const input = parseInput(command, argv.slice(command.words.split(' ').length))
+    const { command, input } = commandOf(argv)
     if (input === null) return answer(ports, commandHelp(command))
     const { config, problems, unknown } = readConfig(ports.env)
-    return await command.run(input, { ...ports, config, configProblems: problems, unknownSettings: unknown })
+    const configProblems = [...ports.secretFileProblems, ...problems]
+    return await command.run(input, { ...ports, config, configProblems, unknownSettings: unknown })
   } catch (thrown) {
     // A document that cannot be applied is a wrong value, like a wrong flag.
     if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)
     // A server fails to start because of its settings or its environment.
-    if (isExpected(thrown)) return failed(ports, thrown.message, command === START ? 2 : 1)
+    if (isExpected(thrown)) return failed(ports, thrown.message, first === START.words ? 2 : 1)
     throw thrown
   }
+}
+
+function familyOf(first: string): readonly Command[] {
+  return COMMANDS.filter(({ words }) => words === first || words.startsWith(`${first} `))
+}
+
+/** The command of a command line; `input` is null when its help was asked for. Throws UsageError. */
+export function commandOf(argv: readonly string[]): {
+  readonly command: Command
+  readonly input: CommandInput | null
+} {
+  const [first = '', second = ''] = argv
+  const family = familyOf(first)
+  const command = family.find(({ words }) => words === first || words === `${first} ${second}`)
+  if (command === undefined) throw new UsageError(unknownText(first, second, family))
+  return { command, input: parseInput(command, argv.slice(command.words.split(' ').length)) }
 }
 
 /** Failures whose message tells the operator what to do; any other is a bug and keeps its stack. */

@@ -1,3 +1,5 @@
+import { isProblemOf } from '../config.ts'
+import type { Variable } from '../environment-table.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
@@ -45,8 +47,9 @@ export function unopenable(thrown: unknown): Error {
   return new CommandError(`The store cannot be opened: ${thrown.message.split('\n')[0] ?? ''}`)
 }
 
-export function refuseBadSettings({ configProblems }: CliContext): void {
-  const [first] = configProblems
+/** `names`: only these matter to the command. */
+export function refuseBadSettings({ configProblems }: CliContext, names: readonly Variable[] = []): void {
+  const first = configProblems.find((line) => names.length === 0 || names.some((name) => isProblemOf(line, name)))
   if (first !== undefined) throw new UsageError(first)
 }
 

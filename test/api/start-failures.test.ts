@@ -184,6 +184,37 @@ test('SIGHUP: a refused file is logged, with the catalogue that stays in force',
   }
 })
 
+test('secrets in files: each file that gives none is a line of its own, and a good one is read without its line end', async () => {
+  const path = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
+  }
+  const broken = {
+    TOLLGATE_KEK_FILE: join(directory, 'nowhere'),
+    TOLLGATE_ADMIN_TOKEN_FILE: path('blank', '\n'),
+    OPENAI_API_KEY_FILE: directory,
+    VALKEY_URL_FILE: '/dev/zero',
+    TELEGRAM_BOT_TOKEN_FILE: path('bot', 'not-a-token-but-secret\n'),
+    DATABASE_URL: 'postgres://u@127.0.0.1/t',
+    DATABASE_URL_FILE: path('database', 'postgres://u@127.0.0.1/t\n'),
+  }
+  const { code, err } = await failedStart(broken)
+  assert.equal(code, 2)
+  assert.deepEqual(err.trimEnd().split('\n').toSorted(), [
+    'DATABASE_URL_FILE: is set beside DATABASE_URL: unset one of them',
+    `OPENAI_API_KEY_FILE: ${directory} cannot be read: it is a folder and not a file`,
+    'TELEGRAM_BOT_TOKEN_FILE: must be a token as BotFather gives it, such as 123456:ABC-DEF…',
+    `TOLLGATE_ADMIN_TOKEN_FILE: ${join(directory, 'blank')} is empty`,
+    'VALKEY_URL_FILE: /dev/zero has more than 65536 bytes, which no secret has',
+    `tollgate: TOLLGATE_KEK_FILE: ${join(directory, 'nowhere')} cannot be read: it does not exist`,
+  ])
+  const tollgate = await startTollgate({
+    env: { TOLLGATE_KEK_FILE: path('kek', `${KEK}\r\n`), OPENAI_API_KEY_FILE: path('openai', 'sk-of-a-file\n') },
+  })
+  assert.match((await tollgate.admin('GET', '/admin/v1/providers/openai')).text, /"api_key":"[^"]*file"/)
+  await tollgate.stop()
+})
+
 test('a misspelt setting is refused with the name that was probably meant', async () => {
   const tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVLE: 'debug', TOLLGATE_SPEED: '9' } })
   await tollgate.stop()

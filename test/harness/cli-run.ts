@@ -21,6 +21,7 @@ export async function runCli(argv: readonly string[], env: Record<string, string
   const code = await runCommand(argv, {
     version: '1.2.3',
     env,
+    secretFileProblems: [],
     clock: systemClock,
     ids: randomIds(),
     adapters: adaptersNamed('openai', 'sandbox'),
