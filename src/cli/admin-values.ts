@@ -85,7 +85,7 @@ function formOf(given: JsonSchema): Form {
         read: (text, name) => decimal(text, name, schema, must),
       }
     case 'array':
-      return schema.items?.type === 'string' ? { value: 'A,B', read: commaList } : json(schema, must)
+      return schema.items?.type === 'string' ? textList(schema.items, must) : json(schema, must)
     default:
       return isRate(schema) ? { value: 'N/SECONDS', read: (text, name) => rate(text, name, must) } : json(schema, must)
   }
@@ -104,11 +104,34 @@ function decimal(text: string, name: string, { format }: JsonSchema, must: Must)
   )
 }
 
+function textList({ enum: choices }: JsonSchema, must: Must): Form {
+  return {
+    value: 'A,B',
+    read: (text, name) => {
+      const items = commaList(text)
+      const wrong = choices === undefined ? undefined : items.find((item) => !choices.includes(item))
+      if (wrong === undefined) return items
+      throw must(`a comma list of ${choices?.join(', ')}`, name, wrong)
+    },
+  }
+}
+
+/** A list in JSON is taken too: scripts have it at hand. */
 function commaList(text: string): readonly string[] {
+  const list: unknown = text.startsWith('[') ? parsedJson(text) : null
+  if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return list
   return text
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return null
+  }
 }
 
 function isRate({ properties = {} }: JsonSchema): boolean {

@@ -57,6 +57,13 @@ export function parseInput(command: Command, argv: readonly string[]): CommandIn
   }
 }
 
+/** Before a negative number, which would be taken for an option; no argument of a process can hold it. */
+const NUMBER = '\0'
+
+function unmarked(text: string): string {
+  return text.startsWith(NUMBER) ? text.slice(NUMBER.length) : text
+}
+
 type ParseOptions = Record<string, { type: 'boolean' | 'string'; short?: string }>
 
 function parsed(
@@ -64,8 +71,16 @@ function parsed(
   argv: readonly string[],
   options: ParseOptions,
 ): { values: Record<string, unknown>; positionals: string[] } {
+  // No option is a digit, but an amount and the id of a Telegram chat may begin with a minus.
+  const args = argv.map((arg) => (/^-\d/.test(arg) ? `${NUMBER}${arg}` : arg))
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true, strict: true })
+    return {
+      values: Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? unmarked(value) : value]),
+      ),
+      positionals: positionals.map(unmarked),
+    }
   } catch (thrown) {
     if (!(thrown instanceof TypeError)) throw thrown
     // The first sentence names the mistake; the rest is advice about parseArgs.

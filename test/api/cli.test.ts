@@ -96,7 +96,7 @@ for (const [argv, expected] of [
   [['check', '/nowhere/tollgate.yaml'], /no such file/],
   [['check', '/tmp'], /^tollgate: \/tmp: cannot be read: it is a folder and not a file$/],
   [
-    ['key', 'create', 'acc_1', 'name', '--limit', '-5'],
+    ['key', 'create', 'acc_1', 'name', '--limit', '-all'],
     /^tollgate: A value of --limit that begins with - is given as --limit=VALUE\. Options of tollgate key create/,
   ],
   [['topup', 'acc_1', '5'], /--reference is missing/],
@@ -108,6 +108,10 @@ for (const [argv, expected] of [
   [['token', 'create', 'x', '--role', 'king'], /--role must be one of owner, administrator/],
   [['model', 'put', 'a/b', '--endpoints', 'many'], /--endpoints must be JSON, got 'many'/],
   [['account', 'update', 'acc_1'], /Nothing to change/],
+  [
+    ['notice', 'channel-create', 'a@example.com', '--kinds', 'shortfall,balance'],
+    /--kinds must be a comma list of balance\.low, .*, got 'balance'/,
+  ],
   [['account', 'update', 'acc_1', '--rate-limit', 'fast'], /--rate-limit must be requests\/seconds/],
   [['key', 'update', 'key_1', '--running-requests', 'many'], /--running-requests must be a whole number of at least 1/],
   [['key', 'update', 'key_1', '--disabled', 'maybe'], /--disabled must be true or false/],
@@ -216,7 +220,7 @@ test('commands made of the contract: tokens, people, codes, catalogue, settings 
   assert.equal((await beside(['model', 'list'], limited)).code, 0)
   const refusedHere = await beside(['account', 'list'], limited)
   assert.deepEqual([refusedHere.code, refusedHere.err], [1, 'tollgate: This needs the scope accounts:read'])
-  assert.match((await beside(['token', 'list'])).out, /^id +name +label +state/)
+  assert.match((await beside(['token', 'list'])).out, /^id +external_id +name +label +state/)
   assert.deepEqual(await json(['token', 'revoke', String(token['id'])]), { id: token['id'], deleted: true })
   assert.match((await beside(['model', 'list'], limited)).err, /admin API needs/)
 

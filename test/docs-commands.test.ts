@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { UsageError } from '../src/cli/command.ts'
+import { commandOf } from '../src/cli/run-command.ts'
+import { runCli } from './harness/cli-run.ts'
+import { shellCommands } from './harness/shell-words.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...globSync('{docs,deploy}/**/*.md', { cwd: ROOT }).toSorted()]
+/** Stands for the rest of a line, and for a part of an id. */
+const LEFT_OUT = '…'
+/** First words of commands that work on the store itself, or on this machine. */
+const LOCAL: ReadonlySet<string> = new Set(
+  'start check apply export catalog copy migrate backup audit reconcile admin kek launch help'.split(' '),
+)
+
+interface Shown {
+  readonly page: string
+  /** Behind the name of the program. */
+  readonly words: readonly string[]
+}
+
+/** The commands of a text that begin with this program's name. */
+function ours(page: string, text: string): readonly Shown[] {
+  return shellCommands(text).flatMap((words) => {
+    const [program = '', ...rest] = words[0] === 'node' ? words.slice(1) : words
+    return program === 'tollgate' || program === 'bin/tollgate.js' ? [{ page, words: rest }] : []
+  })
+}
+
+/** In blocks, and between backticks in a sentence, where brackets stand around what may be left out. */
+function shownIn(page: string): readonly Shown[] {
+  const text = readFileSync(join(ROOT, page), 'utf8')
+  const blocks = [...text.matchAll(/^```(?:sh|bash|console)\n(.*?)^```/gms)].map(([, block = '']) => block)
+  const sentences = [
+    ...text.replaceAll(/^```.*?^```/gms, '').matchAll(/`((?:node bin\/)?tollgate(?:\.js)? [^`\n]+)`/g),
+  ].map(([, code = '']) => code.replaceAll(/[[\]]/g, ' '))
+  return [...blocks, ...sentences].flatMap((part) => ours(page, part))
+}
+
+/** Those that name a command. */
+const SHOWN = PAGES.flatMap(shownIn).filter(({ words: [first = LEFT_OUT] }) => /^[a-z]/.test(first))
+
+function problemOf(words: readonly string[]): string | null {
+  const isCut = words.includes(LEFT_OUT)
+  // `tollgate audit` in a sentence names the command, and `tollgate account …` a family.
+  const isName = isCut || words.every((word) => !word.startsWith('-'))
+  try {
+    commandOf(isCut ? words.slice(0, words.indexOf(LEFT_OUT)) : words)
+    return null
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError)) throw thrown
+    return isName && / is missing\. | needs one of: |argument missing/.test(thrown.message) ? null : thrown.message
+  }
+}
+
+test('every command that a page shows is one, with these operands and options', () => {
+  assert.ok(SHOWN.length > 90, String(SHOWN.length))
+  assert.deepEqual(
+    SHOWN.filter(({ words }) => words[0] !== 'help').flatMap(({ page, words }) => {
+      const problem = problemOf(words)
+      return problem === null ? [] : [`${page}: tollgate ${words.join(' ')}: ${problem}`]
+    }),
+    [],
+  )
+  assert.match(problemOf(['account', 'creat', 'Ada']) ?? '', /unknown command 'account creat'/)
+  assert.match(problemOf(['audit', '--sins', 'now']) ?? '', /Unknown option '--sins'/)
+})
+
+test('every command of the admin API that a page shows gives its options values that they take', async () => {
+  // Without a token it ends where it would send its request.
+  const isWhole = ({ words: [first = '', ...rest] }: Shown): boolean =>
+    !LOCAL.has(first) && rest.length > 1 && !rest.some((word) => word === LEFT_OUT || /^[A-Z_]+$/.test(word))
+  const whole = SHOWN.filter(isWhole)
+  assert.ok(whole.length > 20, String(whole.length))
+  for (const { page, words } of whole) {
+    const { code, err } = await runCli(words)
+    assert.match(err, /^tollgate: TOLLGATE_ADMIN_TOKEN is not set/, `${page}: tollgate ${words.join(' ')}`)
+    assert.equal(code, 1)
+  }
+})
+
+test('the lines of a page are read as a shell reads them', () => {
+  assert.deepEqual(shellCommands(`A=1 tollgate x 'a b'"c\\"d" -e=1 # no\nfoo && tollgate y | jq .a\\\n  b`), [
+    ['tollgate', 'x', 'a bc"d', '-e=1'],
+    ['foo'],
+    ['tollgate', 'y'],
+    ['jq', '.a', 'b'],
+  ])
+})
