@@ -44,7 +44,8 @@ const day = ({ of }: Charge): ChargedDay | null => ('requests' in of ? of : null
 const COLUMNS: readonly FocusColumn[] = [
   ['BilledCost', billed],
   ['BillingAccountId', ({ of }) => of.accountId],
-  ['BillingAccountName', ({ of }) => of.accountName],
+  // A name must not be empty, and accounts of an older program may have none.
+  ['BillingAccountName', ({ of }) => of.accountName.trim() || of.accountId],
   ['BillingCurrency', () => 'RUB'],
   ['BillingPeriodEnd', ({ times }) => times.monthAfter],
   ['BillingPeriodStart', ({ times }) => times.month],
@@ -70,7 +71,7 @@ const COLUMNS: readonly FocusColumn[] = [
   ['ServiceSubcategory', () => 'Generative AI'],
   ['SkuId', (charge) => day(charge)?.model ?? null],
   ['SubAccountId', (charge) => day(charge)?.keyId ?? null],
-  ['SubAccountName', (charge) => day(charge)?.keyName ?? null],
+  ['SubAccountName', (charge) => day(charge)?.keyName?.trim() || (day(charge)?.keyId ?? null)],
   ['SubAccountType', (charge) => (day(charge) === null ? null : 'API key')],
   ['x_InputTokens', (charge) => day(charge)?.inputTokens ?? null],
   ['x_OutputTokens', (charge) => day(charge)?.outputTokens ?? null],
