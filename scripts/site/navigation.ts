@@ -27,7 +27,7 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
   ],
   ['Providers', ['providers', 'catalog']],
   ['Money', ['money']],
-  ['Operations', ['operations', 'settings', 'notifications', 'hardening', 'capacity', 'incidents']],
+  ['Operations', ['operations', 'settings', 'automation', 'notifications', 'hardening', 'capacity', 'incidents']],
   [
     'Reference',
     [

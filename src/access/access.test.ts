@@ -48,6 +48,7 @@ const KEY: KeyRecord = {
 const ADMINISTRATOR: ConsoleSession = {
   user: {
     id: 'usr_1',
+    externalId: null,
     email: 'root@example.org',
     name: 'root',
     role: 'admin',

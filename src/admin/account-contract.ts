@@ -176,6 +176,7 @@ export const UserRole = oneOf(['user', 'admin'], '`admin`: an operator, who may 
 export const ConsoleUser = object(
   {
     id: text(),
+    external_id: EXTERNAL_ID,
     email: text(),
     role: UserRole,
     operator_role: nullable(OperatorRole),
@@ -210,6 +211,7 @@ export const UserQuery = object({
 })
 
 export const UserPatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
   role: optional(nullable(UserRole)),
   operator_role: optional(nullable(oneOf(OPERATOR_ROLES, 'It makes a user an operator.'))),
   disabled: optional(flag()),

@@ -2,32 +2,42 @@ import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { isoTime } from '../lib/time.ts'
 import { fieldError, reasonError } from '../refusals.ts'
-import type { AccountGroup as GroupRecord } from '../store/accounts/account-group-store.ts'
+import type { AccountGroup as GroupRecord, AccountGroupPatch } from '../store/accounts/account-group-store.ts'
 import { markupText } from './accounts.ts'
-import type { AccountGroup, AccountGroupBody } from './group-contract.ts'
-import {
-  adminRoute,
-  notFound,
-  page,
-  param,
-  recordEvent,
-  type AdminBody,
-  type AdminCall,
-  type AdminPorts,
-  type AdminReply,
-} from './ports.ts'
+import { AccountGroupBody, type AccountGroup } from './group-contract.ts'
+import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
 import { customerPrices } from './customer-prices.ts'
+import {
+  changedRecord,
+  externalIdPatch,
+  patchRoute,
+  putNamed,
+  recordId,
+  recordRoutes,
+  type Guard,
+  type RecordKind,
+  type Written,
+} from './records.ts'
 
 /** Groups of accounts, and what customers pay. */
 export function groupAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const kind = groupKind(ports)
   return [
     adminRoute('GET /admin/v1/account-groups', async () => {
       const data = (await ports.store.accountGroups.list()).map(groupBody)
       return { status: 200, body: { data, total: data.length } }
     }),
     adminRoute('POST /admin/v1/account-groups', (call, read) => createGroup(ports, call, read())),
-    adminRoute('PATCH /admin/v1/account-groups/:id', (call, read) => patchGroup(ports, call, read)),
-    adminRoute('DELETE /admin/v1/account-groups/:id', (call) => deleteGroup(ports, call)),
+    ...recordRoutes(ports, kind),
+    patchRoute(ports, kind, (_call, given, read, guard) => {
+      const { external_id: externalId, name, markup } = read()
+      const patch = {
+        ...externalIdPatch(externalId),
+        ...(name === undefined ? {} : { name: name.trim() }),
+        ...(markup === undefined ? {} : { markup: markupText(markup) }),
+      }
+      return changeGroup(ports, given, patch, guard)
+    }),
     adminRoute('GET /admin/v1/customer-prices', async (call) => ({
       status: 200,
       body: await customerPrices(ports, call.query, page(call)),
@@ -35,8 +45,8 @@ export function groupAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   ]
 }
 
-function groupBody({ id, name, markup, accounts, createdAtMs }: GroupRecord): AccountGroup {
-  return { id, name, markup, accounts, created_at: isoTime(createdAtMs) }
+function groupBody({ id, externalId, name, markup, accounts, createdAtMs }: GroupRecord): AccountGroup {
+  return { id, external_id: externalId, name, markup, accounts, created_at: isoTime(createdAtMs) }
 }
 
 /** Of a name that is not empty; spaces around it are not part of it. */
@@ -44,11 +54,60 @@ function nameTaken(name: string): Error {
   return fieldError('name', 'name_taken', { given: name }, `'${name}' is the name of another group`)
 }
 
-async function group(ports: AdminPorts, call: AdminCall): Promise<GroupRecord> {
-  const id = param(call, 'id')
-  const found = await ports.store.accountGroups.get(id)
-  if (found === null) throw notFound('Account group', id)
-  return found
+/** Groups as records that a client describes. */
+function groupKind(ports: AdminPorts): RecordKind<'/admin/v1/account-groups/:id'> {
+  const { accountGroups } = ports.store
+  const named = async (given: string): Promise<GroupRecord | null> => {
+    const id = await recordId(ports, 'account_group', given)
+    return id === null ? null : accountGroups.get(id)
+  }
+  return {
+    path: '/admin/v1/account-groups/:id',
+    noun: 'Account group',
+    event: 'account_group',
+    terms: Object.keys(AccountGroupBody.fields),
+    show: async (given) => {
+      const found = await named(given)
+      return found === null ? null : groupBody(found)
+    },
+    put: (_call, given, read, guard) => {
+      const { name, markup } = read()
+      const terms = { name: name.trim(), markup: markupText(markup) }
+      return putNamed(
+        ports,
+        { kind: 'account_group', noun: 'Account group', given, guard },
+        (id) => changeGroup(ports, id, terms, guard),
+        async (externalId) => {
+          const made = await newGroup(ports, terms, externalId)
+          return { id: made.id, before: null, after: groupBody(made), changed: true }
+        },
+      )
+    },
+    remove: async (_call, given, guard) => {
+      const found = await named(given)
+      if (found === null) return null
+      const end = await accountGroups.delete(found.id, (current) => guard(groupBody(current)))
+      if (end === 'unknown') return null
+      if (end === 'in_use')
+        throw reasonError(
+          'conflict',
+          'group_in_use',
+          { accounts: found.accounts },
+          `Group '${found.name}' has accounts: put them into another group first, or into none`,
+        )
+      return { id: found.id, before: groupBody(found) }
+    },
+  }
+}
+
+async function newGroup(
+  ports: AdminPorts,
+  terms: { readonly name: string; readonly markup: string },
+  externalId: string | null,
+): Promise<GroupRecord> {
+  const record = { id: `grp_${ports.ids.letters(16)}`, externalId, ...terms, createdAtMs: ports.clock.now() }
+  if (!(await ports.store.accountGroups.create(record))) throw nameTaken(record.name)
+  return { ...record, accounts: 0 }
 }
 
 async function createGroup(
@@ -56,48 +115,29 @@ async function createGroup(
   call: AdminCall,
   { name, markup }: AccountGroupBody,
 ): Promise<AdminReply<'POST /admin/v1/account-groups'>> {
-  const record = {
-    id: `grp_${ports.ids.letters(16)}`,
-    name: name.trim(),
-    markup: markupText(markup),
-    createdAtMs: ports.clock.now(),
-  }
-  if (!(await ports.store.accountGroups.create(record))) throw nameTaken(record.name)
-  const body = groupBody({ ...record, accounts: 0 })
-  await recordEvent(ports, call, 'account_group.create', record.id, null, body)
+  const body = groupBody(await newGroup(ports, { name: name.trim(), markup: markupText(markup) }, null))
+  await recordEvent(ports, call, 'account_group.create', body.id, null, body)
   return { status: 201, body }
 }
 
-async function patchGroup(
+async function changeGroup(
   ports: AdminPorts,
-  call: AdminCall,
-  read: AdminBody<'PATCH /admin/v1/account-groups/:id'>,
-): Promise<AdminReply<'PATCH /admin/v1/account-groups/:id'>> {
-  const before = await group(ports, call)
-  const { name, markup } = read()
-  const after = await ports.store.accountGroups.update(before.id, {
-    ...(name === undefined ? {} : { name: name.trim() }),
-    ...(markup === undefined ? {} : { markup: markupText(markup) }),
-  })
-  if (after === 'taken') throw nameTaken(name ?? '')
-  if (after === null) throw notFound('Account group', before.id)
-  ports.access.invalidate({ groupId: before.id })
-  await recordEvent(ports, call, 'account_group.update', before.id, groupBody(before), groupBody(after))
-  return { status: 200, body: groupBody(after) }
-}
-
-async function deleteGroup(
-  ports: AdminPorts,
-  call: AdminCall,
-): Promise<AdminReply<'DELETE /admin/v1/account-groups/:id'>> {
-  const before = await group(ports, call)
-  if (!(await ports.store.accountGroups.delete(before.id)))
-    throw reasonError(
-      'conflict',
-      'group_in_use',
-      { accounts: before.accounts },
-      `Group '${before.name}' has accounts: put them into another group first, or into none`,
-    )
-  await recordEvent(ports, call, 'account_group.delete', before.id, groupBody(before), null)
-  return { status: 200, body: { id: before.id, deleted: true } }
+  given: string,
+  patch: AccountGroupPatch,
+  guard: Guard,
+): Promise<Written<AccountGroup> | null> {
+  const id = await recordId(ports, 'account_group', given)
+  if (id === null) return null
+  const update = async (decide: (current: GroupRecord) => AccountGroupPatch): Promise<GroupRecord | null> => {
+    const after = await ports.store.accountGroups.update(id, decide)
+    if (after === 'taken') throw nameTaken(patch.name ?? '')
+    return after
+  }
+  const written = await changedRecord<GroupRecord, AccountGroupPatch, AccountGroup>(
+    { id, guard, shown: groupBody },
+    update,
+    () => patch,
+  )
+  if (written?.changed === true) ports.access.invalidate({ groupId: id })
+  return written
 }

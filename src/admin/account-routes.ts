@@ -72,7 +72,8 @@ export const ACCOUNT_ROUTES = {
   'DELETE /admin/v1/accounts/:id': {
     versioned: true,
     scope: 'accounts:write',
-    summary: 'Closes an account: it is deactivated and loses its external id. Its books stay under its own id.',
+    summary:
+      'Closes an account: it is deactivated and loses its external id and its group. Its books stay under its own id.',
     answer: Removed,
     errors: ['not_found'],
     example: { path: { id: 'external:team-z' } },

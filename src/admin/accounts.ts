@@ -53,7 +53,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
     adminRoute('POST /admin/v1/accounts', (call, read) => createAccount(ports, call, read())),
     adminRoute('GET /admin/v1/accounts', (call) => listAccounts(ports, call)),
     ...recordRoutes(ports, kind),
-    patchRoute(ports, kind, (id, read, guard) => patchAccount(ports, id, read, guard)),
+    patchRoute(ports, kind, (_call, id, read, guard) => patchAccount(ports, id, read, guard)),
     adminRoute('POST /admin/v1/accounts/:id/ledger', async (call, read) => {
       const { status, kind: booked, amount, entry, balanceMicro } = await postEntry(ports, call, read('kind', 'amount'))
       return { status, body: { id: entry.id, kind: booked, amount, balance: rubles(balanceMicro) } }
@@ -186,10 +186,15 @@ function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
         },
       )
     },
-    remove: async (given, guard) => {
+    remove: async (_call, given, guard) => {
       const found = await named(ports, given)
       if (found === null || (found.status === 'deactivated' && found.externalId === null)) return null
-      const closed = await changeAccount(ports, found.id, { status: 'deactivated', externalId: null }, guard)
+      const closed = await changeAccount(
+        ports,
+        found.id,
+        { status: 'deactivated', externalId: null, groupId: null },
+        guard,
+      )
       return closed?.before ? { id: closed.id, before: closed.before } : null
     },
   }
@@ -244,7 +249,8 @@ async function priceRule(
   ports: AdminPorts,
   { group, markup }: Pick<AccountBody, 'group' | 'markup'>,
 ): Promise<Pick<AccountPatch, 'groupId' | 'markup'>> {
-  if (typeof group === 'string' && (await ports.store.accountGroups.get(group)) === null)
+  const groupId = typeof group === 'string' ? await recordId(ports, 'account_group', group) : group
+  if (typeof group === 'string' && (groupId === null || (await ports.store.accountGroups.get(groupId ?? '')) === null))
     throw fieldError(
       'group',
       'unknown_group',
@@ -252,7 +258,7 @@ async function priceRule(
       `there is no group '${group.slice(0, 200)}'`,
     )
   return {
-    ...(group === undefined ? {} : { groupId: group }),
+    ...(groupId === undefined ? {} : { groupId }),
     ...(markup === undefined ? {} : { markup: markup === null ? null : markupText(markup) }),
   }
 }

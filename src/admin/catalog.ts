@@ -90,7 +90,7 @@ function modelKind(ports: AdminPorts): RecordKind<'/admin/v1/models/*id'> {
       const once = warned(catalog.warnings({ ...EMPTY_DOCUMENT, models: [entry] }))
       return { id, before: seen.before(), after, changed: outcome !== 'same', once }
     },
-    remove: async (id, guard) => {
+    remove: async (_call, id, guard) => {
       const seen = watched(guard, (document) => modelIn(document, id))
       if (!(await applied(() => catalog.deleteModel(id, seen.check)))) return null
       const before = seen.before()

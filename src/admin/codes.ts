@@ -18,6 +18,7 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import { externalIdPatch, recordId, refusingTaken } from './records.ts'
 import { isoTime } from '../lib/time.ts'
 
 /** Crockford's alphabet: no two of its characters are mistaken for each other when typed. */
@@ -33,15 +34,26 @@ export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
       const { data, total } = await ports.store.codes.list(limit, offset)
       return { status: 200, body: { data: data.map(wireCode), total } }
     }),
+    adminRoute('GET /admin/v1/codes/:id', async (call) => ({ status: 200, body: wireCode(await one(ports, call)) })),
     adminRoute('POST /admin/v1/codes', (call, read) => createCodes(ports, call, read('amount'))),
     adminRoute('PATCH /admin/v1/codes/:id', (call, read) => patchCode(ports, call, read)),
     adminRoute('GET /admin/v1/payments', (call) => listPayments(ports, call)),
   ]
 }
 
+/** By its id or its external id. */
+async function one(ports: AdminPorts, call: AdminCall): Promise<CodeRecord> {
+  const given = param(call, 'id')
+  const id = await recordId(ports, 'redeem_code', given)
+  const code = id === null ? null : await ports.store.codes.get(id)
+  if (code === null) throw notFound('Code', given)
+  return code
+}
+
 function wireCode(code: CodeRecord): Code {
   return {
     id: code.id,
+    external_id: code.externalId,
     label: code.label,
     amount: rubles(code.amountMicro),
     uses_max: code.usesMax,
@@ -57,10 +69,20 @@ function wireCode(code: CodeRecord): Code {
 async function createCodes(
   ports: AdminPorts,
   call: AdminCall,
-  { amount, count = 1, uses_max: usesMax = 1, expires_at: expiry = null, note = null }: Judged<CodeBody, 'amount'>,
+  {
+    external_id: name = null,
+    amount,
+    count = 1,
+    uses_max: usesMax = 1,
+    expires_at: expiry = null,
+    note = null,
+  }: Judged<CodeBody, 'amount'>,
 ): Promise<AdminReply<'POST /admin/v1/codes'>> {
   if (amount === undefined || amount === null || amount <= 0)
     throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
+  const { externalId = null } = externalIdPatch(name)
+  if (externalId !== null && count !== 1)
+    throw fieldError('count', 'one_of', { allowed: '1' }, 'must be 1 with external_id, which names one code')
   const amountMicro = microOf(amount)
   const expiresAtMs = expiry === null ? null : Date.parse(expiry)
   const createdBy = actor(ports, call)
@@ -68,6 +90,7 @@ async function createCodes(
     const code = newCode()
     const record: CodeRecord = {
       id: `code_${ports.ids.letters(16)}`,
+      externalId,
       label: code.slice(0, LABEL_LETTERS),
       amountMicro,
       usesMax,
@@ -80,7 +103,7 @@ async function createCodes(
     }
     return { code, record, digest: createHash('sha256').update(code.replaceAll('-', '')).digest() }
   })
-  await ports.store.codes.create(made.map(({ record, digest }) => ({ ...record, digest })))
+  await refusingTaken(() => ports.store.codes.create(made.map(({ record, digest }) => ({ ...record, digest }))))
   await recordEvent(ports, call, 'code.create', made.length === 1 ? (made[0]?.record.id ?? '') : 'codes', null, {
     ids: made.map(({ record }) => record.id),
     amount: rubles(amountMicro),
@@ -102,14 +125,15 @@ async function patchCode(
   call: AdminCall,
   read: AdminBody<'PATCH /admin/v1/codes/:id'>,
 ): Promise<AdminReply<'PATCH /admin/v1/codes/:id'>> {
-  const id = param(call, 'id')
-  const before = await ports.store.codes.get(id)
-  if (before === null) throw notFound('Code', id)
-  const { disabled, note } = read()
-  const after = await ports.store.codes.update(id, {
+  const before = await one(ports, call)
+  const { id } = before
+  const { disabled, note, external_id: externalId } = read()
+  const patch = {
+    ...externalIdPatch(externalId),
     ...(disabled === undefined ? {} : { disabled }),
     ...(note === undefined ? {} : { note }),
-  })
+  }
+  const after = await refusingTaken(() => ports.store.codes.update(id, patch))
   if (after === null) throw notFound('Code', id)
   await recordEvent(ports, call, 'code.update', id, wireCode(before), wireCode(after))
   return { status: 200, body: wireCode(after) }

@@ -38,6 +38,7 @@ import { PRICE_ROUTES } from './price-contract.ts'
 import { TOKEN_ROUTES } from './token-routes.ts'
 
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
+const CODE = { id: 'code_Vb3kQ9xT2mLr7dWa' }
 
 /**
  * The wire contract of `/admin/v1` between the console's operator pages and the server. The browser imports only the
@@ -57,6 +58,13 @@ export const ADMIN_ROUTES = {
     answer: listed(ConsoleUser),
     errors: ['invalid_input'],
     example: { query: { role: 'user' } },
+  },
+  'GET /admin/v1/users/:id': {
+    scope: 'people:read',
+    summary: 'One person.',
+    answer: ConsoleUser,
+    errors: ['not_found'],
+    example: { path: USER },
   },
   'PATCH /admin/v1/users/:id': {
     scope: 'people:write',
@@ -293,20 +301,28 @@ export const ADMIN_ROUTES = {
   },
   'POST /admin/v1/codes': {
     scope: 'money:write',
-    summary: 'Makes codes. `code` of each is shown this once.',
+    summary:
+      'Makes codes. `code` of each is shown this once. One with an `external_id` is made once: again it is a 409.',
     body: CodeBody,
     answer: NewCodes,
     status: 201,
-    errors: ['invalid_input'],
+    errors: ['invalid_input', 'conflict'],
     example: { body: { amount: 100, count: 2, note: 'fair' } },
+  },
+  'GET /admin/v1/codes/:id': {
+    scope: 'money:read',
+    summary: 'One code, without its secret.',
+    answer: Code,
+    errors: ['not_found'],
+    example: { path: CODE },
   },
   'PATCH /admin/v1/codes/:id': {
     scope: 'money:write',
-    summary: 'Switches a code off or on, or changes its note.',
+    summary: 'Switches a code off or on, or changes its note or its external id.',
     body: CodePatch,
     answer: Code,
-    errors: ['invalid_input', 'not_found'],
-    example: { path: { id: 'code_Vb3kQ9xT2mLr7dWa' }, body: { disabled: true } },
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: CODE, body: { disabled: true } },
   },
   'GET /admin/v1/payments': {
     scope: 'money:read',

@@ -14,11 +14,13 @@ import {
 } from '../schema.ts'
 import { MODEL_TYPES } from '../model-types.ts'
 import type { AdminWireRoute } from '../wire-route.ts'
-import { Deleted, listed, MARKUP, PageQuery } from './account-contract.ts'
+import { listed, MARKUP, PageQuery } from './account-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
 
 export const AccountGroup = object(
   {
     id: text(),
+    external_id: EXTERNAL_ID,
     name: text(),
     markup: text('What the prices of its accounts are multiplied with, an exact decimal.'),
     accounts: whole('How many are in it.'),
@@ -31,7 +33,11 @@ export type AccountGroup = Static<typeof AccountGroup>
 const NAME = filled('Of one group.', 200)
 export const AccountGroupBody = body({ name: NAME, markup: MARKUP })
 export type AccountGroupBody = Static<typeof AccountGroupBody>
-export const AccountGroupPatch = body({ name: optional(NAME), markup: optional(MARKUP) })
+export const AccountGroupPatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
+  name: optional(NAME),
+  markup: optional(MARKUP),
+})
 export type AccountGroupPatch = Static<typeof AccountGroupPatch>
 
 export const CustomerPriceQuery = object({
@@ -98,7 +104,26 @@ export const GROUP_ROUTES = {
     errors: ['invalid_input', 'conflict'],
     example: { body: { name: 'Partners', markup: '0.9' } },
   },
+  'GET /admin/v1/account-groups/:id': {
+    versioned: true,
+    scope: 'accounts:read',
+    summary: 'One group.',
+    answer: AccountGroup,
+    errors: ['not_found'],
+    example: { path: GROUP },
+  },
+  'PUT /admin/v1/account-groups/:id': {
+    versioned: true,
+    scope: 'accounts:write',
+    summary: 'Makes the group of an external id, or makes it equal to the body. The same body again changes nothing.',
+    body: AccountGroupBody,
+    answer: AccountGroup,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'external:schools' }, body: { name: 'Schools', markup: '0.8' } },
+  },
   'PATCH /admin/v1/account-groups/:id': {
+    versioned: true,
     scope: 'accounts:write',
     summary:
       'Changes the fields that are given, for requests that begin afterwards: at once on the node that is asked, on the others within 5 seconds.',
@@ -108,9 +133,10 @@ export const GROUP_ROUTES = {
     example: { path: GROUP, body: { markup: 0.85 } },
   },
   'DELETE /admin/v1/account-groups/:id': {
+    versioned: true,
     scope: 'accounts:write',
     summary: 'Deletes a group without accounts; 409 if there are any in it.',
-    answer: Deleted,
+    answer: Removed,
     errors: ['not_found', 'conflict'],
     example: { path: GROUP },
   },

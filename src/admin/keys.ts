@@ -46,7 +46,7 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
     adminRoute('GET /admin/v1/accounts/:id/keys', (call) => listKeys(ports, call)),
     adminRoute('POST /admin/v1/keys/:id/rotate', (call, read) => rotateKey(ports, call, read)),
     ...recordRoutes(ports, kind),
-    patchRoute(ports, kind, async (given, read, guard) => {
+    patchRoute(ports, kind, async (_call, given, read, guard) => {
       const { external_id: externalId, ...terms } = read()
       const { externalId: name } = externalIdPatch(externalId)
       const found = await named(ports, given)
@@ -105,7 +105,7 @@ function keyKind(ports: AdminPorts): RecordKind<'/admin/v1/keys/:id'> {
         },
       )
     },
-    remove: async (given, guard) => {
+    remove: async (_call, given, guard) => {
       const found = await named(ports, given)
       if (found === null) return null
       const check = (key: KeyRecord): void => guard(shown(ports, { ...found, key }))

@@ -43,7 +43,7 @@ export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     })),
     adminRoute('POST /admin/v1/notices/channels', (call, read) => addChannel(ports, call, read())),
     ...recordRoutes(ports, kind),
-    patchRoute(ports, kind, async (given, read, guard) => {
+    patchRoute(ports, kind, async (_call, given, read, guard) => {
       const { external_id: externalId, ...terms } = read()
       const name = externalIdPatch(externalId)
       return changeChannel(ports, given, guard, () => ({ ...terms, ...name }))
@@ -108,7 +108,7 @@ function channelKind(ports: AdminPorts): RecordKind<'/admin/v1/notices/channels/
         },
       )
     },
-    remove: async (given, guard) => {
+    remove: async (_call, given, guard) => {
       const channel = await named(ports, given)
       const check = (current: Channel): void => guard(shown(current))
       if (channel === null || !(await ports.store.notices.removeChannel(null, channel.id, check))) return null

@@ -147,7 +147,7 @@ function providerKind(ports: AdminPorts, context: DocumentContext): RecordKind<'
       const after = { slug, ...providerAfter(ports, slug) }
       return { id: slug, before: seen.before(), after, changed: outcome !== 'same' }
     },
-    remove: async (slug, guard) => {
+    remove: async (_call, slug, guard) => {
       const seen = watched(guard, (document) => named(slug, providerIn(document, slug)))
       if (!(await applied(() => catalog.deleteProvider(slug, seen.check)))) return null
       const before = seen.before()

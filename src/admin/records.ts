@@ -22,7 +22,9 @@ import {
 /** Records that a client keeps equal to its own description of them: each has GET, PUT and DELETE. */
 type RecordPath =
   | '/admin/v1/accounts/:id'
+  | '/admin/v1/account-groups/:id'
   | '/admin/v1/keys/:id'
+  | '/admin/v1/tokens/:id'
   | '/admin/v1/notices/channels/:id'
   | '/admin/v1/providers/:slug'
   | '/admin/v1/models/*id'
@@ -47,12 +49,12 @@ export interface Written<W> {
 export interface RecordKind<P extends RecordPath> {
   readonly path: P
   readonly noun: string
-  readonly event: 'account' | 'key' | 'notice_channel' | 'provider' | 'model'
+  readonly event: 'account' | 'account_group' | 'key' | 'token' | 'notice_channel' | 'provider' | 'model'
   /** The fields that PUT sets, which its ETag stands for; null = all. */
   readonly terms: readonly string[] | null
   show(id: string): Promise<Shown<P> | null>
   put(call: AdminCall, id: string, read: AdminBody<`PUT ${P}`>, guard: Guard): Promise<Written<Shown<P>>>
-  remove(id: string, guard: Guard): Promise<{ readonly id: string; readonly before: Shown<P> } | null>
+  remove(call: AdminCall, id: string, guard: Guard): Promise<{ readonly id: string; readonly before: Shown<P> } | null>
 }
 
 /** GET, PUT and DELETE of a kind of records (operator.md 4, records by name). */
@@ -74,11 +76,14 @@ export function recordRoutes<P extends RecordPath>(
     adminRoute<`DELETE ${P}`>(`DELETE ${kind.path}`, async (call) => {
       const id = idIn(call)
       const guard = guardOf(call, kind)
-      const removed = await kind.remove(id, guard)
+      const removed = await kind.remove(call, id, guard)
       if (removed === null) {
         guard(null)
         if (isOurs(kind, id)) throw notFound(kind.noun, id)
-      } else await recordEvent(ports, call, `${kind.event}.delete`, removed.id, removed.before, null)
+      } else {
+        const action = kind.event === 'token' ? 'token.revoke' : (`${kind.event}.delete` as const)
+        await recordEvent(ports, call, action, removed.id, removed.before, null)
+      }
       // The same for every path: the type of each is `Removed`.
       return { status: 200, body: { id, deleted: removed !== null } } as AdminReply<`DELETE ${P}`>
     }),
@@ -89,12 +94,17 @@ export function recordRoutes<P extends RecordPath>(
 export function patchRoute<P extends PatchedPath>(
   ports: AdminPorts,
   kind: RecordKind<P>,
-  patch: (id: string, read: AdminBody<`PATCH ${P}`>, guard: Guard) => Promise<Written<Shown<P>> | null>,
+  patch: (
+    call: AdminCall,
+    id: string,
+    read: AdminBody<`PATCH ${P}`>,
+    guard: Guard,
+  ) => Promise<Written<Shown<P>> | null>,
 ): Route<Principal> {
   return adminRoute<`PATCH ${P}`>(`PATCH ${kind.path}`, async (call, read) => {
     const id = idIn(call)
     if ((await kind.show(id)) === null) throw notFound(kind.noun, id)
-    const written = await refusingTaken(() => patch(id, read, guardOf(call, kind)))
+    const written = await refusingTaken(() => patch(call, id, read, guardOf(call, kind)))
     if (written === null) throw notFound(kind.noun, id)
     return answeredChange(ports, call, kind, written)
   })
@@ -223,7 +233,8 @@ export async function putNamed<W>(
   }
 }
 
-async function refusingTaken<T>(work: () => Promise<T>): Promise<T> {
+/** A name that another record has is refused in words. */
+export async function refusingTaken<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (thrown) {

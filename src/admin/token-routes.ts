@@ -1,6 +1,7 @@
 import type { AdminWireRoute } from '../wire-route.ts'
-import { Deleted, listed, PageQuery } from './account-contract.ts'
-import { AdminToken, AdminTokenBody, NewAdminToken } from './token-contract.ts'
+import { listed, PageQuery } from './account-contract.ts'
+import { Removed } from './record-contract.ts'
+import { AdminToken, AdminTokenBody, AdminTokenPatch, NewAdminToken, PutAdminToken } from './token-contract.ts'
 
 const TOKEN = { id: 'tok_Vb3kQ9xT2mLr7dWa' }
 
@@ -25,16 +26,38 @@ export const TOKEN_ROUTES = {
     },
   },
   'GET /admin/v1/tokens/:id': {
+    versioned: true,
     scope: 'tokens:read',
     summary: 'One token.',
     answer: AdminToken,
     errors: ['not_found'],
     example: { path: TOKEN },
   },
-  'DELETE /admin/v1/tokens/:id': {
+  'PUT /admin/v1/tokens/:id': {
+    versioned: true,
     scope: 'tokens:write',
-    summary: 'Revokes a token. It opens nothing from then on, on any node.',
-    answer: Deleted,
+    summary:
+      'Makes the token of an external id, or gives it the scopes and the end of the body. `token` is in the answer that makes it only.',
+    body: AdminTokenBody,
+    answer: PutAdminToken,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'external:deploy-2' }, body: { name: 'deploy-2', scopes: ['catalog:read'] } },
+  },
+  'PATCH /admin/v1/tokens/:id': {
+    versioned: true,
+    scope: 'tokens:write',
+    summary: 'Changes the fields that are given of a token in force.',
+    body: AdminTokenPatch,
+    answer: AdminToken,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: TOKEN, body: { expires_at: '2031-01-01T00:00:00Z' } },
+  },
+  'DELETE /admin/v1/tokens/:id': {
+    versioned: true,
+    scope: 'tokens:write',
+    summary: 'Revokes a token. It opens nothing from then on, on any node, and loses its external id.',
+    answer: Removed,
     errors: ['not_found'],
     example: { path: TOKEN },
   },

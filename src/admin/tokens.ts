@@ -2,37 +2,51 @@ import { ADMIN_PREFIX, digestOf, generateKey, labelOf } from '../access/api-key.
 import type { Principal } from '../access/principal.ts'
 import { ROLE_SCOPES, type AdminScope } from '../admin-scopes.ts'
 import type { Route } from '../http/edge.ts'
+import { isoTime } from '../lib/time.ts'
 import { fieldError, reasonError } from '../refusals.ts'
-import type { AdminToken as AdminTokenRecord } from '../store/people/admin-token-store.ts'
+import type { AdminToken as AdminTokenRecord, AdminTokenPatch } from '../store/people/admin-token-store.ts'
 import {
   actor,
   adminRoute,
-  notFound,
   page,
-  param,
   recordEvent,
   refuseBeyondOwn,
   type AdminCall,
   type AdminPorts,
   type AdminReply,
 } from './ports.ts'
+import {
+  changedRecord,
+  externalIdPatch,
+  patchRoute,
+  putNamed,
+  recordId,
+  recordRoutes,
+  type Guard,
+  type RecordKind,
+  type Written,
+} from './records.ts'
 import type { AdminToken, AdminTokenBody } from './token-contract.ts'
-import { isoTime } from '../lib/time.ts'
 
 /** Named tokens for the admin API. */
 export function tokenAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const kind = tokenKind(ports)
   return [
     adminRoute('GET /admin/v1/tokens', async (call) => {
       const { limit, offset } = page(call)
       const { data, total } = await ports.store.adminTokens.list(limit, offset)
       return { status: 200, body: { data: data.map((token) => wireToken(ports, token)), total } }
     }),
-    adminRoute('GET /admin/v1/tokens/:id', async (call) => ({
-      status: 200,
-      body: wireToken(ports, await one(ports, call)),
-    })),
+    ...recordRoutes(ports, kind),
     adminRoute('POST /admin/v1/tokens', (call, read) => createToken(ports, call, read())),
-    adminRoute('DELETE /admin/v1/tokens/:id', (call) => revokeToken(ports, call)),
+    patchRoute(ports, kind, (call, given, read, guard) => {
+      const { external_id: externalId, scopes, expires_at: end } = read()
+      return changeToken(ports, call, given, guard, () => ({
+        ...externalIdPatch(externalId),
+        ...(scopes === undefined ? {} : { scopes: sorted(scopes) }),
+        ...(end === undefined ? {} : { expiresAtMs: endMs(end) }),
+      }))
+    }),
   ]
 }
 
@@ -40,6 +54,7 @@ function wireToken({ clock }: AdminPorts, token: AdminTokenRecord): AdminToken {
   const expired = token.expiresAtMs !== null && token.expiresAtMs <= clock.now()
   return {
     id: token.id,
+    external_id: token.externalId,
     name: token.name,
     label: token.label,
     scopes: token.scopes,
@@ -52,36 +67,86 @@ function wireToken({ clock }: AdminPorts, token: AdminTokenRecord): AdminToken {
   }
 }
 
-async function one(ports: AdminPorts, call: AdminCall): Promise<AdminTokenRecord> {
-  const id = param(call, 'id')
-  const token = await ports.store.adminTokens.get(id)
-  if (token === null) throw notFound('Admin token', id)
-  return token
+/** Tokens as records that a client describes. */
+function tokenKind(ports: AdminPorts): RecordKind<'/admin/v1/tokens/:id'> {
+  const { adminTokens } = ports.store
+  const named = async (given: string): Promise<AdminTokenRecord | null> => {
+    const id = await recordId(ports, 'admin_token', given)
+    return id === null ? null : adminTokens.get(id)
+  }
+  return {
+    path: '/admin/v1/tokens/:id',
+    noun: 'Admin token',
+    event: 'token',
+    terms: ['name', 'scopes', 'expires_at'] satisfies readonly (keyof AdminTokenBody)[],
+    show: async (given) => {
+      const found = await named(given)
+      return found === null ? null : wireToken(ports, found)
+    },
+    put: (call, given, read, guard) => {
+      const body = read()
+      const terms = { scopes: scopesOf(body), expiresAtMs: endMs(body.expires_at) }
+      return putNamed(
+        ports,
+        { kind: 'admin_token', noun: 'Admin token', given, guard },
+        (id) =>
+          changeToken(ports, call, id, guard, ({ name }) => {
+            if (body.name !== name)
+              throw fieldError('name', 'one_of', { allowed: name }, `must be ${name}: a token keeps its name`)
+            return terms
+          }),
+        async (externalId) => {
+          const { record, token } = await newToken(ports, call, body, externalId)
+          return { id: record.id, before: null, after: wireToken(ports, record), changed: true, once: { token } }
+        },
+      )
+    },
+    remove: async (call, given, guard) => {
+      const found = await named(given)
+      if (found === null) return null
+      const revoked = await adminTokens.revoke(found.id, ports.clock.now(), (current) => {
+        refuseBeyondOwn(ports, call, current.scopes)
+        guard(wireToken(ports, current))
+      })
+      return revoked ? { id: found.id, before: wireToken(ports, found) } : null
+    },
+  }
 }
 
-function scopesOf({ scopes, role }: AdminTokenBody): readonly AdminScope[] {
-  if (typeof role === 'string' && scopes === undefined) return [...ROLE_SCOPES[role]]
-  if (scopes === undefined || typeof role === 'string')
-    throw fieldError('scopes', 'required', {}, 'is required, or role in its place')
+function sorted(scopes: Iterable<AdminScope>): readonly AdminScope[] {
   return [...new Set(scopes)].toSorted()
 }
 
-async function createToken(
+function scopesOf({ scopes, role }: AdminTokenBody): readonly AdminScope[] {
+  if (typeof role === 'string' && scopes === undefined) return sorted(ROLE_SCOPES[role])
+  if (scopes === undefined || typeof role === 'string')
+    throw fieldError('scopes', 'required', {}, 'is required, or role in its place')
+  return sorted(scopes)
+}
+
+/** null = it has no end. */
+function endMs(given: string | null | undefined): number | null {
+  return typeof given === 'string' ? Date.parse(given) : null
+}
+
+async function newToken(
   ports: AdminPorts,
   call: AdminCall,
   given: AdminTokenBody,
-): Promise<AdminReply<'POST /admin/v1/tokens'>> {
+  externalId: string | null,
+): Promise<{ readonly record: AdminTokenRecord; readonly token: string }> {
   const scopes = scopesOf(given)
   refuseBeyondOwn(ports, call, scopes)
   const token = generateKey(ports.ids, ADMIN_PREFIX)
   const record: AdminTokenRecord = {
     id: `tok_${ports.ids.letters(16)}`,
+    externalId,
     name: given.name,
     label: labelOf(token),
     scopes,
     createdBy: actor(ports, call),
     createdAtMs: ports.clock.now(),
-    expiresAtMs: typeof given.expires_at === 'string' ? Date.parse(given.expires_at) : null,
+    expiresAtMs: endMs(given.expires_at),
     revokedAtMs: null,
     lastUsedAtMs: null,
   }
@@ -92,15 +157,38 @@ async function createToken(
       { name: given.name },
       `A token named '${given.name}' is in force: revoke it first, or choose another name`,
     )
+  return { record, token }
+}
+
+async function createToken(
+  ports: AdminPorts,
+  call: AdminCall,
+  given: AdminTokenBody,
+): Promise<AdminReply<'POST /admin/v1/tokens'>> {
+  const { record, token } = await newToken(ports, call, given, null)
   const body = wireToken(ports, record)
   await recordEvent(ports, call, 'token.create', record.id, null, body)
   return { status: 201, body: { ...body, token } }
 }
 
-async function revokeToken(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'DELETE /admin/v1/tokens/:id'>> {
-  const token = await one(ports, call)
-  refuseBeyondOwn(ports, call, token.scopes)
-  if (!(await ports.store.adminTokens.revoke(token.id, ports.clock.now()))) throw notFound('Admin token', token.id)
-  await recordEvent(ports, call, 'token.revoke', token.id, wireToken(ports, token), null)
-  return { status: 200, body: { id: token.id, deleted: true } }
+/** Nobody changes a token that may do more than they, or into one. */
+async function changeToken(
+  ports: AdminPorts,
+  call: AdminCall,
+  given: string,
+  guard: Guard,
+  decide: (current: AdminTokenRecord) => AdminTokenPatch,
+): Promise<Written<AdminToken> | null> {
+  const id = await recordId(ports, 'admin_token', given)
+  if (id === null) return null
+  return changedRecord<AdminTokenRecord, AdminTokenPatch, AdminToken>(
+    { id, guard, shown: (record) => wireToken(ports, record) },
+    (change) => ports.store.adminTokens.update(id, change),
+    (current) => {
+      refuseBeyondOwn(ports, call, current.scopes)
+      const patch = decide(current)
+      refuseBeyondOwn(ports, call, patch.scopes ?? [])
+      return patch
+    },
+  )
 }

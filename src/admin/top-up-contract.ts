@@ -1,4 +1,5 @@
 import { PageQuery } from './account-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
 import {
   body,
   filled,
@@ -18,6 +19,7 @@ import {
 export const Code = object(
   {
     id: text(),
+    external_id: EXTERNAL_ID,
     label: text('Its first four characters.'),
     amount: rub(),
     uses_max: whole('How many accounts may use it, once each.'),
@@ -33,6 +35,7 @@ export const Code = object(
 export type Code = Static<typeof Code>
 
 export const CodeBody = body({
+  external_id: EXTERNAL_ID_CHANGE,
   amount: rub('Of each code, above 0.', { exclusiveMinimum: 0 }),
   count: optional(whole('Codes to make; 1 if absent.', { minimum: 1, maximum: 1_000 })),
   uses_max: optional(whole('1 if absent.', { minimum: 1, maximum: 1_000_000 })),
@@ -58,6 +61,10 @@ export const PaymentRow = object({
 })
 export type PaymentRow = Static<typeof PaymentRow>
 
-export const CodePatch = body({ disabled: optional(flag()), note: optional(nullable(filled())) })
+export const CodePatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
+  disabled: optional(flag()),
+  note: optional(nullable(filled())),
+})
 export const NewCodes = object({ data: list(object({ ...Code.fields, code: text('Shown this once.') })) })
 export const PaymentQuery = object({ ...PageQuery.fields, account: optional(text()) })

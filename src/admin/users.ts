@@ -24,12 +24,14 @@ import {
   type AdminReply,
   type AdminPorts,
 } from './ports.ts'
+import { externalIdPatch, recordId, refusingTaken } from './records.ts'
 import { isoTime } from '../lib/time.ts'
 
 /** People of the console, and blocked addresses. Nobody ever acts as somebody else. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/users', (call) => listUsers(ports, call)),
+    adminRoute('GET /admin/v1/users/:id', async (call) => ({ status: 200, body: wireUser(await one(ports, call)) })),
     adminRoute('PATCH /admin/v1/users/:id', (call, read) => patchUser(ports, call, read)),
     adminRoute('POST /admin/v1/users/:id/password-link', (call, read) => passwordLink(ports, call, read)),
     adminRoute('DELETE /admin/v1/users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
@@ -49,6 +51,7 @@ export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
 function wireUser(user: UserRecord): ConsoleUser {
   return {
     id: user.id,
+    external_id: user.externalId,
     email: user.email,
     role: user.role,
     operator_role: user.operatorRole,
@@ -75,9 +78,10 @@ async function listUsers(ports: AdminPorts, call: AdminCall): Promise<AdminReply
 }
 
 async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
-  const id = param(call, 'id')
-  const user = await ports.store.users.get(id)
-  if (user === null) throw notFound('User', id)
+  const given = param(call, 'id')
+  const id = await recordId(ports, 'user', given)
+  const user = id === null ? null : await ports.store.users.get(id)
+  if (user === null) throw notFound('User', given)
   return user
 }
 
@@ -108,11 +112,12 @@ async function patchUser(
   const before = await one(ports, call)
   const body = read()
   const operatorRole = operatorRoleAfter(before, body)
-  const { disabled } = body
+  const { disabled, external_id: externalId } = body
   const patch: UserPatch = {
     role: operatorRole === null ? 'user' : 'admin',
     operatorRole,
     ...(disabled === undefined ? {} : { disabled }),
+    ...externalIdPatch(externalId),
   }
   for (const role of [before.operatorRole, operatorRole])
     if (role !== null) refuseBeyondOwn(ports, call, ROLE_SCOPES[role])
@@ -122,7 +127,7 @@ async function patchUser(
     throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
   if (loses && before.operatorRole === 'owner' && (await ports.store.users.owners()) <= 1)
     throw reasonError('conflict', 'last_owner', {}, 'This is the last owner')
-  const after = await ports.store.users.update(before.id, patch)
+  const after = await refusingTaken(() => ports.store.users.update(before.id, patch))
   if (after === null) throw notFound('User', before.id)
   // A session keeps the rights of the role that it was opened with, so it must end when they change.
   if (after.disabled || after.role !== before.role) await ports.store.sessions.deleteOthers(after.id, null)

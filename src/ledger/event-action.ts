@@ -61,6 +61,7 @@ export const EVENT_ACTIONS = [
   'sign_out',
   'token.create',
   'token.revoke',
+  'token.update',
   'totp.disable',
   'totp.enable',
   'totp.recovery_codes',

@@ -186,6 +186,7 @@ const REFUSED: Readonly<Record<string, number>> = {
   'POST /admin/v1/price-changes/:id/reject': 404,
   // No model of the example is sold here, and no group has its id.
   'GET /admin/v1/customer-prices': 404,
+  'GET /admin/v1/account-groups/:id': 404,
   'PATCH /admin/v1/account-groups/:id': 404,
   'DELETE /admin/v1/account-groups/:id': 404,
   'GET /v1/streams': 404,

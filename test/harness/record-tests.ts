@@ -1,40 +1,90 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ADMIN_ROUTES } from '../../src/admin/contract.ts'
+import type { AdminWireRoute } from '../../src/wire-route.ts'
 import type { Answer, ApiClient } from './api-client.ts'
 import { refused, refusedInWords } from './refused.ts'
 
 interface Kind {
+  readonly route: string
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   /** Another body, and a field of the answer to it. */
   readonly other: Readonly<Record<string, unknown>>
   readonly field: string
+  /** Fields of the body that are secrets, or a name for which the record has its id. */
+  readonly notShown?: readonly string[]
 }
 
 const ENDPOINT = { provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion: 60 } }
 const MODEL = { type: 'chat', context_length: 8_000, endpoints: [ENDPOINT] }
 const PROVIDER = { adapter: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-of-the-provider-1' }
 const KEY = { account: 'external:holder', name: 'CI', limit: 500, limit_reset: 'monthly', requests_per_minute: 30 }
+const SCOPES = ['catalog:read', 'log:read']
 const RECEIVER = { target: 'https://hooks.example.com/a', kinds: ['shortfall'] }
 
 /** One row for each kind of records. */
 const KINDS: readonly Kind[] = [
   {
+    route: 'accounts/:id',
     path: 'accounts/external:team-a',
     body: { name: 'Team A', email: 'a@example.com', rate_limit: { requests: 30, window: 60 } },
     other: { name: 'Team A', allowed_models: ['sandbox/chat'] },
     field: 'allowed_models',
   },
-  { path: 'keys/external:ci', body: KEY, other: { ...KEY, limit: 700.5 }, field: 'limit' },
   {
+    route: 'account-groups/:id',
+    path: 'account-groups/external:partners',
+    body: { name: 'Partners', markup: '0.9' },
+    other: { name: 'Partners', markup: '0.85' },
+    field: 'markup',
+  },
+  {
+    route: 'keys/:id',
+    path: 'keys/external:ci',
+    body: KEY,
+    other: { ...KEY, limit: 700.5 },
+    field: 'limit',
+    notShown: ['account'],
+  },
+  {
+    route: 'tokens/:id',
+    path: 'tokens/external:deploy',
+    body: { name: 'deploy', scopes: SCOPES, expires_at: '2999-01-01T00:00:00.000Z' },
+    other: { name: 'deploy', scopes: ['catalog:read'] },
+    field: 'scopes',
+  },
+  {
+    route: 'notices/channels/:id',
     path: 'notices/channels/external:on-call',
     body: RECEIVER,
     other: { ...RECEIVER, kinds: ['shortfall', 'balance.low'] },
     field: 'kinds',
   },
-  { path: 'providers/acme', body: PROVIDER, other: { ...PROVIDER, markup: 1.5 }, field: 'markup' },
-  { path: 'models/acme/large', body: MODEL, other: { ...MODEL, markup: 1.25 }, field: 'markup' },
+  {
+    route: 'providers/:slug',
+    path: 'providers/acme',
+    body: PROVIDER,
+    other: { ...PROVIDER, markup: 1.5 },
+    field: 'markup',
+    notShown: ['api_key'],
+  },
+  {
+    route: 'models/*id',
+    path: 'models/acme/large',
+    body: MODEL,
+    other: { ...MODEL, markup: 1.25 },
+    field: 'markup',
+  },
 ]
+
+/** `PUT` that makes no record of its own, each with the reason. */
+const NO_RECORD: ReadonlySet<string> = new Set([
+  // Nobody takes money back by leaving it out of a description.
+  'accounts/:id/topups/:reference',
+  // All records of the catalogue at once.
+  'catalog',
+])
 
 /** Records that clients keep equal to their descriptions, on two nodes that may be one. */
 export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void {
@@ -55,7 +105,17 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
   ]
   const holder = (): Promise<Answer> => admin('PUT', 'accounts/external:holder', { name: 'Holder' })
 
-  for (const { path, body, other, field } of KINDS) {
+  test('each route with PUT has these tests, GET and DELETE, and an ETag', () => {
+    const routes = Object.keys(ADMIN_ROUTES).map((route) => route.replace('/admin/v1/', ''))
+    const puts = routes.filter((route) => route.startsWith('PUT ')).map((route) => route.slice('PUT '.length))
+    assert.deepEqual(puts.toSorted(), [...KINDS.map(({ route }) => route), ...NO_RECORD].toSorted())
+    const rows: Readonly<Record<string, AdminWireRoute>> = ADMIN_ROUTES
+    for (const { route } of KINDS)
+      for (const method of ['GET', 'PUT', 'DELETE'])
+        assert.equal(rows[`${method} /admin/v1/${route}`]?.versioned, true, `${method} ${route}`)
+  })
+
+  for (const { route, path, body, other, field, notShown = [] } of KINDS) {
     test(`PUT ${path}: the same body twice changes nothing, and ETags guard a change`, async () => {
       await holder()
       const made = await admin('PUT', path, body, { 'if-none-match': '*' })
@@ -65,7 +125,7 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
       const before = await traces()
       const again = await admin('PUT', path, body)
       assert.deepEqual([again.status, again.headers['etag'], await traces()], [200, tag, before])
-      const { key: _key, secret: _secret, warnings: _warnings, ...shown } = made.body
+      const { key: _key, token: _token, secret: _secret, warnings: _warnings, ...shown } = made.body
       assert.deepEqual(
         { ...again.body, warnings: undefined },
         { ...shown, warnings: undefined },
@@ -73,6 +133,9 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
       )
       const read = await admin('GET', path)
       assert.deepEqual([read.body, read.headers['etag']], [shown, tag])
+      // A client that compares its description with the record finds no difference.
+      for (const [name, value] of Object.entries(body))
+        if (!notShown.includes(name)) assert.deepEqual(read.body[name], value, name)
 
       refused(await admin('PUT', path, other, { 'if-none-match': '*' }), 412, 'precondition_failed', /is there already/)
       refused(await admin('PUT', path, other, { 'if-match': '"old"' }), 412, 'precondition_failed', /has changed/)
@@ -90,6 +153,13 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
       // What is left out has its default again.
       const back = await admin('PUT', path, body)
       assert.deepEqual([back.headers['etag'], back.body[field]], [tag, shown[field]], back.text)
+      // What somebody changes by hand is a difference that the client sees, and mends.
+      if (`PATCH /admin/v1/${route}` in ADMIN_ROUTES) {
+        const drifted = await admin('PATCH', path, { [field]: other[field] })
+        assert.deepEqual([drifted.status, drifted.body[field]], [200, other[field]], drifted.text)
+        assert.notEqual((await admin('GET', path)).headers['etag'], tag)
+        assert.equal((await admin('PUT', path, body)).headers['etag'], tag)
+      }
 
       refused(await admin('DELETE', path, undefined, { 'if-match': '"old"' }), 412, 'precondition_failed')
       const id = path.slice(path.startsWith('models/') ? 'models/'.length : path.lastIndexOf('/') + 1)
@@ -114,7 +184,11 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
       assert.equal((await traces())[0], before + 1)
       const tag = made[0]?.headers['etag'] ?? ''
       const vary = (at: number): object =>
-        'kinds' in body ? { language: at === 0 ? 'en' : 'ru' } : { name: `by ${at}` }
+        'kinds' in body
+          ? { language: at === 0 ? 'en' : 'ru' }
+          : 'scopes' in body
+            ? { expires_at: `299${at}-01-01T00:00:00.000Z` }
+            : { name: `by ${at}` }
       const changed = await Promise.all([0, 1].map((at) => send(at, { ...other, ...vary(at) }, { 'if-match': tag })))
       const statuses = changed.map(({ status }) => status)
       assert.deepEqual([statuses.includes(200), statuses.includes(412)], [true, true])
@@ -190,6 +264,90 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
     const moved = await admin('PUT', 'notices/channels/external:moves', { ...RECEIVER, target })
     assert.deepEqual([moved.body.target, moved.body.external_id], [target, 'moves'])
     await admin('DELETE', 'notices/channels/external:moves')
+
+    const group = await admin('PUT', 'account-groups/external:schools', { name: 'Schools', markup: '0.8' })
+    const pupil = await admin('PUT', 'accounts/external:pupil', { name: 'Pupil', group: 'external:schools' })
+    assert.equal(pupil.body.group, group.body.id)
+    refusedInWords(
+      await admin('PUT', 'accounts/external:pupil', { name: 'Pupil', group: 'external:nobody' }),
+      400,
+      'invalid_input',
+      /there is no group 'external:nobody'/,
+    )
+    refusedInWords(
+      await admin('PUT', 'account-groups/external:other', { name: 'Schools', markup: '0.7' }),
+      400,
+      'invalid_input',
+      /is the name of another group/,
+    )
+    refusedInWords(await admin('DELETE', 'account-groups/external:schools'), 409, 'conflict', /has accounts/)
+    await admin('DELETE', 'accounts/external:pupil')
+    assert.equal((await admin('DELETE', 'account-groups/external:schools')).body.deleted, true)
+
+    const token = await admin('PUT', 'tokens/external:of-ci', {
+      name: 'of-ci',
+      scopes: ['tokens:read', 'tokens:write'],
+    })
+    const asToken = (method: string, path: string, body?: unknown): Promise<Answer> =>
+      nodes()[0].request(method, `/admin/v1/${path}`, {
+        key: token.body.token,
+        ...(body === undefined ? {} : { body }),
+      })
+    assert.equal((await asToken('GET', 'tokens/external:of-ci')).body.id, token.body.id)
+    refusedInWords(
+      await admin('PUT', 'tokens/external:of-ci', { name: 'renamed', scopes: ['log:read'] }),
+      400,
+      'invalid_input',
+      /a token keeps its name/,
+    )
+    // A token makes neither itself nor another one more than it is.
+    await admin('PUT', 'tokens/external:of-owner', { name: 'of-owner', scopes: ['money:write'] })
+    for (const [method, path, body] of [
+      ['PUT', 'tokens/external:of-ci', { name: 'of-ci', scopes: ['money:write'] }],
+      ['PATCH', 'tokens/external:of-ci', { scopes: ['money:write'] }],
+      ['PUT', 'tokens/external:new', { name: 'new', scopes: ['money:write'] }],
+      ['PATCH', 'tokens/external:of-owner', { scopes: ['tokens:read'] }],
+      ['DELETE', 'tokens/external:of-owner', undefined],
+    ] as const)
+      refused(await asToken(method, path, body), 403, 'access_denied')
+    const narrowed = await asToken('PATCH', 'tokens/external:of-ci', { scopes: ['tokens:read'] })
+    assert.deepEqual(narrowed.body.scopes, ['tokens:read'], narrowed.text)
+    refused(await asToken('PATCH', 'tokens/external:of-ci', { scopes: ['tokens:read'] }), 403, 'access_denied')
+    assert.equal((await admin('DELETE', 'tokens/external:of-ci')).body.deleted, true)
+    refused(await asToken('GET', `tokens/${token.body.id}`), 401, 'unauthorized')
+    const ended = await admin('GET', `tokens/${token.body.id}`)
+    assert.deepEqual([ended.body.state, ended.body.external_id], ['revoked', null])
+    refused(await admin('PATCH', `tokens/${token.body.id}`, { scopes: ['log:read'] }), 404, 'not_found')
+    const next = await admin('PUT', 'tokens/external:of-ci', { name: 'of-ci', role: 'read_only' })
+    assert.equal(next.status, 201, next.text)
+  })
+
+  test('people and codes have external ids; a code of a name is made once', async () => {
+    const code = { amount: 5, external_id: 'fair-1' }
+    const { body: made } = await admin('POST', 'codes', code)
+    const { code: _secret, ...shown } = made.data[0]
+    assert.equal(shown.external_id, 'fair-1')
+    refusedInWords(await admin('POST', 'codes', code), 409, 'conflict', /another record of this kind has it/)
+    refusedInWords(await admin('POST', 'codes', { ...code, count: 2 }), 400, 'invalid_input', /count: must be 1/)
+    assert.deepEqual((await admin('GET', 'codes/external:fair-1')).body, shown)
+    assert.equal((await admin('PATCH', 'codes/external:fair-1', { external_id: 'fair-2', note: 'x' })).body.note, 'x')
+    refused(await admin('GET', 'codes/external:fair-1'), 404, 'not_found')
+    assert.equal((await admin('GET', `codes/${shown.id}`)).body.external_id, 'fair-2')
+    await admin('PATCH', `codes/${shown.id}`, { external_id: null, disabled: true })
+
+    const invite = (email: string): Promise<Answer> => admin('POST', 'administrators', { email, role: 'support' })
+    const { body: ada } = await invite('ada@records.example')
+    const { body: bob } = await invite('bob@records.example')
+    assert.equal((await admin('PATCH', `users/${ada.id}`, { external_id: 'ada' })).body.operator_role, 'support')
+    assert.equal((await admin('GET', 'users/external:ada')).body.email, 'ada@records.example')
+    const taken = await admin('PATCH', `users/${bob.id}`, { external_id: 'ada', disabled: true })
+    refusedInWords(taken, 409, 'conflict', /another record of this kind has it/)
+    assert.equal((await admin('GET', `users/${bob.id}`)).body.disabled, false, 'nothing of it was done')
+    assert.equal((await admin('PATCH', 'users/external:ada', { disabled: true })).body.disabled, true)
+    const listed = (await admin('GET', 'users?query=ada@records')).body.data[0]
+    assert.deepEqual([listed.external_id, listed.disabled], ['ada', true])
+    await admin('PATCH', `users/${ada.id}`, { external_id: null })
+    refused(await admin('GET', 'users/external:ada'), 404, 'not_found')
   })
 
   test('a top-up by PUT is booked once for its reference; settings have an ETag too', async () => {

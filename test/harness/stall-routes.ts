@@ -117,6 +117,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     ),
     'POST /admin/v1/account-groups': row('name', 'markup'),
     'PATCH /admin/v1/account-groups/:id': row('name', 'markup'),
+    'PUT /admin/v1/account-groups/:id': row('name', 'markup'),
     'PUT /admin/v1/accounts/:id': row(
       'name',
       'email',
@@ -147,6 +148,8 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'PATCH /admin/v1/settings': row('maintenance', 'timezone', 'rates', 'markup', 'rate_limit'),
     'POST /admin/v1/administrators': row('email', 'role'),
     'POST /admin/v1/tokens': row('name', 'scopes', 'role', 'expires_at'),
+    'PUT /admin/v1/tokens/:id': row('name', 'scopes', 'role', 'expires_at'),
+    'PATCH /admin/v1/tokens/:id': row('scopes', 'expires_at'),
     'POST /admin/v1/reconciliations': row('provider', 'csv', 'tolerance_percent'),
     'POST /admin/v1/videos/:id/resolve': row('upstream_id'),
     'PATCH /admin/v1/users/:id': row('role', 'disabled'),

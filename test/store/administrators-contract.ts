@@ -72,9 +72,10 @@ export function administratorTests(records: BenchTest): void {
 
   records(
     'one admin token in force has a name; a revoked one keeps its row and is found no more in force',
-    async ({ store: { adminTokens } }) => {
+    async ({ store: { adminTokens, externalIds } }) => {
       const token = (id: string, name = 'deploy') => ({
         id,
+        externalId: `deploy-${id}`,
         name,
         digest: Buffer.alloc(32, id),
         label: 'sk-tga-ab…xyz',
@@ -89,8 +90,14 @@ export function administratorTests(records: BenchTest): void {
       const { digest, ...kept } = token(winner)
       assert.deepEqual(await adminTokens.findByDigest(digest), { ...kept, revokedAtMs: null, lastUsedAtMs: null })
       await adminTokens.touch(winner, NOON_MS + 1)
+      const changed = await adminTokens.update(winner, () => ({ scopes: ['log:read'], expiresAtMs: null }))
+      assert.deepEqual([changed?.scopes, changed?.expiresAtMs], [['log:read'], null])
+      assert.deepEqual(await adminTokens.get(winner), changed)
+      assert.equal(await externalIds.find('admin_token', `deploy-${winner}`), winner)
       const revoked = await Promise.all([1, 2, 3].map((more) => adminTokens.revoke(winner, NOON_MS + more)))
       assert.equal(revoked.filter(Boolean).length, 1)
+      assert.equal(await externalIds.find('admin_token', `deploy-${winner}`), null, 'it is free again')
+      assert.equal(await adminTokens.update(winner, () => ({ scopes: [] })), null)
       assert.ok(((await adminTokens.get(winner))?.revokedAtMs ?? 0) > NOON_MS)
       assert.equal(await adminTokens.create(token('4')), true)
       const { data, total } = await adminTokens.list(1, 0)
@@ -300,6 +307,7 @@ export function administratorTests(records: BenchTest): void {
       await store.codes.create([
         {
           id: 'code_1',
+          externalId: 'fair',
           digest,
           label: 'ABCD',
           amountMicro: 5n * RUB,
@@ -317,6 +325,8 @@ export function administratorTests(records: BenchTest): void {
       )
       assert.equal(redeemed.filter(({ status }) => status === 'redeemed').length, 3)
       assert.equal((await store.codes.get('code_1'))?.uses, 3)
+      const id = await store.externalIds.find('redeem_code', 'fair')
+      assert.deepEqual([id, (await store.codes.get('code_1'))?.externalId], ['code_1', 'fair'])
       const [person] = people
       assert.ok(person !== undefined)
       await store.payments.create({

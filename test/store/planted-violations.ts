@@ -105,7 +105,13 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
     [zero, 'net zero'],
   ] as const)
     await store.accounts.create({ id, name, email: null, defaultModel: null, rateLimit: null, createdAtMs: NOON_MS })
-  await store.accountGroups.create({ id: 'grp_1', name: 'Partners', markup: '0.9', createdAtMs: NOON_MS })
+  await store.accountGroups.create({
+    id: 'grp_1',
+    externalId: null,
+    name: 'Partners',
+    markup: '0.9',
+    createdAtMs: NOON_MS,
+  })
   await store.accounts.update(zero, { groupId: 'grp_1' })
   const entry = { accountId: zero, amountMicro: 7n, reason: 'test', actor: 'test', atMs: NOON_MS }
   await store.entries.post({ ...entry, kind: 'topup', reference: newId('pay_') })
@@ -156,6 +162,7 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
   await store.codes.create([
     {
       id: 'code_1',
+      externalId: null,
       digest,
       label: 'TG-…',
       amountMicro: 11n,
@@ -169,6 +176,7 @@ async function mixed(bench: Bench, customer: Customer): Promise<void> {
   await store.codes.create([
     {
       id: 'code_2',
+      externalId: null,
       digest: createHash('sha256').update('unused').digest(),
       label: 'TG-…',
       amountMicro: 12n,

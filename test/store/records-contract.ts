@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.ts'
 import { digestOf } from '../../src/access/api-key.ts'
+import { ExternalIdTakenError } from '../../src/store/accounts/external-id-store.ts'
 import type { NewEvent } from '../../src/store/events/event-store.ts'
 import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -58,25 +59,32 @@ function accountTests(records: BenchTest): void {
   records('a group of accounts has one name, counts its accounts, and stays while it has any', async (bench) => {
     const { accountGroups, accounts, keys } = bench.store
     const customer = await bench.customer(RUB)
-    const made = { id: 'grp_1', name: 'Partners', markup: '0.9', createdAtMs: NOON_MS }
+    const made = { id: 'grp_1', externalId: 'partners', name: 'Partners', markup: '0.9', createdAtMs: NOON_MS }
     assert.ok(await accountGroups.create(made))
-    assert.equal(await accountGroups.create({ ...made, id: 'grp_2' }), false, 'another has the name')
-    assert.ok(await accountGroups.create({ ...made, id: 'grp_2', name: 'Schools' }))
-    assert.equal(await accountGroups.update('grp_2', { name: 'Partners' }), 'taken')
-    assert.equal(await accountGroups.update('grp_none', { markup: '1' }), null)
+    const other = { ...made, id: 'grp_2', externalId: null }
+    assert.equal(await accountGroups.create({ ...other, externalId: 'free' }), false, 'another has the name')
+    await assert.rejects(() => accountGroups.create({ ...made, id: 'grp_2', name: 'Schools' }), ExternalIdTakenError)
+    assert.ok(await accountGroups.create({ ...other, name: 'Schools' }))
+    assert.equal(await accountGroups.update('grp_2', () => ({ name: 'Partners', externalId: 'free' })), 'taken')
+    assert.equal(await bench.store.externalIds.find('account_group', 'free'), null, 'nothing of it is left')
+    await assert.rejects(() => accountGroups.update('grp_2', () => ({ externalId: 'partners' })), ExternalIdTakenError)
+    assert.equal(await accountGroups.update('grp_none', () => ({ markup: '1' })), null)
     await accounts.update(customer.accountId, { groupId: 'grp_1' })
     const markup = async (): Promise<string | null | undefined> =>
       (await keys.findByDigest(customer.digest))?.account.markup
     assert.equal(await markup(), '0.9')
-    assert.deepEqual(await accountGroups.update('grp_1', { markup: '0.85' }), { ...made, markup: '0.85', accounts: 1 })
+    const changed = await accountGroups.update('grp_1', () => ({ markup: '0.85' }))
+    assert.deepEqual(changed, { ...made, markup: '0.85', accounts: 1 })
     assert.equal(await markup(), '0.85')
     await accounts.update(customer.accountId, { markup: '2' })
     assert.equal(await markup(), '2', "the account's own comes first")
     assert.equal((await accounts.list({ query: null, groupId: 'grp_1', limit: 10, offset: 0 })).total, 1)
-    assert.equal(await accountGroups.delete('grp_1'), false)
+    assert.equal(await accountGroups.delete('grp_1'), 'in_use')
     await accounts.update(customer.accountId, { groupId: null, markup: null })
     assert.equal(await markup(), null)
-    assert.ok(await accountGroups.delete('grp_1'))
+    assert.equal(await accountGroups.delete('grp_1'), 'deleted')
+    assert.equal(await accountGroups.delete('grp_1'), 'unknown')
+    assert.equal(await bench.store.externalIds.find('account_group', 'partners'), null)
     assert.deepEqual(
       (await accountGroups.list()).map(({ id }) => id),
       ['grp_2'],

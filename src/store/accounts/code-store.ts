@@ -13,6 +13,7 @@ import {
   type SqlValue,
   rowLock,
 } from '../database.ts'
+import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
@@ -20,6 +21,8 @@ import type { Page } from '../page.ts'
 
 export interface CodeRecord {
   readonly id: string
+  /** The id that a client gave it. */
+  readonly externalId: string | null
   readonly label: string
   readonly amountMicro: Micro
   readonly usesMax: number
@@ -35,12 +38,14 @@ export type RedeemOutcome =
   | { readonly status: 'redeemed'; readonly amountMicro: Micro; readonly balanceMicro: Micro; readonly codeId: string }
   | { readonly status: 'unknown' | 'used_by_account' }
 
-const SELECT =
-  'SELECT id, label, amount, uses_max, uses, expires_at, note, disabled, created_by, created_at FROM redeem_code'
+const COLUMNS = 'id, label, amount, uses_max, uses, expires_at, note, disabled, created_by, created_at'
+const EXTERNAL_ID = EXTERNAL_IDS.redeem_code
+const SELECT = `SELECT ${COLUMNS}, ${EXTERNAL_ID} AS external_id FROM redeem_code`
 
 function readCode(row: Row): CodeRecord {
   return {
     id: text(row, 'id'),
+    externalId: textOrNull(row, 'external_id'),
     label: text(row, 'label'),
     amountMicro: big(row, 'amount'),
     usesMax: integer(row, 'uses_max'),
@@ -63,10 +68,12 @@ export class CodeStore {
     this.#seal = seal
   }
 
+  /** Throws ExternalIdTakenError. */
   create(codes: readonly (Omit<CodeRecord, 'uses' | 'disabled'> & { readonly digest: Buffer })[]): Promise<void> {
     return this.#database.transaction(async (sql) => {
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'redeem_code', BigInt(codes.length))
       for (const code of codes) {
+        if (code.externalId !== null) await nameRecord(sql, 'redeem_code', code.id, code.externalId)
         await sql.run(
           'INSERT INTO redeem_code (id, digest, label, amount, uses_max, expires_at, note, created_by, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?)',
           [
@@ -110,9 +117,10 @@ export class CodeStore {
     return row === undefined ? null : readCode(row)
   }
 
+  /** null = there is none. Throws ExternalIdTakenError. */
   async update(
     id: string,
-    patch: { readonly disabled?: boolean; readonly note?: string | null },
+    patch: { readonly externalId?: string | null; readonly disabled?: boolean; readonly note?: string | null },
   ): Promise<CodeRecord | null> {
     const values: SqlValue[] = []
     const sets = [
@@ -121,10 +129,12 @@ export class CodeStore {
     ]
     if (patch.disabled !== undefined) values.push(bit(patch.disabled))
     if (patch.note !== undefined) values.push(patch.note)
-    if (sets.length > 0)
-      await this.#database.transaction((sql) =>
-        changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'redeem_code', id, { sets, values }),
-      )
+    const { externalId } = patch
+    await this.#database.transaction(async (sql) => {
+      const sealing = { dialect: this.#database.dialect, seal: this.#seal }
+      if (sets.length > 0) await changeRow(sql, sealing, 'redeem_code', id, { sets, values })
+      if (externalId !== undefined) await nameRecord(sql, 'redeem_code', id, externalId)
+    })
     return this.get(id)
   }
 

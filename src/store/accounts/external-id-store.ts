@@ -1,7 +1,7 @@
 import { text, type Database, type Sql } from '../database.ts'
 
 /** Records that a client may name by an id of its own. */
-export type NamedKind = 'account' | 'key' | 'notice_channel'
+export type NamedKind = 'account' | 'key' | 'notice_channel' | 'account_group' | 'admin_token' | 'redeem_code' | 'user'
 
 /** Another record of the kind has the external id. */
 export class ExternalIdTakenError extends Error {
@@ -15,11 +15,15 @@ export function externalIdStatements({ clustered }: { readonly clustered: string
   ]
 }
 
-/** Columns of queries: the external id of a record of `account`, `api_key`, or `notice_channel c`. */
+/** Columns of queries: the external id of a record of the kind's table, some of which have a letter there. */
 export const EXTERNAL_IDS: Readonly<Record<NamedKind, string>> = {
   account: `(SELECT name FROM external_id WHERE kind = 'account' AND object_id = account.id)`,
   key: `(SELECT name FROM external_id WHERE kind = 'key' AND object_id = api_key.id)`,
   notice_channel: `(SELECT name FROM external_id WHERE kind = 'notice_channel' AND object_id = c.id)`,
+  admin_token: `(SELECT name FROM external_id WHERE kind = 'admin_token' AND object_id = admin_token.id)`,
+  redeem_code: `(SELECT name FROM external_id WHERE kind = 'redeem_code' AND object_id = redeem_code.id)`,
+  user: `(SELECT name FROM external_id WHERE kind = 'user' AND object_id = u.id)`,
+  account_group: `(SELECT name FROM external_id WHERE kind = 'account_group' AND object_id = g.id)`,
 }
 
 /** Within the transaction that makes or changes a record: null takes its name away. Throws ExternalIdTakenError. */

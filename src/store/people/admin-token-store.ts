@@ -1,10 +1,23 @@
 import type { AdminScope } from '../../admin-scopes.ts'
-import { integer, integerOrNull, json, text, type Database, type Row } from '../database.ts'
+import {
+  integer,
+  integerOrNull,
+  json,
+  rowLock,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+} from '../database.ts'
+import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { Page } from '../page.ts'
 
 /** A named token for the admin API. It stays after its end, so that the audit log can be read. */
 export interface AdminToken {
   readonly id: string
+  /** The id that a client gave it; null once it is revoked. */
+  readonly externalId: string | null
   /** One token in force has it. */
   readonly name: string
   readonly label: string
@@ -21,12 +34,15 @@ export type NewAdminToken = Omit<AdminToken, 'revokedAtMs' | 'lastUsedAtMs'> & {
   readonly digest: Buffer
 }
 
-const SELECT =
-  'SELECT id, name, label, scopes, created_by, created_at, expires_at, revoked_at, last_used_at FROM admin_token'
+export type AdminTokenPatch = Partial<Pick<AdminToken, 'externalId' | 'scopes' | 'expiresAtMs'>>
+
+const EXTERNAL_ID = EXTERNAL_IDS.admin_token
+const SELECT = `SELECT id, name, label, scopes, created_by, created_at, expires_at, revoked_at, last_used_at, ${EXTERNAL_ID} AS external_id FROM admin_token`
 
 function readToken(row: Row): AdminToken {
   return {
     id: text(row, 'id'),
+    externalId: textOrNull(row, 'external_id'),
     name: text(row, 'name'),
     label: text(row, 'label'),
     scopes: json<readonly AdminScope[]>(row, 'scopes') ?? [],
@@ -46,22 +62,55 @@ export class AdminTokenStore {
     this.#database = database
   }
 
-  /** false = a token in force has the name. */
-  async create(token: NewAdminToken): Promise<boolean> {
-    const added = await this.#database.run(
-      'INSERT INTO admin_token (id, name, digest, label, scopes, created_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
-      [
-        token.id,
-        token.name,
-        token.digest,
-        token.label,
-        JSON.stringify(token.scopes),
-        token.createdBy,
-        BigInt(token.createdAtMs),
-        token.expiresAtMs === null ? null : BigInt(token.expiresAtMs),
-      ],
-    )
-    return added === 1
+  /** false = a token in force has the name. Throws ExternalIdTakenError. */
+  create(token: NewAdminToken): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      if (token.externalId !== null) await nameRecord(sql, 'admin_token', token.id, token.externalId)
+      const added = await sql.run(
+        'INSERT INTO admin_token (id, name, digest, label, scopes, created_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
+        [
+          token.id,
+          token.name,
+          token.digest,
+          token.label,
+          JSON.stringify(token.scopes),
+          token.createdBy,
+          BigInt(token.createdAtMs),
+          token.expiresAtMs === null ? null : BigInt(token.expiresAtMs),
+        ],
+      )
+      // The external id was given in vain.
+      if (added === 0 && token.externalId !== null) await nameRecord(sql, 'admin_token', token.id, null)
+      return added === 1
+    })
+  }
+
+  /** Nobody else changes it before the end of the transaction. null = it is revoked, or there is none. */
+  async #inForce(sql: Sql, id: string): Promise<AdminToken | null> {
+    const lock = rowLock(this.#database.dialect)
+    const [row] = await sql.all(`${SELECT} WHERE id = ? AND revoked_at IS NULL${lock}`, [id])
+    return row === undefined ? null : readToken(row)
+  }
+
+  /**
+   * `decide` says the changes by the token as it is; what it throws keeps all as it was. null = it is revoked, or there
+   * is none. Throws ExternalIdTakenError.
+   */
+  update(id: string, decide: (current: AdminToken) => AdminTokenPatch): Promise<AdminToken | null> {
+    return this.#database.transaction(async (sql) => {
+      const current = await this.#inForce(sql, id)
+      if (current === null) return null
+      const patch = decide(current)
+      if (Object.keys(patch).length === 0) return current
+      const after = { ...current, ...patch }
+      await sql.run('UPDATE admin_token SET scopes = ?, expires_at = ? WHERE id = ?', [
+        JSON.stringify(after.scopes),
+        after.expiresAtMs === null ? null : BigInt(after.expiresAtMs),
+        id,
+      ])
+      if (patch.externalId !== undefined) await nameRecord(sql, 'admin_token', id, patch.externalId)
+      return after
+    })
   }
 
   async findByDigest(digest: Buffer): Promise<AdminToken | null> {
@@ -84,14 +133,16 @@ export class AdminTokenStore {
     return { data: rows.map(readToken), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
-  /** false = there is none in force with this id. */
-  async revoke(id: string, atMs: number): Promise<boolean> {
-    return (
-      (await this.#database.run('UPDATE admin_token SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', [
-        BigInt(atMs),
-        id,
-      ])) === 1
-    )
+  /** false = there is none in force with this id. `check` may refuse by what it throws. */
+  revoke(id: string, atMs: number, check?: (current: AdminToken) => void): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const current = await this.#inForce(sql, id)
+      if (current === null) return false
+      check?.(current)
+      await sql.run('UPDATE admin_token SET revoked_at = ? WHERE id = ?', [BigInt(atMs), id])
+      await nameRecord(sql, 'admin_token', id, null)
+      return true
+    })
   }
 
   async touch(id: string, atMs: number): Promise<void> {

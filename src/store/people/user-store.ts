@@ -13,6 +13,7 @@ import {
 } from '../database.ts'
 import type { OperatorRole } from '../../admin-scopes.ts'
 import { likePrefix } from '../accounts/account-store.ts'
+import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { IdentityName } from './identity.ts'
 import type { Page } from '../page.ts'
 
@@ -28,6 +29,8 @@ export interface LinkedIdentity extends IdentityName {
 /** A person who signs in to the console. */
 export interface UserRecord {
   readonly id: string
+  /** The id that a client gave this person. */
+  readonly externalId: string | null
   /** In lower case. */
   readonly email: string
   readonly name: string
@@ -59,6 +62,7 @@ export type NewUser = Pick<
 export type UserPatch = Partial<
   Pick<
     UserRecord,
+    | 'externalId'
     | 'name'
     | 'role'
     | 'operatorRole'
@@ -100,7 +104,10 @@ const COLUMNS = [
   'created_at',
 ]
 /** Prefixed, for joins with tables that have columns of the same names. */
-export const USER_COLUMNS = COLUMNS.map((name) => `u.${name} AS user_${name}`).join(', ')
+export const USER_COLUMNS = [
+  ...COLUMNS.map((name) => `u.${name} AS user_${name}`),
+  `${EXTERNAL_IDS.user} AS user_external_id`,
+].join(', ')
 const SELECT = `SELECT ${USER_COLUMNS} FROM console_user u`
 
 export function readUser(row: Row): UserRecord {
@@ -109,6 +116,7 @@ export function readUser(row: Row): UserRecord {
   const isOperator = text(row, 'user_role') === 'admin'
   return {
     id: text(row, 'user_id'),
+    externalId: textOrNull(row, 'user_external_id'),
     email: text(row, 'user_email'),
     name: text(row, 'user_name'),
     // CHECKs of the schema bound these four. A program that knew no roles made owners.
@@ -213,6 +221,7 @@ export class UserStore {
     return { data: rows.map(readUser), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
+  /** null = there is none. Throws ExternalIdTakenError. */
   async update(id: string, patch: UserPatch): Promise<UserRecord | null> {
     const sets: string[] = []
     const values: SqlValue[] = []
@@ -234,8 +243,15 @@ export class UserStore {
       'last_sign_in_at',
       patch.lastSignInAtMs === undefined || patch.lastSignInAtMs === null ? undefined : BigInt(patch.lastSignInAtMs),
     )
-    if (sets.length > 0)
-      await this.#database.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+    const { externalId } = patch
+    const write = async (sql: Pick<Sql, 'run'>): Promise<number> =>
+      sets.length === 0 ? 0 : sql.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+    if (externalId === undefined) await write(this.#database)
+    else
+      await this.#database.transaction(async (sql) => {
+        await write(sql)
+        await nameRecord(sql, 'user', id, externalId)
+      })
     return this.get(id)
   }
 

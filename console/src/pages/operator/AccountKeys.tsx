@@ -6,6 +6,7 @@ import type { Key } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
+import { ExternalName } from '../../parts/ExternalName.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -75,10 +76,11 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
         {
           id: 'name',
           title: t('keys.name'),
-          cell: ({ name, label }) => (
+          cell: (key) => (
             <div>
-              {name}
-              <div className={css.mono}>{label}</div>
+              {key.name}
+              <div className={css.mono}>{key.label}</div>
+              <ExternalName of={key} />
             </div>
           ),
         },

@@ -7,6 +7,7 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
+import { ExternalName } from '../../parts/ExternalName.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -35,6 +36,7 @@ export function AccountPage(): ReactNode {
       lead={
         <>
           <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+          {account.data !== undefined && <ExternalName of={account.data} />}
         </>
       }
       actions={account.data !== undefined && <StateButtons account={account.data} />}

@@ -10,6 +10,7 @@ import { Can } from '../../parts/Can.tsx'
 import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
+import { ExternalName } from '../../parts/ExternalName.tsx'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -97,12 +98,13 @@ function AccountList({ accounts }: { readonly accounts: readonly Account[] }): R
         {
           id: 'name',
           title: t('keys.name'),
-          cell: ({ id, name, email }) => (
+          cell: (account) => (
             <div>
-              <Link to="/operator/accounts/$id" params={{ id }}>
-                {name === '' ? id : name}
+              <Link to="/operator/accounts/$id" params={{ id: account.id }}>
+                {account.name === '' ? account.id : account.name}
               </Link>
-              <div className={css.mono}>{email ?? id}</div>
+              <div className={css.mono}>{account.email ?? account.id}</div>
+              <ExternalName of={account} />
             </div>
           ),
         },

@@ -10,6 +10,7 @@ import { lastSecondOf } from '../../parts/zoned-day.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
+import { ExternalName } from '../../parts/ExternalName.tsx'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
@@ -67,10 +68,11 @@ function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
         {
           id: 'label',
           title: t('money.code'),
-          cell: ({ label, note }) => (
+          cell: (code) => (
             <div>
-              <span className={css.mono}>{label}…</span>
-              {note !== null && <div>{note}</div>}
+              <span className={css.mono}>{code.label}…</span>
+              {code.note !== null && <div>{code.note}</div>}
+              <ExternalName of={code} />
             </div>
           ),
         },

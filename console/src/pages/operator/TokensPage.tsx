@@ -9,6 +9,7 @@ import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
+import { ExternalName } from '../../parts/ExternalName.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Pager } from '../../parts/Pager.tsx'
@@ -98,10 +99,11 @@ function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode
         {
           id: 'name',
           title: t('keys.name'),
-          cell: ({ name, label }) => (
+          cell: (token) => (
             <div>
-              {name}
-              <div className={css.mono}>{label}</div>
+              {token.name}
+              <div className={css.mono}>{token.label}</div>
+              <ExternalName of={token} />
             </div>
           ),
         },

@@ -8,6 +8,7 @@ import { Can } from '../../parts/Can.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
+import { ExternalName } from '../../parts/ExternalName.tsx'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -66,6 +67,15 @@ export function LinkShown({
   )
 }
 
+function Person({ user }: { readonly user: ConsoleUser }): ReactNode {
+  return (
+    <div>
+      {user.email}
+      <ExternalName of={user} />
+    </div>
+  )
+}
+
 function Rows({
   users,
   showLink,
@@ -82,7 +92,7 @@ function Rows({
       rowId={({ id }) => id}
       empty={{ title: t('users.none') }}
       columns={[
-        { id: 'email', title: t('entry.email'), cell: ({ email }) => email },
+        { id: 'email', title: t('entry.email'), cell: (user) => <Person user={user} /> },
         {
           id: 'role',
           title: t('settings.role'),

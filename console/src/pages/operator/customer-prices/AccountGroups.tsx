@@ -7,6 +7,7 @@ import { useAct, useRead } from '../../../api/hooks.ts'
 import { Can, useCan } from '../../../parts/Can.tsx'
 import { confirm } from '../../../parts/confirm.tsx'
 import { Dialog } from '../../../parts/Dialog.tsx'
+import { ExternalName } from '../../../parts/ExternalName.tsx'
 import { PlusIcon } from '../../../parts/icons.ts'
 import { List } from '../../../parts/List.tsx'
 import { Failed, Loaded } from '../../../parts/Loaded.tsx'
@@ -73,7 +74,7 @@ function Rows({ groups, edit }: RowsProps): ReactNode {
       rowId={({ id }) => id}
       empty={{ title: t('customers.no_groups'), text: t('customers.no_groups_text') }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: ({ name }) => name },
+        { id: 'name', title: t('keys.name'), cell: (group) => <GroupName group={group} /> },
         {
           id: 'markup',
           title: t('field.markup'),
@@ -116,6 +117,15 @@ function Rows({ groups, edit }: RowsProps): ReactNode {
         },
       ]}
     />
+  )
+}
+
+function GroupName({ group }: { readonly group: AccountGroup }): ReactNode {
+  return (
+    <div>
+      {group.name}
+      <ExternalName of={group} />
+    </div>
   )
 }
 
