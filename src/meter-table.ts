@@ -208,7 +208,7 @@ const ROWS = {
     side: null,
     typicalUnits: 600,
     types: ['transcription'],
-    label: { en: 'Tenths of a second', ru: 'Десятые доли секунды' },
+    label: { en: 'Seconds of sound', ru: 'Секунды звука' },
     priceLabel: { en: 'per second', ru: 'за секунду' },
   },
   video_seconds: {

@@ -3,7 +3,7 @@ import { logRecord, searchNotes } from '../endpoints/generation.ts'
 import type { Route } from '../http/edge.ts'
 import type { GenerationRow } from '../ledger/generation-record.ts'
 import { readLogFilter } from '../ledger/log-filters.ts'
-import { attemptsOf, billOf, storyOf, tokensPerSecond, totalOf } from '../ledger/request-story.ts'
+import { attemptsOf, invoiceOf, storyOf, tokensPerSecond } from '../ledger/request-story.ts'
 import { viewOf } from '../ledger/row-view.ts'
 import { adminRoute, notFound, page, param, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
 import type { Generation } from './report-contract.ts'
@@ -34,15 +34,20 @@ async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminRepl
     await log.hold(row.generationId),
     await ports.catalog.pricesOf(row),
   ]
-  const billed = row.reportedUsage ?? row.usage
+  const provider = invoiceOf(row.reportedUsage ?? row.usage, prices === null ? null : prices.buy, {
+    bookedMicro: row.providerCostMicro,
+    notCoveredMicro: 0n,
+    insuredMicro: row.insuredMicro,
+  })
   const body = {
     ...operatorRecord(row, names),
     native_finish_reason: row.nativeFinishReason,
     session_id: row.sessionId,
     tries: attemptsOf(row),
     ...storyOf(row, prices, hold),
-    provider_bill: prices === null ? [] : billOf(billed, prices.buy),
-    provider_bill_total: prices === null ? null : totalOf(billed, prices.buy),
+    provider_bill: provider.lines,
+    provider_bill_total: provider.total,
+    provider_bill_adjustments: provider.adjustments,
     tokens_per_second: tokensPerSecond(row),
   }
   return { status: 200, body }

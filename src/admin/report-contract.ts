@@ -3,7 +3,7 @@ import { ERROR_TYPES } from '../errors.ts'
 import { EVENT_ACTIONS } from '../ledger/event-action.ts'
 import { viewSchemas } from '../ledger/generation-record.ts'
 import { filterFields } from '../ledger/log-filters.ts'
-import { BillLine, STORY_FIELDS, StoryAttempt } from '../ledger/request-story-contract.ts'
+import { BillAdjustment, BillLine, STORY_FIELDS, StoryAttempt } from '../ledger/request-story-contract.ts'
 import { LogRecord, SearchNotes } from '../endpoints/log-contract.ts'
 import type { AuditInvariant } from '../store/audit/audit-store.ts'
 import { PageQuery, listed } from './account-contract.ts'
@@ -124,6 +124,7 @@ export const GenerationStory = object({
   ...STORY_FIELDS,
   provider_bill: list(BillLine, 'What the provider bills us by its own prices, for the usage that it reported.'),
   provider_bill_total: nullable(text('The exact sum of it before rounding.')),
+  provider_bill_adjustments: list(BillAdjustment, 'They and `provider_bill_total` add up to `provider_cost` exactly.'),
   tokens_per_second: nullable(number()),
 })
 export type GenerationStory = Static<typeof GenerationStory>

@@ -22,6 +22,15 @@ export const BillLine = object(
 )
 export type BillLine = Static<typeof BillLine>
 
+export const BillAdjustment = object(
+  {
+    reason: oneOf(['rounding', 'not_charged', 'insured', 'not_covered']),
+    amount: text('RUB, an exact decimal; negative where it lowers the amount.'),
+  },
+  'A line below the sum: what was rounded up, what a free answer does not cost, what the operator or the balance did not cover.',
+)
+export type BillAdjustment = Static<typeof BillAdjustment>
+
 const HoldStory = object(
   {
     amount: rub(),
@@ -39,6 +48,7 @@ const HoldStory = object(
 export const STORY_FIELDS = {
   bill: list(BillLine),
   bill_total: nullable(text('The exact sum of the bill before rounding; null when its price version is gone.')),
+  bill_adjustments: list(BillAdjustment, '`bill_total` and these add up to the charge exactly.'),
   cache_saved: nullable(
     rub('What the prompt cache saved: cached units × (plain − cached price); null where nothing was charged.'),
   ),

@@ -1,8 +1,8 @@
 import { METERS, cacheSavedMicro, exactCost, type PriceSheet, type Usage } from '../meters.ts'
-import { decimalText, multiply, rubles, shift } from '../money.ts'
+import { add, ceilMicro, decimalText, multiply, rubles, shift, ZERO, type Decimal, type Micro } from '../money.ts'
 import type { GenerationRow } from './generation-record.ts'
 import type { HoldRow } from './ledger-store.ts'
-import type { BillLine, StoryAttempt, StoryParts } from './request-story-contract.ts'
+import type { BillAdjustment, BillLine, StoryAttempt, StoryParts } from './request-story-contract.ts'
 import { isoTime } from '../lib/time.ts'
 
 /** The prices of an endpoint: its provider's, and those of customers. */
@@ -15,8 +15,7 @@ export interface StoryPrices {
 export function storyOf(row: GenerationRow, both: StoryPrices | null, hold: HoldRow | null): StoryParts {
   const prices = both === null ? null : row.billingBasis === 'provider_cost' ? both.buy : both.sell
   return {
-    bill: prices === null ? [] : billOf(row.usage, prices),
-    bill_total: prices === null ? null : totalOf(row.usage, prices),
+    ...customerBill(row, prices),
     cache_saved: prices === null || row.billingBasis === 'free' ? null : rubles(cacheSavedMicro(row.usage, prices)),
     hold: holdOf(hold),
     timings: {
@@ -25,6 +24,63 @@ export function storyOf(row: GenerationRow, both: StoryPrices | null, hold: Hold
       ended_at: isoTime(row.createdAtMs + row.durationMs),
     },
   }
+}
+
+function customerBill(
+  row: GenerationRow,
+  prices: PriceSheet | null,
+): Pick<StoryParts, 'bill' | 'bill_total' | 'bill_adjustments'> {
+  const { lines, total, adjustments } = invoiceOf(row.usage, prices, {
+    bookedMicro: row.costMicro,
+    notCoveredMicro: row.shortfallMicro,
+    insuredMicro: 0n,
+  })
+  return { bill: lines, bill_total: total, bill_adjustments: adjustments }
+}
+
+/** What became of the sum of a bill. */
+export interface Booked {
+  /** What was charged, or what the provider's bill was booked with. */
+  readonly bookedMicro: Micro
+  /** The part of the cost that neither hold nor balance covered. */
+  readonly notCoveredMicro: Micro
+  /** What the operator bears instead of a customer. */
+  readonly insuredMicro: Micro
+}
+
+export interface Invoice {
+  readonly lines: readonly BillLine[]
+  /** The exact sum of the lines, RUB; null where the prices are gone. */
+  readonly total: string | null
+  /** They and the sum add up to the booked amount, to the last digit. */
+  readonly adjustments: readonly BillAdjustment[]
+}
+
+export function invoiceOf(usage: Usage, prices: PriceSheet | null, booked: Booked): Invoice {
+  if (prices === null) return { lines: [], total: null, adjustments: [] }
+  const sum = exactCost(usage, prices)
+  return { lines: billOf(usage, prices), total: rub(sum), adjustments: adjustmentsOf(sum, booked) }
+}
+
+function adjustmentsOf(sum: Decimal, { bookedMicro, notCoveredMicro, insuredMicro }: Booked): BillAdjustment[] {
+  const cost = bookedMicro + notCoveredMicro
+  const whole = ceilMicro(sum)
+  const isRounded = cost === whole || insuredMicro > 0n
+  const lines: readonly (readonly [BillAdjustment['reason'], Decimal])[] = [
+    ['rounding', isRounded ? minus(micro(whole), sum) : ZERO],
+    ['insured', isRounded ? micro(cost - whole) : ZERO],
+    ['not_charged', isRounded ? ZERO : minus(micro(cost), sum)],
+    ['not_covered', micro(-notCoveredMicro)],
+  ]
+  return lines.filter(([, { digits }]) => digits !== 0n).map(([reason, amount]) => ({ reason, amount: rub(amount) }))
+}
+
+function micro(digits: Micro): Decimal {
+  return { digits, scale: 0 }
+}
+
+function minus(left: Decimal, { digits, scale }: Decimal): Decimal {
+  return add(left, { digits: -digits, scale })
 }
 
 /** Every attempt in order, with the words of its provider, which only the operator may see. */
@@ -50,7 +106,7 @@ export function attemptsOf(row: GenerationRow): readonly (StoryAttempt & { reado
 }
 
 /** The lines of a bill. A free request has those that it would have cost. */
-export function billOf(usage: Usage, prices: PriceSheet): readonly BillLine[] {
+function billOf(usage: Usage, prices: PriceSheet): readonly BillLine[] {
   return METERS.flatMap((meter) => {
     const units = usage[meter] ?? 0
     if (units === 0) return []
@@ -58,16 +114,16 @@ export function billOf(usage: Usage, prices: PriceSheet): readonly BillLine[] {
       {
         meter,
         units,
-        price: decimalText(shift(prices[meter], -6)),
-        cost: decimalText(shift(multiply({ digits: BigInt(units), scale: 0 }, prices[meter]), -6)),
+        price: rub(prices[meter]),
+        cost: rub(multiply({ digits: BigInt(units), scale: 0 }, prices[meter])),
       },
     ]
   })
 }
 
-/** The exact sum of a bill, RUB. */
-export function totalOf(usage: Usage, prices: PriceSheet): string {
-  return decimalText(shift(exactCost(usage, prices), -6))
+/** µRUB as RUB, with every digit. */
+function rub(micro: Decimal): string {
+  return decimalText(shift(micro, -6))
 }
 
 /** Output tokens per second of a stream; null unless the time of the first token is known. */

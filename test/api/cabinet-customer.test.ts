@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { wrongSums } from '../harness/invoice.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
 /** Strings that must be returned unchanged, and executed nowhere. */
@@ -131,15 +132,11 @@ test('a request has its whole story: attempts, meters × prices = cost, hold and
     story.attempts.map(({ outcome }: { outcome: string }) => outcome),
     ['answered'],
   )
-  const sum = story.bill.reduce(
-    (total: number, { units, price, cost }: { units: number; price: string; cost: string }) => {
-      assert.ok(Math.abs(units * Number(price) - Number(cost)) < 1e-12)
-      return total + Number(cost)
-    },
-    0,
-  )
-  assert.ok(Math.abs(sum - Number(story.bill_total)) < 1e-12)
-  assert.ok(story.cost >= Number(story.bill_total) && story.cost - Number(story.bill_total) < 0.000001)
+  for (const { units, price, cost } of story.bill)
+    assert.ok(Math.abs(units * Number(price) - Number(cost)) < 1e-12, `${units} × ${price} = ${cost}`)
+  const { bill: lines, bill_total: total, bill_adjustments: adjustments } = story
+  assert.deepEqual(wrongSums({ lines, total, adjustments, charged: story.cost }), [])
+  assert.ok(story.cost >= Number(total) && story.cost - Number(total) < 0.000001)
   assert.equal(story.cache_saved, 0)
   assert.deepEqual([story.hold.state, story.hold.charged, story.hold.shortfall], ['settled', story.cost, 0])
   assert.ok(Math.abs(story.hold.amount - story.hold.charged - story.hold.returned) < 1e-9)
@@ -153,6 +150,8 @@ test('a request has its whole story: attempts, meters × prices = cost, hold and
     [failure.hold.state, failure.hold.charged, failure.attempts[0].outcome, failure.attempts[0].status],
     ['voided', 0, 'failed', 500],
   )
+  const { bill, bill_total: none, bill_adjustments: rest } = failure
+  assert.deepEqual(wrongSums({ lines: bill, total: none, adjustments: rest, charged: 0 }), [])
 })
 
 test('the log is read with cursors, newest first, and each filter finds what it says', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { wrongSums } from '../harness/invoice.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /** The possible cost of a failed attempt is booked to `insured`, never charged to the customer (guarantees.md 5). */
@@ -110,6 +111,10 @@ test('the log names who failed, how, and with which words, where those cannot be
   const sum = (lines: readonly { readonly cost: string }[]): number =>
     Math.round(lines.reduce((total, { cost }) => total + Number(cost), 0) * 1e6)
   assert.deepEqual([sum(story.bill), sum(story.provider_bill)], [6_000, 3_000], 'µRUB at the markup of 2')
+  const { bill: lines, bill_total: total, bill_adjustments: adjustments, total_cost: charged } = story
+  assert.deepEqual(wrongSums({ lines, total, adjustments, charged }), [])
+  const own = { lines: story.provider_bill, total: story.provider_bill_total, charged: story.provider_cost }
+  assert.deepEqual(wrongSums({ ...own, adjustments: story.provider_bill_adjustments }), [])
   assert.deepEqual([story.hold.state, story.hold.charged, story.provider_cost], ['settled', 0.006, 0.003])
   assert.equal((await tollgate.admin('GET', '/admin/v1/generations/gen-unknown')).status, 404)
 })

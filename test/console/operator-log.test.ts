@@ -146,7 +146,7 @@ for (const { language, dark } of LOOKS) {
     for (const bill of ['customer_bill', 'provider_bill'] as const) {
       const table = page.getByRole('dialog').getByRole('table', { name: t(`requests.${bill}`) })
       await table.waitFor()
-      const amounts = (await table.getByRole('cell').allInnerTexts()).map((text) =>
+      const amounts = (await table.locator('tr > td:last-child').allInnerTexts()).map((text) =>
         Math.round(Number(text.replaceAll(/[^\d.,-]/g, '').replace(',', '.')) * 1e9),
       )
       const labels = await table.getByRole('rowheader').allInnerTexts()

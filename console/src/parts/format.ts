@@ -1,4 +1,6 @@
 const MICRO_DIGITS = 6
+/** Kopecks. */
+const FRACTION_MIN = 2
 /** As wide as a digit. */
 const FIGURE_SPACE = '\u2007'
 
@@ -14,6 +16,8 @@ export interface Format {
   moneyInColumn(rub: number): string
   /** An exact decimal of rubles, with all its digits: those of a price times tokens are more than a number holds. */
   exactMoney(decimal: string): string
+  /** The same for a column of decimals that have `places` at most. */
+  exactInColumn(decimal: string, places: number): string
   /** A price in rubles, without needless zeros. */
   price(rub: string | number): string
   /** A provider's price in its currency. */
@@ -71,6 +75,11 @@ export function createFormat(language: string, zone: string): Format {
     exactMoney: (decimal) => exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({})),
     price: (value) =>
       rub(Number(value), {
+    exactInColumn: (decimal, places) => {
+      const [whole = '', fraction = ''] = decimal.split('.')
+      const padded = fraction.padEnd(FRACTION_MIN, '0').padEnd(places, FIGURE_SPACE)
+      return exactRubles(`${whole}.${padded}`, rubles({ minimumFractionDigits: 1 }), numbers({}))
+    },
         minimumFractionDigits: 0,
         maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2,
       }),

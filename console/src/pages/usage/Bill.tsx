@@ -1,87 +1,113 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { BillLine } from '../../../../src/ledger/request-story-contract.ts'
-import { add, decimalText, microOf, parseDecimal, ZERO, type Decimal } from '../../../../src/money.ts'
+import type { BillAdjustment, BillLine } from '../../../../src/ledger/request-story-contract.ts'
+import { METER_TABLE, PRICE_SCALES, type PriceScale } from '../../../../src/meter-table.ts'
+import { decimalText, microOf, parseDecimal, shift, ZERO } from '../../../../src/money.ts'
+import { currentLanguage } from '../../i18n.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './bill.module.css'
+
+/** µRUB in a ruble, as a power of ten. */
+const MICRO_PLACES = 6
+/** The meter counts tenths of seconds; people count seconds. */
+const UNITS_SHOWN: Readonly<Partial<Record<PriceScale, number>>> = { ten_units: 10 }
 
 export interface BillProps {
   readonly label: string
   readonly lines: readonly BillLine[]
   /** The exact sum of the lines; null where the prices are gone. */
   readonly total: string | null
+  /** What leads from the sum to the charge. */
+  readonly adjustments: readonly BillAdjustment[]
   /** RUB. */
   readonly charged: number
-  /** RUB of the cost that was not covered. */
-  readonly shortfall?: number
   /** The name of the last line. */
   readonly chargedLabel: string
 }
 
 /**
- * An invoice: units × price = cost, line by line, then the sum and what leads from it to the amount that was booked.
+ * An invoice: units × price = amount, line by line, then the sum and what leads from it to the amount that was booked.
  * Exact decimals are shown as they are, so that the lines add up.
  */
-export function Bill({ label, lines, total, charged, shortfall = 0, chargedLabel }: BillProps): ReactNode {
+export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const exact = (decimal: string): string => format.exactMoney(decimal)
-  const sum = total === null ? null : parseDecimal(total)
-  const rest = sum === null ? ZERO : minus(add(decimalOf(charged), decimalOf(shortfall)), sum)
-  const isFree = charged === 0 && shortfall === 0
+  const booked = decimalText({ digits: microOf(charged), scale: 6 })
+  const places = [...lines.map(({ cost }) => cost), ...adjustments.map(({ amount }) => amount), total ?? '', booked]
+    .map((amount) => amount.split('.')[1]?.length ?? 0)
+    .reduce((most, count) => Math.max(most, count), 2)
+  const amountOf = (decimal: string): string => format.exactInColumn(decimal, places)
   return (
     <table className={css.bill} aria-label={label}>
-      <tbody>
-        {lines.map(({ meter, units, price, cost }) => (
-          <tr key={meter}>
-            <th scope="row">
-              {t(`meter.${meter}`)}
-              <span className={css.how}>
-                {format.number(units, 3)} × {exact(price)}
-              </span>
-            </th>
-            <td>{exact(cost)}</td>
+      {lines.length > 0 && (
+        <thead>
+          <tr>
+            <th scope="col">{t('request.item')}</th>
+            <th scope="col">{t('request.units')}</th>
+            <th scope="col">{t('request.price')}</th>
+            <th scope="col">{t('request.amount')}</th>
           </tr>
+        </thead>
+      )}
+      <tbody>
+        {lines.map((line) => (
+          <Line key={line.meter} line={line} amount={amountOf(line.cost)} />
         ))}
         {lines.length === 0 && (
           <tr>
-            <th scope="row">{t('request.no_bill')}</th>
-            <td />
+            <th scope="row" colSpan={4}>
+              {t(total === null ? 'request.no_prices' : 'request.no_bill')}
+            </th>
           </tr>
         )}
       </tbody>
       <tfoot>
         {total !== null && lines.length > 0 && (
-          <tr>
-            <th scope="row">{t('request.sum')}</th>
-            <td>{exact(total)}</td>
-          </tr>
+          <Foot name={t('request.sum')} amount={amountOf(total)} className={css.sum} />
         )}
-        {lines.length > 0 && rest.digits !== 0n && (
-          <tr>
-            <th scope="row">{t(isFree ? 'request.not_charged' : 'request.rounding')}</th>
-            <td>{exact(decimalText(rest))}</td>
-          </tr>
-        )}
-        {shortfall > 0 && (
-          <tr>
-            <th scope="row">{t('request.shortfall')}</th>
-            <td>{format.money(-shortfall)}</td>
-          </tr>
-        )}
-        <tr className={css.charged}>
-          <th scope="row">{chargedLabel}</th>
-          <td>{format.money(charged)}</td>
-        </tr>
+        {lines.length > 0 &&
+          adjustments.map(({ reason, amount }) => (
+            <Foot key={reason} name={t(`request.bill_${reason}`)} amount={amountOf(amount)} />
+          ))}
+        <Foot name={chargedLabel} amount={amountOf(booked)} className={css.charged} />
       </tfoot>
     </table>
   )
 }
 
-function decimalOf(rub: number): Decimal {
-  return { digits: microOf(rub), scale: 6 }
+function Line({ line: { meter, units, price }, amount }: { readonly line: BillLine; readonly amount: string }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  const { priceKey, scale } = METER_TABLE[meter]
+  const { label, places } = PRICE_SCALES[scale]
+  return (
+    <tr>
+      <th scope="row">{t(`meter.${meter}`)}</th>
+      <td>{format.number(units / (UNITS_SHOWN[scale] ?? 1), 1)}</td>
+      <td>
+        {format.exactMoney(decimalText(shift(parseDecimal(price) ?? ZERO, MICRO_PLACES - places)))}{' '}
+        <span className={css.per}>{label?.[currentLanguage()] ?? t(`price.${priceKey}`)}</span>
+      </td>
+      <td>{amount}</td>
+    </tr>
+  )
 }
 
-function minus(left: Decimal, right: Decimal): Decimal {
-  return add(left, { ...right, digits: -right.digits })
+function Foot({
+  name,
+  amount,
+  className,
+}: {
+  readonly name: string
+  readonly amount: string
+  readonly className?: string | undefined
+}): ReactNode {
+  return (
+    <tr className={className}>
+      <th scope="row" colSpan={3}>
+        {name}
+      </th>
+      <td>{amount}</td>
+    </tr>
+  )
 }

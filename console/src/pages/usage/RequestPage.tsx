@@ -96,8 +96,8 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
             label={t('request.bill')}
             lines={story.bill}
             total={story.bill_total}
+            adjustments={story.bill_adjustments}
             charged={story.cost}
-            shortfall={story.hold?.shortfall ?? 0}
             chargedLabel={t('request.charged')}
           />
         </Section>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { GenerationStory } from '../../../../../src/admin/report-contract.ts'
+import { microOf, rubles } from '../../../../../src/money.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { CopyIconButton } from '../../../parts/Copy.tsx'
 import { Facts } from '../../../parts/Facts.tsx'
@@ -130,15 +131,19 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
 function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  // A free answer's own cost is a line of the bill.
+  const more = story.provider_bill_adjustments
+    .filter(({ reason }) => reason === 'insured')
+    .reduce((rest, { amount }) => rest + microOf(Number(amount)), microOf(story.insured))
   return (
-    <div className={css.bills}>
+    <>
       <Part title={t('requests.customer_bill')}>
         <Bill
           label={t('requests.customer_bill')}
           lines={story.bill}
           total={story.bill_total}
+          adjustments={story.bill_adjustments}
           charged={story.total_cost}
-          shortfall={story.shortfall}
           chargedLabel={t('request.charged')}
         />
       </Part>
@@ -147,16 +152,17 @@ function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
           label={t('requests.provider_bill')}
           lines={story.provider_bill}
           total={story.provider_bill_total}
+          adjustments={story.provider_bill_adjustments}
           charged={story.provider_cost}
           chargedLabel={t('margin.provider_cost')}
         />
-        {story.insured > 0 && (
+        {more > 0n && (
           <Text size="sm" c="dimmed" mt="xs">
-            {t('requests.insured', { amount: format.money(story.insured) })}
+            {t('requests.insured', { amount: format.money(rubles(more)) })}
           </Text>
         )}
       </Part>
-    </div>
+    </>
   )
 }
 
