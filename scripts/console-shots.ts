@@ -127,7 +127,7 @@ async function photograph(
 ): Promise<void> {
   mkdirSync(OUT, { recursive: true })
   const account = customer.accountId
-  const chart = 'main [role=img] svg'
+  const chart = 'main [role=slider] svg'
   const shots: readonly Shot[] = [
     { name: 'sign-in', path: '/sign-in', who: 'stranger', look: WIDE },
     { name: 'home', path: '/', who: 'customer', look: WIDE, until: chart },

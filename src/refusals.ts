@@ -36,6 +36,7 @@ export interface FieldChecks {
   readonly far_price: { readonly found: string; readonly usual: string; readonly currency: string }
   readonly flag: None
   readonly guessable: None
+  readonly hours_most: { readonly most: number }
   readonly header_name: { readonly given: string }
   readonly http_address: { readonly given: string }
   readonly incomplete_price: { readonly needs: string }
@@ -70,6 +71,7 @@ export interface FieldChecks {
   readonly percentage: None
   readonly picture_key: None
   readonly private_address: { readonly host: string }
+  readonly requests_most: { readonly most: number }
   readonly required: None
   readonly rubles_only: None
   readonly sdk_missing: { readonly given: string }

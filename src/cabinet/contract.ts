@@ -22,6 +22,8 @@ import {
   LogQuery,
   RequestStory,
   UsageAnswer,
+  UsageHours,
+  UsageHoursQuery,
   UsageQuery,
 } from './log-contract.ts'
 import { ModelRow, Models } from './model-contract.ts'
@@ -286,6 +288,13 @@ export const CABINET_ROUTES = {
     answer: UsageAnswer,
     errors: ['invalid_input'],
     example: { query: { group_by: 'key' } },
+  },
+  'GET /cabinet/v1/usage/hours': {
+    summary: 'The same by hour, of at most a week and a million requests.',
+    query: UsageHoursQuery,
+    answer: UsageHours,
+    errors: ['invalid_input', 'rate_limit_exceeded'],
+    example: { query: { group_by: 'model' } },
   },
   'GET /cabinet/v1/log': {
     summary:

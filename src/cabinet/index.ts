@@ -26,7 +26,7 @@ import { requestStory } from './story.ts'
 import { summary } from './summary.ts'
 import { totpRoutes } from './totp-routes.ts'
 import { turns } from './turns.ts'
-import { apps, logFilters, usage } from './usage.ts'
+import { apps, logFilters, usage, usageHours } from './usage.ts'
 import { Yookassa, type YookassaOptions } from './yookassa.ts'
 import { DAY_MS } from '../lib/time.ts'
 
@@ -41,6 +41,8 @@ const RESET_MAILS = 3
 const ACCOUNT_CODES = 5
 const ADDRESS_CODES = 3
 const NOTICE_TESTS = 20
+/** Each reads a part of the log. */
+const HOUR_REPORTS = 600
 /** Far above any shop; the provider repeats a notification that is refused. */
 const NOTICES = 20_000
 const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
@@ -57,6 +59,7 @@ export interface CabinetOptions extends Omit<
   | 'accountCodes'
   | 'addressCodes'
   | 'noticeTests'
+  | 'hourReports'
   | 'notices'
 > {
   readonly oidc: OidcOptions | null
@@ -90,6 +93,7 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
     accountCodes: turns(clock, ACCOUNT_CODES, HOUR_SECONDS),
     addressCodes: turns(clock, ADDRESS_CODES, DAY_SECONDS),
     noticeTests: turns(clock, NOTICE_TESTS, HOUR_SECONDS),
+    hourReports: turns(clock, HOUR_REPORTS, HOUR_SECONDS),
     notices: turns(clock, NOTICES, HOUR_SECONDS),
   }
   let cancel = (): void => undefined
@@ -134,6 +138,7 @@ function cabinetRoutes(
     ...noticeRoutes(ports),
     visitRoute(ports, 'GET /cabinet/v1/summary', (visit) => summary(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/usage', (visit) => usage(ports, visit)),
+    visitRoute(ports, 'GET /cabinet/v1/usage/hours', (visit) => usageHours(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/apps', (visit) => apps(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log', (visit) => logPage(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log/filters', (visit) => logFilters(ports, visit)),

@@ -52,21 +52,53 @@ export const UsageQuery = object({
 })
 export type UsageQuery = Static<typeof UsageQuery>
 
+const UsageGroups = list(
+  object({ ...SpendSums.fields, id: text(), label: text() }),
+  "By cost, at most 50; the rest is summed under the id `…rest`. `label` is the key's name or the app's title.",
+)
+
+const Forecast = object(
+  {
+    spent: rub('Since the first day of the month.'),
+    average: rub('A day of the last seven full days.'),
+    days_left: whole('Days after today.'),
+    expected: rub('`spent` + `average` × `days_left`.'),
+  },
+  'What this month will cost; null until the account has seven full days with requests before or in them.',
+)
+
 export const UsageAnswer = object({
   from: text(),
   to: text(),
   totals: SpendSums,
+  forecast: nullable(Forecast),
   days: list(DaySums, 'Each day of the range, zeros included.'),
-  groups: list(
-    object({ ...SpendSums.fields, id: text(), label: text() }),
-    "By cost, at most 50; the rest is summed under the id `…rest`. `label` is the key's name or the app's title.",
-  ),
+  groups: UsageGroups,
   cells: list(
     object({ ...DaySums.fields, group: text() }),
     'Day × group for stacked charts; only cells with requests. `group` is an id of `groups`.',
   ),
 })
 export type UsageAnswer = Static<typeof UsageAnswer>
+
+export const HourSums = object({ ...SpendSums.fields, at: time('When the hour begins.') })
+
+export const UsageHoursQuery = object({
+  from: optional(time('24 hours before `to` if absent. Counts from the beginning of its hour.')),
+  to: optional(time('Now if absent. Counts to the end of its hour. At most 168 hours in all.')),
+  group_by: optional(UsageGroup),
+})
+export type UsageHoursQuery = Static<typeof UsageHoursQuery>
+
+export const UsageHours = object({
+  from: time(),
+  to: time(),
+  totals: SpendSums,
+  hours: list(HourSums, 'Each hour of the range, zeros included. A request counts in the hour in which it ended.'),
+  groups: UsageGroups,
+  cells: list(object({ ...HourSums.fields, group: text() }), 'Hour × group; only cells with requests.'),
+})
+export type UsageHours = Static<typeof UsageHours>
 
 export const LogQuery = object({
   ...filterFields('console'),

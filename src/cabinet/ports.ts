@@ -62,6 +62,8 @@ export interface CabinetPorts {
   readonly accountCodes: Turns
   readonly addressCodes: Turns
   readonly noticeTests: Turns
+  /** Limit of reports by hour, by account. */
+  readonly hourReports: Turns
   /** Ways to tell people that are set up. */
   readonly channelTypes: ReadonlySet<ChannelType>
   readonly letters: Pick<Letters, 'post'>

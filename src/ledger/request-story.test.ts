@@ -4,9 +4,11 @@ import fc from 'fast-check'
 import { wrongSums } from '../../test/harness/invoice.ts'
 import { chargeMicro, METERS, type PriceSheet, type Usage } from '../meters.ts'
 import { parseDecimal, rubles, ZERO, type Decimal } from '../money.ts'
-import { invoiceOf, type Booked } from './request-story.ts'
+import { invoiceOf, type BookedBill } from './request-story.ts'
 
-const usages = fc.dictionary(fc.constantFrom(...METERS), fc.integer({ min: 0, max: 1_000_000 })).map((usage): Usage => usage)
+const usages = fc
+  .dictionary(fc.constantFrom(...METERS), fc.integer({ min: 0, max: 1_000_000 }))
+  .map((usage): Usage => usage)
 const price = fc.record({ digits: fc.bigInt({ min: 0n, max: 10n ** 7n }), scale: fc.integer({ min: 0, max: 12 }) })
 const sheets = fc
   .tuple(...METERS.map(() => price))
@@ -15,7 +17,7 @@ const sheets = fc
 /** Which part of the cost, of a million, a hold and a balance did not cover. */
 const parts = fc.bigInt({ min: 0n, max: 1_000_000n })
 
-function checked(usage: Usage, prices: PriceSheet, booked: Booked): readonly string[] {
+function checked(usage: Usage, prices: PriceSheet, booked: BookedBill): readonly string[] {
   const { lines, total, adjustments } = invoiceOf(usage, prices, booked)
   assert.deepEqual(wrongSums({ lines, total, adjustments, charged: rubles(booked.bookedMicro) }), [])
   return adjustments.map(({ reason }) => reason)
@@ -43,7 +45,10 @@ test('property: a free answer, an insured one and a capped bill of a provider ad
       const free = checked(usage, prices, { bookedMicro: 0n, notCoveredMicro: 0n, insuredMicro: 0n })
       assert.deepEqual(free, cost === 0n ? [] : ['not_charged'])
       const insured = checked(usage, prices, { bookedMicro: 0n, notCoveredMicro: 0n, insuredMicro: cost + more })
-      assert.deepEqual(insured.filter((reason) => reason !== 'rounding'), cost === 0n ? [] : ['insured'])
+      assert.deepEqual(
+        insured.filter((reason) => reason !== 'rounding'),
+        cost === 0n ? [] : ['insured'],
+      )
       checked(usage, prices, { bookedMicro: cost / 2n, notCoveredMicro: 0n, insuredMicro: 0n })
     }),
   )

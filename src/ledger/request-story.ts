@@ -39,7 +39,7 @@ function customerBill(
 }
 
 /** What became of the sum of a bill. */
-export interface Booked {
+export interface BookedBill {
   /** What was charged, or what the provider's bill was booked with. */
   readonly bookedMicro: Micro
   /** The part of the cost that neither hold nor balance covered. */
@@ -56,13 +56,13 @@ export interface Invoice {
   readonly adjustments: readonly BillAdjustment[]
 }
 
-export function invoiceOf(usage: Usage, prices: PriceSheet | null, booked: Booked): Invoice {
+export function invoiceOf(usage: Usage, prices: PriceSheet | null, booked: BookedBill): Invoice {
   if (prices === null) return { lines: [], total: null, adjustments: [] }
   const sum = exactCost(usage, prices)
   return { lines: billOf(usage, prices), total: rub(sum), adjustments: adjustmentsOf(sum, booked) }
 }
 
-function adjustmentsOf(sum: Decimal, { bookedMicro, notCoveredMicro, insuredMicro }: Booked): BillAdjustment[] {
+function adjustmentsOf(sum: Decimal, { bookedMicro, notCoveredMicro, insuredMicro }: BookedBill): BillAdjustment[] {
   const cost = bookedMicro + notCoveredMicro
   const whole = ceilMicro(sum)
   const isRounded = cost === whole || insuredMicro > 0n

@@ -264,6 +264,24 @@ test('home, usage and apps add up to the log', async () => {
     'from=2020-01-01&to=2026-01-01',
   ])
     refused(await own.get(`usage?${query}`), 400, 'invalid_input')
+  assert.equal(byKey.forecast, null, 'of an account of one day')
+  const hours = (await own.get('usage/hours?group_by=app')).body
+  assert.deepEqual([hours.hours.length, hours.totals, hours.groups], [24, byApp.totals, byApp.groups])
+  assert.equal(
+    hours.cells.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0),
+    5,
+  )
+  assert.ok(hours.hours.every(({ at }: { at: string }) => at.endsWith(':00:00.000Z')))
+  assert.equal((await own.get('usage/hours?from=2026-01-01T10:20:00Z&to=2026-01-01T12:10:00Z')).body.hours.length, 2)
+  assert.equal((await own.get('usage/hours?from=2026-01-01T00:00:00Z&to=2026-01-08T00:00:00Z')).body.hours.length, 168)
+  for (const query of [
+    'group_by=moon',
+    'from=noon',
+    'from=2026-01-01T00:00:00Z&to=2026-01-08T00:00:01Z',
+    'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+    'from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z',
+  ])
+    refused(await own.get(`usage/hours?${query}`), 400, 'invalid_input')
   const apps = (await own.get('apps?range=day')).body.data
   assert.deepEqual(Object.fromEntries(apps.map(({ id: app, requests }: Record<string, unknown>) => [app, requests])), {
     A: 2,

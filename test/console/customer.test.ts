@@ -205,7 +205,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
           ] ?? ''
         await chat(tollgate, key, 'sandbox: status=500')
         await page.goto(`${tollgate.url}/usage`)
-        await page.locator('main [role=img] svg rect').first().waitFor()
+        await page.locator('main [role=slider] svg rect').first().waitFor()
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
         await guest.follow('/log?status=error')
         await page.getByRole('row').nth(1).waitFor()

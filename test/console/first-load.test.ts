@@ -11,7 +11,7 @@ const skip = browserSkip()
 const FIRST = { bytes: 250_000, requests: 12 }
 /** Of a browser that opens a link to an inner page, with the calendar and the forms. */
 const DEEP = { bytes: 340_000, requests: 28 }
-const CHART = 'main [role=img] svg path, main [role=img] svg rect'
+const CHART = 'main [role=slider] svg path, main [role=slider] svg rect'
 const LOADS = [
   ['/usage', CHART],
   ['/log', '[role=row]'],

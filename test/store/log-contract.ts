@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { GenerationRecord, GenerationRow } from '../../src/ledger/generation-record.ts'
 import type { LogFilterName } from '../../src/ledger/log-filters.ts'
 import type { GenerationFilter } from '../../src/store/log/query.ts'
+import { HOUR_MS } from '../../src/lib/time.ts'
 import type { Store } from '../../src/store/store.ts'
 import { form } from '../harness/form.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
@@ -178,6 +179,54 @@ export function logContract(open: () => Promise<Store>): void {
       )
     }
   })
+
+  log(
+    'the sums by hour are those of the rows that ended in it, in a time and of one account',
+    async (bench, customers) => {
+      const [{ accountId } = assert.fail()] = customers
+      const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+      const own = all.filter((row) => row.accountId === accountId)
+      const ends = own.map(({ endedAtMs }) => endedAtMs).toSorted((a, b) => a - b)
+      const [fromMs = 0, toMs = 0] = [ends[2], ends.at(-2)]
+      const inside = own.filter(({ endedAtMs }) => endedAtMs >= fromMs && endedAtMs < toMs)
+      assert.ok(inside.length > 10 && inside.length < own.length, String(inside.length))
+      const cell = (atMs: number, group: string): string => `${Math.floor(atMs / HOUR_MS) * HOUR_MS} ${group}`
+      for (const [group, of] of [
+        ['model', ({ model }: GenerationRow) => model],
+        ['key', ({ keyId }: GenerationRow) => keyId],
+        ['app', ({ appUrl, appTitle }: GenerationRow) => appUrl ?? appTitle ?? ''],
+      ] as const) {
+        const found = (await bench.store.log.hours({ accountId, fromMs, toMs }, group)) ?? assert.fail()
+        const expected = Map.groupBy(inside, (row) => cell(row.endedAtMs, of(row)))
+        assert.deepEqual(
+          new Map(
+            found.map((row) => [
+              cell(row.atMs, row.group),
+              [row.requests, row.errors, row.inputTokens, row.outputTokens, row.costMicro, row.savedMicro],
+            ]),
+          ),
+          new Map(
+            [...expected].map(([name, rows]) => [
+              name,
+              [
+                rows.length,
+                rows.filter(({ status }) => status === 'error').length,
+                rows.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+                rows.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+                rows.reduce((sum, { costMicro }) => sum + costMicro, 0n),
+                BigInt(rows.reduce((sum, { cacheSaved = 0 }) => sum + cacheSaved, 0)),
+              ],
+            ]),
+          ),
+        )
+      }
+      assert.deepEqual(await bench.store.log.hours({ accountId, fromMs: 0, toMs: 1 }, 'model'), [])
+      assert.deepEqual(await bench.store.log.hours({ accountId: 'acc_none', fromMs: 0, toMs }, 'model'), [])
+      const [first] = await bench.store.log.days(accountId, '2000-01-01', '2100-01-01')
+      assert.equal(await bench.store.log.firstDay(accountId), first?.day)
+      assert.equal(await bench.store.log.firstDay('acc_none'), null)
+    },
+  )
 
   log('of all accounts, what caches saved by model and by key, the largest first', async (bench) => {
     const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data

@@ -2,9 +2,20 @@ import { Select } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { DayField } from './DayField.tsx'
-import { daysBack, today, type DayRange } from './day-range.ts'
+import { lastDays, monthDays, type DayRange } from './day-range.ts'
 
-const PRESETS = ['1', '7', '30', '90', '365'] as const
+/** The first one whose days are shown is named, so a month comes after the days that it may equal. */
+const PRESETS = {
+  days_1: () => lastDays(1),
+  days_7: () => lastDays(7),
+  days_30: () => lastDays(30),
+  this_month: () => monthDays('this'),
+  last_month: () => monthDays('last'),
+  days_90: () => lastDays(90),
+  days_365: () => lastDays(365),
+} as const satisfies Readonly<Record<string, () => DayRange>>
+// The keys of the object.
+const NAMES = Object.keys(PRESETS) as (keyof typeof PRESETS)[]
 
 /** A range of whole days: a preset, or two days. */
 export function RangeFields({
@@ -15,7 +26,10 @@ export function RangeFields({
   readonly change: (range: DayRange) => void
 }): ReactNode {
   const { t } = useTranslation()
-  const preset = PRESETS.find((days) => range.to === today() && range.from === daysBack(Number(days) - 1))
+  const preset = NAMES.find((name) => {
+    const { from, to } = PRESETS[name]()
+    return range.from === from && range.to === to
+  })
   return (
     <>
       <Select
@@ -23,12 +37,13 @@ export function RangeFields({
         allowDeselect={false}
         value={preset ?? 'own'}
         data={[
-          ...PRESETS.map((value) => ({ value: value as string, label: t(`range.days_${value}`) })),
+          ...NAMES.map((value) => ({ value: value as string, label: t(`range.${value}`) })),
           { value: 'own', label: t('range.own') },
         ]}
-        onChange={(value) =>
-          value !== null && value !== 'own' && change({ from: daysBack(Number(value) - 1), to: today() })
-        }
+        onChange={(value) => {
+          const name = NAMES.find((known) => known === value)
+          if (name !== undefined) change(PRESETS[name]())
+        }}
       />
       <DayField
         label={t('range.from')}

@@ -31,6 +31,10 @@ export interface Format {
   date(iso: string): string
   /** A `YYYY-MM-DD`: it is the same day in every time zone. */
   day(day: string): string
+  /** The day and the hour that begins. */
+  hour(iso: string): string
+  /** Hours and minutes. */
+  clock(iso: string): string
   /** The first and the last day of a period. The year is written once if both days are in it. */
   span(from: string, to: string): { readonly from: string; readonly to: string }
   time(iso: string): string
@@ -73,13 +77,10 @@ export function createFormat(language: string, zone: string): Format {
         .map(({ type, value: text }) => (type === 'fraction' ? text.padEnd(MICRO_DIGITS, FIGURE_SPACE) : text))
         .join(''),
     exactMoney: (decimal) => exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({})),
+    exactInColumn: (decimal, places) =>
+      exactRubles(padded(decimal, places), rubles({ minimumFractionDigits: 1 }), numbers({})),
     price: (value) =>
       rub(Number(value), {
-    exactInColumn: (decimal, places) => {
-      const [whole = '', fraction = ''] = decimal.split('.')
-      const padded = fraction.padEnd(FRACTION_MIN, '0').padEnd(places, FIGURE_SPACE)
-      return exactRubles(`${whole}.${padded}`, rubles({ minimumFractionDigits: 1 }), numbers({}))
-    },
         minimumFractionDigits: 0,
         maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2,
       }),
@@ -98,6 +99,8 @@ export function createFormat(language: string, zone: string): Format {
     dateTime: (iso) => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
     date: (iso) => time(iso, { dateStyle: 'medium' }),
     day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
+    hour: (iso) => time(iso, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+    clock: (iso) => time(iso, { hour: '2-digit', minute: '2-digit' }),
     span: (from, to) => ({ from: longDay(from, from.slice(0, 4) !== to.slice(0, 4)), to: longDay(to, true) }),
     time: (iso) => time(iso, { timeStyle: 'medium' }),
     moment: (iso) =>
@@ -109,12 +112,21 @@ export function createFormat(language: string, zone: string): Format {
       ms < 1_000
         ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
         : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`,
-    bytes: (count) =>
-      numbers({
-        style: 'unit',
-        unit: count < 1_000_000 ? 'kilobyte' : 'megabyte',
-        maximumFractionDigits: count < 1_000 || count >= 1_000_000 ? 1 : 0,
-      }).format(count < 1_000_000 ? count / 1_000 : count / 1_000_000),
+    bytes: (count) => numbers(bytesStyle(count)).format(count < 1_000_000 ? count / 1_000 : count / 1_000_000),
+  }
+}
+
+/** With kopecks, and room for the digits that others in its column have. */
+function padded(decimal: string, places: number): string {
+  const [whole = '', fraction = ''] = decimal.split('.')
+  return `${whole}.${fraction.padEnd(FRACTION_MIN, '0').padEnd(places, FIGURE_SPACE)}`
+}
+
+function bytesStyle(count: number): Intl.NumberFormatOptions {
+  return {
+    style: 'unit',
+    unit: count < 1_000_000 ? 'kilobyte' : 'megabyte',
+    maximumFractionDigits: count < 1_000 || count >= 1_000_000 ? 1 : 0,
   }
 }
 

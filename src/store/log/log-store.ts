@@ -1,4 +1,3 @@
-import type { Micro } from '../../money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
 import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
@@ -7,20 +6,9 @@ import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
 import { LogBlocks, listedSeqs, seqList } from './blocks.ts'
+import { readHours, type HourSums } from './hour-sums.ts'
+import type { SpendGroup, SpendSums } from './spend-sums.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
-
-/** Sums of a day, key, model and app, or of a group of them. */
-export interface SpendSums {
-  readonly requests: number
-  readonly errors: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly costMicro: Micro
-  /** By prompt caches; below 0 where a provider asks more for what it has cached. */
-  readonly savedMicro: Micro
-}
-
-export type SpendGroup = 'model' | 'key' | 'app'
 
 export interface AccountLogFilter extends LogFilter {
   readonly accountId: string
@@ -50,6 +38,8 @@ export interface AppSums extends SpendSums {
 const SCAN_ROWS = 20_000
 /** Requests that share an id. */
 const ID_ROWS = 1_000
+/** Rows that one report by hour may add up: a second or two. */
+export const HOUR_ROWS_MAX = 1_000_000
 const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost', 'saved']
   .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
   .join(', ')
@@ -197,6 +187,22 @@ export class LogStore {
       title: group === 'app' ? textOrNull(row, 'title') : null,
       ...readSums(row),
     }))
+  }
+
+  /** Sums by hour of the end of each request, `toMs` excluded; null = there are too many rows to add up. */
+  async hours(
+    { accountId, fromMs, toMs }: { readonly accountId: string; readonly fromMs: number; readonly toMs: number },
+    group: SpendGroup,
+  ): Promise<readonly HourSums[] | null> {
+    const bounds = await this.#bounds({ accountId, fromMs, toMs, beforeSeq: null, limit: 0 })
+    if (bounds.below - bounds.from > BigInt(HOUR_ROWS_MAX)) return null
+    return readHours(this.#database, { accountId, ...bounds, fromMs, toMs }, group)
+  }
+
+  /** The day of the account's first request; null = there was none. */
+  async firstDay(accountId: string): Promise<string | null> {
+    const [row] = await this.#database.all('SELECT MIN(day) AS day FROM app_day WHERE account_id = ?', [accountId])
+    return row === undefined ? null : textOrNull(row, 'day')
   }
 
   async apps(accountId: string, fromDay: string, toDay: string): Promise<readonly AppSums[]> {

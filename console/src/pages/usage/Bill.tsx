@@ -32,6 +32,8 @@ export interface BillProps {
 export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  // Every answer is a request, which most models give free.
+  const shown = lines.filter(({ meter, cost }) => meter !== 'request' || cost !== '0')
   const booked = decimalText({ digits: microOf(charged), scale: 6 })
   const places = [...lines.map(({ cost }) => cost), ...adjustments.map(({ amount }) => amount), total ?? '', booked]
     .map((amount) => amount.split('.')[1]?.length ?? 0)
@@ -39,7 +41,7 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
   const amountOf = (decimal: string): string => format.exactInColumn(decimal, places)
   return (
     <table className={css.bill} aria-label={label}>
-      {lines.length > 0 && (
+      {shown.length > 0 && (
         <thead>
           <tr>
             <th scope="col">{t('request.item')}</th>
@@ -50,10 +52,10 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
         </thead>
       )}
       <tbody>
-        {lines.map((line) => (
+        {shown.map((line) => (
           <Line key={line.meter} line={line} amount={amountOf(line.cost)} />
         ))}
-        {lines.length === 0 && (
+        {shown.length === 0 && (
           <tr>
             <th scope="row" colSpan={4}>
               {t(total === null ? 'request.no_prices' : 'request.no_bill')}
@@ -75,7 +77,13 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
   )
 }
 
-function Line({ line: { meter, units, price }, amount }: { readonly line: BillLine; readonly amount: string }): ReactNode {
+function Line({
+  line: { meter, units, price },
+  amount,
+}: {
+  readonly line: BillLine
+  readonly amount: string
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const { priceKey, scale } = METER_TABLE[meter]

@@ -14,7 +14,7 @@ import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import { timesOf } from '../../parts/day-range.ts'
+import { shownDay, timesOf } from '../../parts/day-range.ts'
 import { LogRows } from './LogRows.tsx'
 
 type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
@@ -80,6 +80,7 @@ interface FiltersProps {
 
 function Filters({ search, change }: FiltersProps): ReactNode {
   const { t } = useTranslation()
+  const { zone } = useFormat()
   const known = useRead('GET /cabinet/v1/log/filters', {}).data
   const pick = (name: FilterName, data: readonly { readonly value: string; readonly label: string }[]): ReactNode => (
     <ChoiceField
@@ -110,12 +111,12 @@ function Filters({ search, change }: FiltersProps): ReactNode {
       )}
       <DayField
         label={t('range.from')}
-        value={search.from ?? ''}
+        value={shownDay(search.from, zone, 'from')}
         onChange={(day) => change('from', day === '' ? null : day)}
       />
       <DayField
         label={t('range.to')}
-        value={search.to ?? ''}
+        value={shownDay(search.to, zone, 'to')}
         onChange={(day) => change('to', day === '' ? null : day)}
       />
       <IdField key={search.id ?? ''} id={search.id ?? ''} change={(value) => change('id', value)} />
@@ -160,7 +161,7 @@ function keysOf(
   }))
 }
 
-/** The filters as the address has them; `from` and `to` are days. */
+/** The filters as the address has them; `from` and `to` are days, or moments where a chart leads here. */
 type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 
 /** The query for the server, without unknown values of the address. */

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { seriousFindings } from '../harness/axe.ts'
+import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
+import { buildConsole, chat, enter, makeKey, signUp, texts, type Customer } from '../harness/console-world.ts'
+import { englishTexts } from '../harness/english.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
+
+const skip = browserSkip()
+
+let tollgate: Tollgate
+let browser: Browser
+let customer: Customer
+let generation = ''
+
+before(async () => {
+  if (skip !== false) return
+  buildConsole()
+  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
+  browser = await openBrowser()
+  customer = await signUp(tollgate, 'ann@example.com')
+  const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+  generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
+  await chat(tollgate, key, 'Hello again')
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await tollgate.stop()
+})
+
+for (const { language, dark } of LOOKS) {
+  const t = texts(language)
+
+  test(
+    `18 (${language}, ${dark ? 'dark' : 'light'}): usage by hour with the keyboard, as a table, and down to the log`,
+    { skip },
+    async () => {
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      const problems: string[] = []
+      await enter(guest.context, tollgate, customer)
+      await page.goto(`${tollgate.url}/usage`)
+      await page
+        .locator('label')
+        .filter({ hasText: t('usage.by_hour') })
+        .click()
+      const chart = page.getByRole('slider', { name: t('usage.by_hour') })
+      await chart.waitFor()
+      assert.equal(await chart.getAttribute('aria-valuemax'), '23')
+      await chart.focus()
+      await chart.press('End')
+      assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /sandbox\/chat .*₽/)
+      await chart.press('ArrowLeft')
+      assert.equal(await chart.getAttribute('aria-valuenow'), '22')
+      await page.getByText(t('chart.table'), { exact: true }).click()
+      const table = page.getByRole('region', { name: t('usage.by_hour') }).getByRole('table')
+      assert.equal(await table.getByRole('row').count(), 25)
+      problems.push(...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : []))
+      await page
+        .locator('label')
+        .filter({ hasText: t('usage.by_day') })
+        .click()
+      const days = page.getByRole('slider', { name: t('usage.by_day') })
+      await days.locator('svg rect').last().click()
+      await page.waitForURL(/\/log\?model=sandbox%2Fchat&from=[^&]+&to=[^&]+$/)
+      await page.getByRole('row').nth(2).waitFor()
+      await guest.follow('/usage')
+      await page.getByRole('combobox', { name: t('usage.group') }).click()
+      await page.getByRole('option', { name: t('usage.by_app') }).click()
+      await page.getByRole('cell', { name: 'Notes' }).waitFor()
+      const fills = await page.evaluate<readonly string[]>(
+        "[...document.querySelectorAll('main [role=slider] svg rect[rx]')].map((bar) => getComputedStyle(bar).fill)",
+      )
+      assert.equal(new Set(fills).size, 2, fills.join(' '))
+      assert.ok(!fills.includes('rgb(0, 0, 0)'), fills.join(' '))
+      problems.push(...guest.troubles)
+      assert.deepEqual(problems, [])
+      await guest.close()
+    },
+  )
+
+  test(`18 (${language}): the bill of a request adds up as it is shown`, { skip }, async () => {
+    const guest = await visitor(browser, tollgate.url, { language, dark })
+    const { page } = guest
+    await enter(guest.context, tollgate, customer)
+    await page.goto(`${tollgate.url}/log/${generation}`)
+    const bill = page.getByRole('table', { name: t('request.bill') })
+    await bill.waitFor()
+    const rows = await bill.locator('tr:has(td)').evaluateAll((found) =>
+      // The script runs in the page.
+      found.map((row) => [...row.children].map((cell) => (cell as unknown as { innerText: string }).innerText)),
+    )
+    const nano = (text = ''): number => Math.round(Number(text.replaceAll(/[^\d.,-]/g, '').replace(',', '.')) * 1e9)
+    const labels = rows.map(([label = '']) => label)
+    const amounts = rows.map((row) => nano(row.at(-1)))
+    const sumAt = labels.indexOf(t('request.sum'))
+    const add = (list: readonly number[]): number => list.reduce((sum, amount) => sum + amount, 0)
+    assert.ok(sumAt > 0, labels.join(', '))
+    assert.equal(add(amounts.slice(0, sumAt)), amounts[sumAt])
+    assert.equal(add(amounts.slice(sumAt, -1)), amounts.at(-1))
+    const per = language === 'ru' ? /за\s1\sмлн/ : /per\s1M/
+    for (const [label = '', units, price = ''] of rows.slice(0, sumAt))
+      assert.ok(nano(units) > 0 && per.test(price), `${label}: ${units} × ${price}`)
+    for (const [, units, price, amount] of rows.slice(0, sumAt))
+      assert.ok(Math.abs((nano(units) / 1e9) * (nano(price?.replace(per, '')) / 1e6) - nano(amount)) < 1)
+    assert.deepEqual([...(await seriousFindings(page)), ...guest.troubles], [])
+    await guest.close()
+  })
+}
