@@ -22,6 +22,7 @@ test('a path tells the protocol where no route does', () => {
     '/v1beta/models/x:generateContent': 'gemini',
     '/v1alpha/x': 'gemini',
     '/v2/chat': 'cohere',
+    '/api/chat': 'ollama',
     '/v1/chat/completions': 'openai',
     '/nothing': 'openai',
   }

@@ -2,13 +2,14 @@ import type { ApiError, ErrorName } from './errors.ts'
 import { ERRORS } from './error-table.ts'
 
 /** The protocol that a client of a route speaks: it decides how an answer and an error are written. */
-export type ClientProtocol = 'openai' | 'responses' | 'anthropic' | 'gemini' | 'cohere'
+export type ClientProtocol = 'openai' | 'responses' | 'anthropic' | 'gemini' | 'cohere' | 'ollama'
 
 /** For a path without a route, or whose route names no protocol. */
 export function protocolOfPath(path: string): ClientProtocol {
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'anthropic'
   if (path === '/v1/responses' || path.startsWith('/v1/responses/')) return 'responses'
   if (path.startsWith('/v1beta/') || path.startsWith('/v1alpha/') || isGeminiCall(path)) return 'gemini'
+  if (path.startsWith('/api/')) return 'ollama'
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
 }
 
@@ -47,6 +48,8 @@ export function errorBody(error: ApiError, protocol: ClientProtocol, requestId: 
       return { error: geminiError(error) }
     case 'cohere':
       return { message: error.message }
+    case 'ollama':
+      return { error: error.message }
   }
 }
 

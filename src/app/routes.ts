@@ -6,6 +6,7 @@ import { generationRoutes } from '../endpoints/generation.ts'
 import { managedKeyRoutes } from '../endpoints/keys.ts'
 import { healthRoutes } from '../endpoints/health.ts'
 import { modelRoutes } from '../endpoints/models.ts'
+import { ollamaModelRoutes } from '../endpoints/ollama-models.ts'
 import { videoRoutes } from '../endpoints/videos.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/edge.ts'
@@ -68,6 +69,7 @@ export function allRoutes(
       parametersOf: (name, type) => parametersOf(adapters, name, type),
       speechFormatsOf: (model) => speechFormats(model, adapters),
     }),
+    ...ollamaModelRoutes(catalog),
     ...countTokensRoutes({ catalog, tokens }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...managedKeyRoutes({ store, access, clock, ids, periods }),

@@ -166,5 +166,5 @@ export function requestId(given: string | string[] | undefined, nowMs: number, i
 }
 
 function isPublicPath(path: string): boolean {
-  return path.startsWith('/v1/') || /^\/v(?:1|1beta|1alpha|2)(?:\/|$)/.test(path)
+  return path.startsWith('/v1/') || /^\/(?:v(?:1|1beta|1alpha|2)|api)(?:\/|$)/.test(path)
 }

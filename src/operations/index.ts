@@ -16,6 +16,7 @@ import type { TranscriptionRequest } from '../kinds/transcription/request.ts'
 import { embeddingsOperations } from './embeddings.ts'
 import { geminiDoors } from './gemini-doors.ts'
 import { moderationOperations } from './moderations.ts'
+import { ollamaDoors } from './ollama-doors.ts'
 import { withSession, type OperationInput, type PaidKind, type RequestReader } from './paid-kind.ts'
 import { rerankOperations } from './rerank.ts'
 import { textReaders } from './text-kinds.ts'
@@ -38,7 +39,7 @@ export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly Pa
     paths: REQUEST_TYPE_TABLE[type].paths,
     ...readers[type],
   }))
-  return [...kinds, ...imageDoors(draw), ...geminiDoors(adapters), ...cohereDoors(adapters)]
+  return [...kinds, ...imageDoors(draw), ...geminiDoors(adapters), ...cohereDoors(adapters), ...ollamaDoors(adapters)]
 }
 
 function requestReaders(

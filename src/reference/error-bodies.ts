@@ -26,6 +26,7 @@ export const GeminiError = object({
   }),
 })
 export const CohereError = object({ message: text() })
+export const OllamaError = object({ error: text() })
 
 /** The body of an error, by the protocol of its route. */
 export const ERROR_BODIES: Readonly<Record<ClientProtocol, JsonSchema>> = {
@@ -34,6 +35,7 @@ export const ERROR_BODIES: Readonly<Record<ClientProtocol, JsonSchema>> = {
   anthropic: AnthropicError,
   gemini: GeminiError,
   cohere: CohereError,
+  ollama: OllamaError,
 }
 
 /** A route that several protocols share is documented with OpenAI's errors. */

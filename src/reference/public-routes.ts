@@ -62,6 +62,7 @@ import { anything, either, flag, object, only, open, optional, text } from '../s
 import type { WireRoute } from '../wire-route.ts'
 import { COHERE_ROUTES } from './cohere-routes.ts'
 import { RESPONSE_ROUTES } from './response-routes.ts'
+import { OLLAMA_ROUTES } from './ollama-routes.ts'
 import { GEMINI_ROUTES } from './gemini-routes.ts'
 
 const TEXT: readonly ErrorName[] = [
@@ -177,6 +178,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRout
   },
   ...GEMINI_ROUTES,
   ...COHERE_ROUTES,
+  ...OLLAMA_ROUTES,
   'POST /v1/completions': {
     summary: 'Continues a text.',
     body: CompletionsBody,
@@ -430,7 +432,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRout
     answer: Health,
     example: {},
   },
-  'GET /api/hello': { summary: 'Somebody is there.', answer: Alive, example: {} },
+  'GET /api/hello': { summary: 'Somebody is there.', open: true, answer: Alive, example: {} },
   'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
   'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
   'GET /metrics': {

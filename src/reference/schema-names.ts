@@ -30,6 +30,7 @@ import * as gemini from '../kinds/gemini/schema.ts'
 import * as images from '../kinds/images/schema.ts'
 import * as messages from '../kinds/messages/schema.ts'
 import * as moderations from '../kinds/moderations/schema.ts'
+import * as ollama from '../kinds/ollama/schema.ts'
 import * as rerank from '../kinds/rerank/schema.ts'
 import * as responses from '../kinds/responses/schema.ts'
 import * as speech from '../kinds/speech/schema.ts'
@@ -56,6 +57,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       images,
       messages,
       moderations,
+      ollama,
       rerank,
       responses,
       speech,

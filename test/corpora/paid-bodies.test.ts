@@ -26,6 +26,9 @@ import { parseCountedMessages, parseMessages } from '../../src/kinds/messages/pa
 import { CountedMessagesBody, MessagesBody } from '../../src/kinds/messages/schema.ts'
 import { parseModeration } from '../../src/kinds/moderations/parse.ts'
 import { ModerationBody } from '../../src/kinds/moderations/schema.ts'
+import { parseOllamaEmbed } from '../../src/kinds/ollama/embed.ts'
+import { parseOllamaChat } from '../../src/kinds/ollama/parse.ts'
+import { OllamaChatBody, OllamaEmbedBody } from '../../src/kinds/ollama/schema.ts'
 import { parseRerank } from '../../src/kinds/rerank/parse.ts'
 import { RerankBody } from '../../src/kinds/rerank/schema.ts'
 import { parseResponses } from '../../src/kinds/responses/parse.ts'
@@ -133,6 +136,27 @@ const KINDS: Readonly<Record<string, Kind>> = {
     schema: CohereChatBody,
     read: parseCohereChat,
     right: [{ messages: [USER], max_tokens: 1, stop_sequences: ['x'], temperature: 0.5, p: 0.5, k: 1 }],
+  },
+  ollamaChat: {
+    schema: OllamaChatBody,
+    read: parseOllamaChat,
+    right: [
+      {
+        messages: [USER],
+        stream: false,
+        think: true,
+        format: 'json',
+        options: { temperature: 0.5, top_p: 0.5, top_k: 1, seed: 1, num_predict: 1, repeat_penalty: 1, stop: ['x'] },
+      },
+    ],
+  },
+  ollamaEmbed: {
+    schema: OllamaEmbedBody,
+    read: parseOllamaEmbed,
+    right: [
+      { model: 'a/b', input: 'x' },
+      { model: 'a/b', input: ['x'], dimensions: 3 },
+    ],
   },
   countedMessages: {
     schema: CountedMessagesBody,

@@ -100,6 +100,19 @@ const RICH: Readonly<Record<string, unknown>> = {
     tools: [{ type: 'function', function: { name: 'f', parameters: {} } }],
     response_format: { type: 'text' },
   },
+  'POST /api/chat': {
+    model: 'sandbox/chat',
+    stream: false,
+    messages: [
+      { role: 'user', content: 'x', images: ['iVBORw0K'] },
+      { role: 'assistant', content: '', tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] },
+      { role: 'tool', tool_name: 'f', content: 'y' },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', parameters: {} } }],
+    options: { temperature: 1, stop: ['x'], num_predict: 5 },
+    format: { type: 'object' },
+    think: false,
+  },
   'POST /v1/moderations': {
     model: 'sandbox/moderation',
     input: [
@@ -113,7 +126,7 @@ test('each route that takes a body has one here, and each body here has a route'
   const doors = doorsOf(world.tollgate.app.routes).map(({ method, path }) => `${method} ${path}`)
   assert.deepEqual(
     Object.keys(BODIES)
-      .filter((name) => name.startsWith('POST /v'))
+      .filter((name) => /^POST \/(?:v|api)/.test(name))
       .toSorted(),
     doors.toSorted(),
   )
@@ -121,7 +134,7 @@ test('each route that takes a body has one here, and each body here has a route'
 
 // The paths of Gemini's protocol stand for those of its other versions.
 const TRIED = Object.keys(RICH).filter(
-  (name) => /^POST \/v[12]/.test(name) && !/^POST \/v1(?:alpha)?\/models\//.test(name),
+  (name) => /^POST \/(?:v[12]|api)/.test(name) && !/^POST \/v1(?:alpha)?\/models\//.test(name),
 )
 
 for (const name of TRIED)

@@ -8,6 +8,7 @@ import { CohereWriter } from '../../src/kinds/cohere/writer.ts'
 import { parseGenerateContent } from '../../src/kinds/gemini/parse.ts'
 import { GeminiWriter } from '../../src/kinds/gemini/writer.ts'
 import { MessagesWriter } from '../../src/kinds/messages/writer.ts'
+import { OllamaWriter } from '../../src/kinds/ollama/writer.ts'
 import { parseResponses } from '../../src/kinds/responses/parse.ts'
 import { ResponsesWriter } from '../../src/kinds/responses/writer.ts'
 import { countedReport } from '../../src/plan/usage-bounds.ts'
@@ -106,6 +107,12 @@ export const PROTOCOLS: Readonly<Record<string, ClientProtocol>> = {
       error: 'ERROR',
     },
   },
+  ollama: {
+    writer: () => new OllamaWriter(IDENTITY),
+    stream: (raw) => ollamaSaid(linesOf(raw)),
+    whole: (body) => ollamaSaid([body]),
+    finishes: { tool_calls: 'stop' },
+  },
 }
 
 function chatSaid({ choices, usage }: FoldedAnswer): Said {
@@ -191,6 +198,35 @@ function cohereSaid({ message, finish_reason: finish, usage }: Json): Said {
     finish,
     tokens: [input, usage.cached_tokens ?? 0, output],
     cost: usage.cost,
+  }
+}
+
+function linesOf(raw: string): readonly Json[] {
+  assert.ok(raw.endsWith('\n'), raw)
+  return raw
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+function ollamaSaid(lines: readonly Json[]): Said {
+  const joined = (field: string): string => lines.map(({ message }) => message[field] ?? '').join('')
+  const {
+    done_reason: finish,
+    prompt_eval_count: input,
+    cached_tokens: cached,
+    eval_count: output,
+    cost,
+  } = lines.at(-1)
+  return {
+    text: joined('content'),
+    reasoning: joined('thinking'),
+    calls: lines.flatMap(({ message }) =>
+      (message.tool_calls ?? []).map(({ function: called }: Json) => ({ name: called.name, input: called.arguments })),
+    ),
+    finish,
+    tokens: [input, cached, output],
+    cost,
   }
 }
 

@@ -79,7 +79,8 @@ export class ApiClient {
       ]),
     )
     const contentType = headers['content-type'] ?? ''
-    const parsed = contentType.includes('json') && text !== '' ? JSON.parse(text) : null
+    const parsed =
+      contentType.includes('json') && !contentType.includes('ndjson') && text !== '' ? JSON.parse(text) : null
     if (this.#checked)
       (await import('./contract-check.ts')).checkAnswer(method, path, response.statusCode, contentType, parsed)
     return { status: response.statusCode, headers, text, body: parsed }

@@ -12,6 +12,8 @@ import { errorsOf, wireRouteOf, type ServedRoute } from '../../src/reference/rou
 import type { JsonSchema } from '../../src/schema.ts'
 import type { WireRoute } from '../../src/wire-route.ts'
 
+/** Routes of customers, in every protocol. */
+const CALLS = /^\/(?:v(?:1|1beta|1alpha|2)|api)\//
 const OPEN = /^\/cabinet\/v1\/(session|sign-up|sign-in|password-reset|setup|oidc|payments\/notifications)\b/
 const ROWS: Readonly<Record<string, WireRoute>> = {
   ...PUBLIC_ROUTES,
@@ -28,9 +30,7 @@ const ROUTER = new Router<ServedRoute>(
       path,
       plane: planeOf(method, path, row),
       body: row.body === undefined ? 'none' : 'json',
-      ...(method === 'POST' && /^\/v(?:1|1beta|1alpha|2)\//.test(path) && row.body !== undefined
-        ? { priority: 'paid' }
-        : {}),
+      ...(method === 'POST' && CALLS.test(path) && row.body !== undefined ? { priority: 'paid' } : {}),
     }
     const playground = path.replace(/^\/v1\//, '/cabinet/v1/playground/')
     return route.plane === 'key' && playground !== path
@@ -41,7 +41,7 @@ const ROUTER = new Router<ServedRoute>(
 
 function planeOf(method: string, path: string, { open }: WireRoute): RoutePlane {
   if (open === true) return 'open'
-  if (/^\/v(?:1|1beta|1alpha|2)\//.test(path)) return 'key'
+  if (CALLS.test(path)) return 'key'
   if (path.startsWith('/admin/')) return 'admin'
   return path.startsWith('/cabinet/') && !(OPEN.test(path) && method !== 'DELETE') ? 'session' : 'open'
 }

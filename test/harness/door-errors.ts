@@ -111,6 +111,9 @@ function messageOf({ status, headers, body, text }: Answer, protocol: ClientProt
     case 'cohere':
       assert.deepEqual(Object.keys(body), ['message'], text)
       return body.message
+    case 'ollama':
+      assert.deepEqual(Object.keys(body), ['error'], text)
+      return body.error
   }
 }
 

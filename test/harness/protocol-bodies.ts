@@ -10,7 +10,7 @@ const GEMINI: Readonly<Record<string, unknown>> = {
   batchEmbedContents: { requests: [{ content: CONTENT }] },
 }
 
-/** The same by route, with those of Cohere's protocol. */
+/** The same by route, with those of Cohere's and Ollama's protocols. */
 export const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
   ...Object.fromEntries(
     ['v1beta', 'v1', 'v1alpha'].flatMap((version) =>
@@ -19,6 +19,8 @@ export const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
   ),
   'POST /v2/chat': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
   'POST /v2/embed': { model: 'sandbox/embeddings', texts: ['x'] },
+  'POST /api/chat': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }], stream: false },
+  'POST /api/embed': { model: 'sandbox/embeddings', input: 'x' },
   'POST /v2/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
 }
 

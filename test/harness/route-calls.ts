@@ -42,6 +42,7 @@ export function errorOf(answer: Answer, what: string): { readonly status: number
   if (answer.body.type === 'error') return messagesErrorOf(answer, what)
   if (typeof answer.body.message === 'string') return plainErrorOf(answer, answer.body.message, what)
   assert.deepEqual(Object.keys(answer.body), ['error'], what)
+  if (typeof answer.body.error === 'string') return plainErrorOf(answer, answer.body.error, what)
   if (Array.isArray(answer.body.error.details)) return plainErrorOf(answer, answer.body.error.message, what)
   const { code, message, metadata } = answer.body.error
   assert.equal(code, answer.status, what)

@@ -15,6 +15,7 @@ export const DOORS: readonly (readonly [
     "Gemini's",
     (model) => [`/v1beta/models/${model}:streamGenerateContent?alt=sse`, { contents: [{ parts: [{ text: 'x' }] }] }],
   ],
+  ["Ollama's", (model) => ['/api/chat', { model, messages: MESSAGES }]],
   ["Cohere's", (model) => ['/v2/chat', { model, stream: true, messages: MESSAGES }]],
   ['Responses', (model) => ['/v1/responses', { model, stream: true, input: 'x' }]],
 ]

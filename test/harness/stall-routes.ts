@@ -69,6 +69,8 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     ),
     'POST /v2/chat': row('model', 'messages', 'tools', 'stop_sequences', 'response_format', 'thinking', 'documents'),
     'POST /v2/embed': row('model', 'texts', 'inputs', 'embedding_types'),
+    'POST /api/chat': row('model', 'messages', 'tools', 'format', 'options', 'think'),
+    'POST /api/embed': row('model', 'input'),
     'POST /v2/rerank': row('model', 'query', 'documents'),
     'POST /v1/messages/count_tokens': MESSAGES,
     'POST /setup': row('token', 'email', 'password'),

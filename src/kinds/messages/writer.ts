@@ -162,7 +162,7 @@ function take(step: BlockStep, content: WrittenBlock[], inputs: Map<number, stri
 }
 
 /** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
-function inputOf(text: string): Readonly<Record<string, unknown>> {
+export function inputOf(text: string): Readonly<Record<string, unknown>> {
   if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
   try {
     const input: unknown = JSON.parse(text)
