@@ -129,8 +129,14 @@ const WITHIN_LONG: ReadonlySet<string> = new Set([
   'test/stalls-routes.test.ts',
   'test/stalls-upstreams.test.ts',
 ])
-/** These need a server that no package brings, and run where a setting gives its address. */
-const NEEDS: Readonly<Record<string, string>> = { 'test/nodes/citus.test.ts': 'TOLLGATE_TEST_CITUS' }
+/**
+ * These need a server that no package brings, or half a gigabyte of packages, and run where a setting says where it
+ * is.
+ */
+const NEEDS: Readonly<Record<string, string>> = {
+  'test/nodes/citus.test.ts': 'TOLLGATE_TEST_CITUS',
+  'test/api/focus-validator.test.ts': 'TOLLGATE_TEST_FOCUS',
+}
 /**
  * These run after all others, one at a time, their long forms too: they compare seconds of the clock, and would suffer
  * from other work.

@@ -35,6 +35,10 @@ interface Charge {
 type FocusColumn = readonly [name: string, of: (charge: Charge) => CsvValue]
 
 const billed = ({ billedMicro }: Charge): CsvValue => amount(billedMicro)
+const requests = (charge: Charge): CsvValue => {
+  const of = day(charge)
+  return of === null ? null : { decimal: `${of.requests}.0` }
+}
 const day = ({ of }: Charge): ChargedDay | null => ('requests' in of ? of : null)
 
 /**
@@ -55,14 +59,16 @@ const COLUMNS: readonly FocusColumn[] = [
   ['ChargeFrequency', (charge) => (day(charge) === null ? 'One-Time' : 'Usage-Based')],
   ['ChargePeriodEnd', ({ times }) => times.dayAfter],
   ['ChargePeriodStart', ({ times }) => times.day],
-  ['ConsumedQuantity', (charge) => day(charge)?.requests ?? null],
+  // Of usage without commitments: readers judge ConsumedQuantity by it.
+  ['CommitmentDiscountStatus', () => null],
+  ['ConsumedQuantity', requests],
   ['ConsumedUnit', (charge) => (day(charge) === null ? null : 'Requests')],
   ['ContractedCost', billed],
   ['EffectiveCost', billed],
   ['InvoiceId', () => null],
   ['InvoiceIssuerName', () => NAME],
   ['ListCost', billed],
-  ['PricingQuantity', (charge) => day(charge)?.requests ?? null],
+  ['PricingQuantity', requests],
   ['PricingUnit', (charge) => (day(charge) === null ? null : 'Requests')],
   ['ProviderName', () => NAME],
   ['PublisherName', (charge) => day(charge)?.model.split('/')[0] ?? NAME],
@@ -141,8 +147,10 @@ function calendar(timezone: string): (day: string) => Times {
   }
 }
 
+/** With a point always: a reader that sees none in a column takes it for whole numbers, which FOCUS does not allow. */
 function amount(micro: Micro): CsvValue {
-  return { decimal: decimalText({ digits: micro, scale: 6 }) }
+  const text = decimalText({ digits: micro, scale: 6 })
+  return { decimal: text.includes('.') ? text : `${text}.0` }
 }
 
 function amountOrNull(micro: Micro | undefined): CsvValue {

@@ -4,7 +4,8 @@ export type FocusRow = Readonly<Record<string, string>>
 
 /** How FOCUS 1.2 writes each type in text: NumericFormat, DateTimeFormat, and a text that is not made of spaces. */
 const TYPES = {
-  decimal: /^[+-]?\d+(?:\.\d+)?(?:E[+-]?\d+)?$/,
+  /** Whole numbers too, but a column of them is read as one of integers, which the specification's validator refuses. */
+  decimal: /^[+-]?\d+\.\d+(?:E[+-]?\d+)?$/,
   time: /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/,
   text: /\S/,
   currency: /^[A-Z]{3}$/,
@@ -67,6 +68,8 @@ export const FOCUS_COLUMNS: Readonly<Record<string, Column>> = {
   },
   ChargePeriodEnd: column('time', always),
   ChargePeriodStart: column('time', always),
+  // Of commitments, and there are none: its rules for ConsumedQuantity need the column.
+  CommitmentDiscountStatus: { ...column('text', () => 'none', 'conditional'), allowed: ['Used', 'Unused'] },
   ConsumedQuantity: column('decimal', (row) => (isUsage(row) ? 'needed' : 'none'), 'conditional'),
   ConsumedUnit: column('text', with_('ConsumedQuantity'), 'conditional'),
   ContractedCost: column('decimal', always),
