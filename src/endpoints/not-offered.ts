@@ -21,6 +21,15 @@ export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['evals', TRAINING],
 ])
 
+/** The same below a path that we offer, where no route of its own has the word. */
+export const WORDS_NOT_OFFERED: ReadonlyMap<string, string> = new Map([
+  [
+    'responses/compact',
+    'Conversations are not compacted here: ask /v1/responses for a summary, and begin another conversation with it',
+  ],
+  ['responses/input_tokens', 'Tokens are counted by /v1/messages/count_tokens, from a body of Anthropic’s Messages'],
+])
+
 const VERSIONS: ReadonlySet<string> = new Set(['v1', 'v1beta', 'v1alpha'])
 
 /** The replacement for a part of the API that is not offered; null = another path. */
@@ -28,5 +37,6 @@ export function offeredInstead(path: string): string | null {
   const words = path.split('/', 4).slice(1)
   const [first = '', second = ''] = VERSIONS.has(words[0] ?? '') ? words.slice(1) : words
   // Anthropic's batches are below its messages.
-  return NOT_OFFERED.get(first === 'messages' ? second : first) ?? null
+  const part = NOT_OFFERED.get(first === 'messages' ? second : first)
+  return part ?? WORDS_NOT_OFFERED.get(`${first}/${second}`) ?? null
 }

@@ -42,7 +42,7 @@ test('unknown, empty and undecodable paths name no endpoint', () => {
 test('HEAD finds the route of GET, and a wrong method lists the allowed ones', () => {
   assert.equal(found('HEAD', '/v1/models'), '/v1/models {}')
   assert.deepEqual(router.match('PUT', '/v1/videos'), { status: 'wrong_method', allowed: ['POST', 'GET', 'HEAD'] })
-  assert.deepEqual(router.match('POST', '/v1/videos/x'), { status: 'wrong_method', allowed: ['DELETE'] })
+  assert.deepEqual(router.match('POST', '/v1/videos/vid-1'), { status: 'wrong_method', allowed: ['DELETE'] })
 })
 
 test('a rest may end with a word of its route, which is no part of the value', () => {
@@ -64,12 +64,42 @@ test('a rest may end with a word of its route, which is no part of the value', (
     { model: 'a/b:free' },
   ])
   assert.deepEqual(match('GET', '/v1beta/models/a/b:free'), ['/v1beta/models/*model', { model: 'a/b:free' }])
-  assert.deepEqual(match('POST', '/v1beta/models/:generateContent'), {
+  assert.deepEqual(match('PUT', '/v1beta/models/a:countTokens'), {
     status: 'wrong_method',
-    allowed: ['GET', 'HEAD'],
+    allowed: ['POST', 'GET', 'HEAD'],
   })
   assert.equal(pathTemplate('/v1beta/models/*model:countTokens'), '/v1beta/models/{model}:countTokens')
   assert.equal(pathTemplate('/v1/models/:author/:slug/endpoints'), '/v1/models/{author}/{slug}/endpoints')
+})
+
+test('a word that is posted to where an id belongs names an endpoint that there is not, and what is near it is told', () => {
+  const table = new Router([
+    { method: 'POST', path: '/v1/responses' },
+    { method: 'GET', path: '/v1/responses/:id' },
+    { method: 'POST', path: '/v1/responses/:id/cancel' },
+    { method: 'POST', path: '/v1/models/*model:countTokens' },
+    { method: 'GET', path: '/v1/models/*id' },
+    ...Array.from({ length: 13 }, (_value, index) => ({ method: 'GET', path: `/admin/v1/${index}` })),
+  ])
+  const unknown = ['responses/compact', 'responses/input_tokens', 'responses/resp-1/pause', 'models/x:predict']
+  for (const rest of [...unknown, 'models/a/b:batch-predict', 'models/:countTokens', 'models/chat'])
+    assert.equal(table.match('POST', `/v1/${rest}`).status, 'unknown', rest)
+  for (const [method, rest] of [
+    ['POST', 'responses/resp-1a'],
+    ['POST', 'models/openai/gpt-5'],
+    ['DELETE', 'responses/compact'],
+    ['GET', 'responses/resp-1/cancel'],
+    ['PUT', 'models/x:countTokens'],
+  ] as const)
+    assert.equal(table.match(method, `/v1/${rest}`).status, 'wrong_method', rest)
+  const near = (path: string): readonly string[] => table.near(path).map((route) => `${route.method} ${route.path}`)
+  assert.deepEqual(near('/v1/responses/compact'), [
+    'POST /v1/responses',
+    'GET /v1/responses/:id',
+    'POST /v1/responses/:id/cancel',
+  ])
+  assert.deepEqual(near('/v1/models/x:predict'), ['POST /v1/models/*model:countTokens', 'GET /v1/models/*id'])
+  for (const path of ['/v1/nothing', '/', '', '/admin/v1/nothing']) assert.deepEqual(near(path), [], path)
 })
 
 test('a route that stands twice in the table is a bug told at the start', () => {

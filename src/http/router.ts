@@ -30,6 +30,11 @@ const UNKNOWN: RouteMatch<never> = Object.freeze({ status: 'unknown' })
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 /** No route is deeper. A longer path can only match a `*rest`, which takes it whole. */
 const SEGMENTS_MAX = 64
+/** What a client may have meant is told only where it is little: the routes below at least two words of its path. */
+const NEAR_WORDS_MIN = 2
+const NEAR_ROUTES_MAX = 12
+/** A word where an id or a model's name belongs, or after its colon. Our ids have digits. */
+const WORD = /(?:^|:)[A-Za-z]+(?:[_-][A-Za-z]+)*$/
 
 /** A path of the table in the form of documents: `/v1/models/{id}`. */
 export function pathTemplate(path: string): string {
@@ -55,9 +60,23 @@ export class Router<R extends RouteKey> {
     if (literal !== undefined) return literal
     const segments = path.slice(1).split('/', SEGMENTS_MAX)
     const search: Search = { method: wanted, path, segments, params: [], allowed: new Set() }
-    const route = path.startsWith('/') ? find(this.#root, search, 0, 1) : null
+    const route = path.startsWith('/') ? find(this.#root, search, 0, 1, null) : null
     if (route !== null) return { status: 'found', route, params: Object.fromEntries(search.params) }
     return search.allowed.size === 0 ? UNKNOWN : { status: 'wrong_method', allowed: allowedList(search.allowed) }
+  }
+
+  /** The routes that begin with the same words as an unknown path; none where they are many. */
+  near(path: string): readonly R[] {
+    let node = this.#root
+    let words = 0
+    for (const segment of path.slice(1).split('/', SEGMENTS_MAX)) {
+      const child = node.statics.get(segment)
+      if (child === undefined) break
+      node = child
+      words += 1
+    }
+    const routes = words < NEAR_WORDS_MIN ? [] : routesBelow(node)
+    return routes.length > NEAR_ROUTES_MAX ? [] : routes
   }
 
   #add(route: R): void {
@@ -119,19 +138,31 @@ function restOf<R>(node: Node<R>, segment: string): Rest<R> {
   return rest
 }
 
-/** Segment `index` starts at `offset` in the path, so that a rest is cut out without joining. */
-function find<R>(node: Node<R>, search: Search, index: number, offset: number): R | null {
+function routesBelow<R>({ methods, statics, named, rests }: Node<R>): readonly R[] {
+  return [
+    ...methods.values(),
+    ...[...statics.values()].flatMap(routesBelow),
+    ...(named === null ? [] : routesBelow(named.node)),
+    ...rests.flatMap((rest) => [...rest.methods.values()]),
+  ]
+}
+
+/**
+ * Segment `index` starts at `offset` in the path, so that a rest is cut out without joining. `value`: the segment
+ * before is the value of a parameter.
+ */
+function find<R>(node: Node<R>, search: Search, index: number, offset: number, value: string | null): R | null {
   const segment = search.segments[index]
-  if (segment === undefined) return take(node.methods, search)
+  if (segment === undefined) return take(node.methods, search, value)
   const next = offset + segment.length + 1
   const child = node.statics.get(segment)
-  const literal = child === undefined ? null : find(child, search, index + 1, next)
+  const literal = child === undefined ? null : find(child, search, index + 1, next, null)
   if (literal !== null) return literal
   const named = node.named
-  const value = named === null ? null : decoded(segment)
-  if (named !== null && value !== null && value !== '') {
-    search.params.push([named.name, value])
-    const route = find(named.node, search, index + 1, next)
+  const given = named === null ? null : decoded(segment)
+  if (named !== null && given !== null && given !== '') {
+    search.params.push([named.name, given])
+    const route = find(named.node, search, index + 1, next, given)
     if (route !== null) return route
     search.params.pop()
   }
@@ -142,7 +173,7 @@ function findRest<R>(rests: readonly Rest<R>[], search: Search, text: string | n
   if (text === null) return null
   for (const { name, ending, methods } of rests) {
     const value = text.endsWith(ending) ? text.slice(0, text.length - ending.length) : ''
-    const route = value === '' ? null : take(methods, search)
+    const route = value === '' ? null : take(methods, search, value)
     if (route === null) continue
     search.params.push([name, value])
     return route
@@ -150,9 +181,11 @@ function findRest<R>(rests: readonly Rest<R>[], search: Search, text: string | n
   return null
 }
 
-function take<R>(methods: Map<string, R>, search: Search): R | null {
+function take<R>(methods: Map<string, R>, search: Search, value: string | null): R | null {
   const route = methods.get(search.method)
   if (route !== undefined) return route
+  // `POST /v1/responses/compact` asks for an endpoint that we lack, not for a Response of that name.
+  if (value !== null && search.method === 'POST' && WORD.test(value)) return null
   for (const method of methods.keys()) search.allowed.add(method)
   return null
 }

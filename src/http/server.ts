@@ -19,7 +19,7 @@ import { listenFailure } from './listen-failure.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Lingering } from './lingering.ts'
 import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
-import { Router } from './router.ts'
+import { pathTemplate, Router } from './router.ts'
 import { ROOMY, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 import { handshakeRefusal, handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
@@ -277,7 +277,9 @@ class HttpEdge<P> implements Edge {
     const instead = this.#options.instead?.(path) ?? null
     if (instead !== null) return `. ${instead}`
     const right = path.startsWith(TWICE) ? path.slice('/v1'.length) : `/v1${path}`
-    return this.#router.match('POST', right).status === 'unknown' ? '' : `. Did you mean ${right.slice(0, 200)}?`
+    if (this.#router.match('POST', right).status !== 'unknown') return `. Did you mean ${right.slice(0, 200)}?`
+    const near = this.#router.near(path).map((route) => `${route.method} ${pathTemplate(route.path)}`)
+    return near.length === 0 ? '' : `. Offered there: ${near.join(', ')}`
   }
 
   #admitted(exchange: Exchange<P>, route: Route<P>, result: AccessResult<P>): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { NOT_OFFERED } from '../../src/endpoints/not-offered.ts'
+import { NOT_OFFERED, WORDS_NOT_OFFERED } from '../../src/endpoints/not-offered.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { refused } from '../harness/refused.ts'
 
@@ -72,6 +72,33 @@ test('every part of the API that is not offered says so in words of its own, and
     for (const [route] of message.matchAll(/\/v1\/[a-z/]+/g)) assert.ok(Object.hasOwn(paths, route), route)
   }
   refused(await tollgate.request('GET', '/v1/filesx', { key }), 404, 'endpoint_not_found', /^[^.]*filesx$/)
+})
+
+test('a word that a route takes for an id, or a verb for a model, is 404 with what is offered there', async () => {
+  const { paths } = (await tollgate.request('GET', '/openapi.json', {})).body
+  for (const [words, message] of WORDS_NOT_OFFERED) {
+    for (const path of [`/v1/${words}`, `/${words}`]) {
+      const answer = await tollgate.request('POST', path, { key, body: {} })
+      refused(answer, 404, 'endpoint_not_found')
+      assert.equal(answer.body.error.message, `Unknown endpoint: POST ${path}. ${message}`)
+    }
+    for (const [route] of message.matchAll(/\/v1\/[a-z_/]*[a-z]/g)) assert.ok(Object.hasOwn(paths, route), route)
+  }
+  for (const [path, offered] of [
+    ['/v1/responses/pause', /\. Offered there: .*POST \/v1\/responses\/\{id\}\/cancel/],
+    ['/v1/responses/resp-1/pause', /\. Offered there: POST \/v1\/responses, /],
+    ['/v1/videos/edits', /\. Offered there: .*GET \/v1\/videos\/\{id\}/],
+    ['/v1/audio/voices', /\. Offered there: .*POST \/v1\/audio\/speech/],
+  ] as const)
+    refused(await tollgate.request('POST', path, { key, body: {} }), 404, 'endpoint_not_found', offered)
+  for (const verb of ['predict', 'predictLongRunning', 'asyncBatchEmbedContent'])
+    for (const version of ['v1beta', 'v1', 'v1alpha']) {
+      const { status, body } = await tollgate.request('POST', `/${version}/models/x:${verb}`, { key, body: {} })
+      assert.equal(status, 404, verb)
+      assert.match(body.error.message, /Offered there: .*\{model\}:generateContent/)
+    }
+  const answer = await tollgate.request('POST', '/v1/responses/resp-1a2', { key, body: {} })
+  refused(answer, 405, 'method_not_allowed', /Allowed: GET, DELETE, HEAD$/)
 })
 
 test('parts of the API that are not offered say what to use instead', async () => {
