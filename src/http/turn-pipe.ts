@@ -1,15 +1,14 @@
 import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { Breakable } from './break-connection.ts'
+import type { UnreadMessages } from './unread-messages.ts'
 
-/** More than this of what is sent waits in the socket: the answer is paused. */
-const WAITING_BYTES_MAX = 262_144
 const HEAD_END = Buffer.from('\r\n\r\n')
 const EVENT_END = Buffer.from('\n\n')
-const DATA = 'data: '
+const LINE_END = 0x0a
+const DATA = Buffer.from('data: ')
 /** Headers that tell the sender of a refused turn something. */
 const TOLD = /^(?:retry-after|x-should-retry|x-request-id|x-generation-id|x-ratelimit-.*)$/
-const NOTHING = Buffer.alloc(0)
 
 /**
  * Stands in for the connection of one turn's response: what HTTP would send becomes the messages of a WebSocket. Events
@@ -17,12 +16,15 @@ const NOTHING = Buffer.alloc(0)
  */
 export class TurnPipe extends Duplex implements Breakable {
   readonly #socket: WebSocket
-  #pending: Buffer = NOTHING
+  readonly #unread: UnreadMessages
+  /** Of the head, of an event or of an error: joined once all have come. */
+  #pieces: Buffer[] = []
   #head: ResponseHead | null = null
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, unread: UnreadMessages) {
     super({ decodeStrings: true, allowHalfOpen: true })
     this.#socket = socket
+    this.#unread = unread
   }
 
   breaks(): void {
@@ -40,9 +42,10 @@ export class TurnPipe extends Duplex implements Breakable {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+    const mayEndEvent = chunk.includes(EVENT_END) || (chunk[0] === LINE_END && this.#pieces.at(-1)?.at(-1) === LINE_END)
+    this.#pieces.push(chunk)
     this.#head ??= this.#takeHead()
-    if (this.#head?.isStream === true) this.#sendEvents(done)
+    if (this.#head?.isStream === true && mayEndEvent) this.#sendEvents(done)
     else done()
   }
 
@@ -50,31 +53,26 @@ export class TurnPipe extends Duplex implements Breakable {
   override _final(done: (error?: Error | null) => void): void {
     const head = this.#head
     if (head === null || head.isStream) return done()
-    this.#socket.send(errorMessage(head, this.#pending), () => done())
+    this.#socket.send(errorMessage(head, Buffer.concat(this.#pieces)), () => done())
   }
 
   #takeHead(): ResponseHead | null {
-    const end = this.#pending.indexOf(HEAD_END)
-    if (end === -1) return null
-    const head = headOf(this.#pending.toString('latin1', 0, end))
-    this.#pending = this.#pending.subarray(end + HEAD_END.length)
-    return head
+    const bytes = Buffer.concat(this.#pieces)
+    const end = bytes.indexOf(HEAD_END)
+    this.#pieces = [end === -1 ? bytes : bytes.subarray(end + HEAD_END.length)]
+    return end === -1 ? null : headOf(bytes.toString('latin1', 0, end))
   }
 
+  /** A client that does not read pauses the answer; one that has gone ends it by the close of the socket. */
   #sendEvents(done: (error?: Error | null) => void): void {
-    let sent = false
-    for (let end = this.#pending.indexOf(EVENT_END); end !== -1; end = this.#pending.indexOf(EVENT_END)) {
-      const message = dataOf(this.#pending.toString('utf8', 0, end))
-      this.#pending = this.#pending.subarray(end + EVENT_END.length)
-      if (message === null) continue
-      sent = true
-      const isLast = this.#pending.length === 0 && this.#socket.bufferedAmount > WAITING_BYTES_MAX
-      // A client that does not read pauses the answer; one that has gone ends it by the close of the socket.
-      this.#socket.send(message, isLast ? () => done() : ignore)
-      if (isLast) return
+    let bytes = Buffer.concat(this.#pieces)
+    for (let end = bytes.indexOf(EVENT_END); end !== -1; end = bytes.indexOf(EVENT_END)) {
+      const message = dataOf(bytes.subarray(0, end))
+      bytes = bytes.subarray(end + EVENT_END.length)
+      if (message !== null) this.#unread.send(message)
     }
-    if (sent) setImmediate(done)
-    else done()
+    this.#pieces = bytes.length === 0 ? [] : [bytes]
+    this.#unread.whenRead(done)
   }
 }
 
@@ -98,9 +96,15 @@ function headOf(text: string): ResponseHead {
   return { status: Number(first.split(' ')[1]), isStream: type.startsWith('text/event-stream'), headers }
 }
 
-function dataOf(event: string): string | null {
-  const line = event.split('\n').find((text) => text.startsWith(DATA))
-  return line === undefined ? null : line.slice(DATA.length)
+/** Our own events have one line of data. */
+function dataOf(event: Buffer): Buffer | null {
+  for (let start = 0; start < event.length;) {
+    const found = event.indexOf(LINE_END, start)
+    const end = found === -1 ? event.length : found
+    if (event.subarray(start, start + DATA.length).equals(DATA)) return event.subarray(start + DATA.length, end)
+    start = end + 1
+  }
+  return null
 }
 
 /** Codes are words over a socket: its clients read no numbers there. */
@@ -112,8 +116,4 @@ function errorMessage({ status, headers }: ResponseHead, body: Buffer): string {
   const code = typeof error.code === 'string' ? error.code : String(error.metadata?.error_type)
   const type = status < 500 ? 'invalid_request_error' : 'server_error'
   return JSON.stringify({ type: 'error', status, error: { type, ...error, code }, headers })
-}
-
-function ignore(): void {
-  return undefined
 }

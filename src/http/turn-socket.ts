@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws'
 import type { Clock } from '../lib/clock.ts'
 import type { BodyHold } from './body-budget.ts'
 import { TurnPipe } from './turn-pipe.ts'
+import { UnreadMessages } from './unread-messages.ts'
 
 /** How long a socket lives, as at OpenAI. */
 const LIFE_MS = 60 * 60_000
@@ -44,6 +45,7 @@ export class TurnSocket {
   readonly #ports: TurnSocketPorts
   readonly #request: IncomingMessage
   readonly #socket: WebSocket
+  readonly #unread: UnreadMessages
   readonly #endsMs: number
   #waiting: Message[] = []
   #running: TurnPipe | null = null
@@ -60,6 +62,7 @@ export class TurnSocket {
     this.#ports = ports
     this.#request = request
     this.#socket = socket
+    this.#unread = new UnreadMessages(socket)
     this.#endsMs = ports.clock.monotonic() + LIFE_MS
     this.#stopTick = ports.clock.after(TICK_MS, () => this.#tick())
     // Before the library reads the same bytes, and tells of the message that they end.
@@ -70,7 +73,7 @@ export class TurnSocket {
     socket.on('ping', (data) => this.#control(data))
     socket.on('pong', (data) => {
       this.#answered = true
-      this.#control(data)
+      this.#control(data, this.#unread.answered(data))
     })
     socket.on('close', () => this.#closed())
   }
@@ -115,7 +118,7 @@ export class TurnSocket {
     if (this.#running !== null || message === undefined) return
     if (this.#ports.clock.monotonic() >= this.#endsMs) return this.#expire()
     this.#waiting.shift()
-    const pipe = new TurnPipe(this.#socket)
+    const pipe = new TurnPipe(this.#socket, this.#unread)
     this.#running = pipe
     this.#ports.busy(true)
     const response = new ServerResponse(this.#request)
@@ -153,9 +156,9 @@ export class TurnSocket {
     this.#socket.close(1_000, 'The connection has lived for 60 minutes')
   }
 
-  /** Its own bytes belong to no message. */
-  #control(data: Buffer): void {
-    this.#controls += 1
+  /** Its own bytes belong to no message. `isAsked`: we have caused it. */
+  #control(data: Buffer, isAsked = false): void {
+    if (!isAsked) this.#controls += 1
     this.#receivedBytes -= CONTROL_HEAD_BYTES + data.length
     if (this.#receivedBytes <= 0) this.#nothingComes()
     if (this.#controls > CONTROLS_MAX) this.#socket.terminate()

@@ -1,3 +1,5 @@
+import { GrownText } from '../kinds/answer/grown-text.ts'
+
 /**
  * Characters kept before they are counted: bounds the memory of a long answer, while an ordinary one is never counted.
  */
@@ -9,7 +11,7 @@ const PENDING_CHARS_MAX = 32_768
  */
 export class TextCounter {
   readonly #count: (text: string) => number
-  #pending = ''
+  #pending = new GrownText()
   #counted = 0
 
   constructor(count: (text: string) => number) {
@@ -17,7 +19,7 @@ export class TextCounter {
   }
 
   add(text: string): void {
-    this.#pending += text
+    this.#pending.add(text)
     if (this.#pending.length > PENDING_CHARS_MAX) this.#fold()
   }
 
@@ -28,8 +30,8 @@ export class TextCounter {
   }
 
   #fold(): void {
-    if (this.#pending === '') return
-    this.#counted += this.#count(this.#pending)
-    this.#pending = ''
+    if (this.#pending.length === 0) return
+    this.#counted += this.#count(this.#pending.toString())
+    this.#pending = new GrownText()
   }
 }

@@ -1,5 +1,6 @@
 import { isObject, wordOf } from '../fields/json-fields.ts'
 import type { AnswerEvent } from '../answer/event.ts'
+import { GrownText } from '../answer/grown-text.ts'
 import { areSigned, signatureOf, thoughtSignature } from './signed-parts.ts'
 
 export type CandidatePart = Readonly<Record<string, unknown>>
@@ -8,7 +9,7 @@ type ChoiceEvent = Exclude<AnswerEvent, { readonly type: 'spliced' | 'usage' | '
 interface Call {
   readonly id: string
   readonly name: string
-  args: string
+  readonly args: GrownText
 }
 
 const DATA_URL = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s
@@ -49,11 +50,11 @@ export class CandidateParts {
         if (this.#showsThoughts) this.#text(event.text, { thought: true })
         return
       case 'tool_call':
-        this.#calls[event.index] = { id: event.id, name: event.name, args: '' }
+        this.#calls[event.index] = { id: event.id, name: event.name, args: new GrownText() }
         return
       case 'tool_arguments': {
         const call = this.#calls[event.index]
-        if (call !== undefined) call.args += event.text
+        if (call !== undefined) call.args.add(event.text)
         return
       }
       case 'extra':
@@ -78,8 +79,8 @@ export class CandidateParts {
     const calls = this.#calls.filter((call) => call !== undefined)
     this.#calls = []
     if (foreign !== null && calls.length === 0) this.#parts.push({ text: '', thoughtSignature: foreign })
-    for (const [index, { id, name, args: text }] of calls.entries()) {
-      const args = argsOf(text)
+    for (const [index, { id, name, args: given }] of calls.entries()) {
+      const args = argsOf(given.toString())
       if (args === null) {
         this.#isBroken = true
         continue

@@ -1,3 +1,4 @@
+import { GrownText } from '../answer/grown-text.ts'
 import { isObject } from '../fields/json-fields.ts'
 import { WrittenItem, type ItemPlace } from './output-item.ts'
 import { TextArgument } from './text-argument.ts'
@@ -17,7 +18,7 @@ export interface CalledTool {
 /** A call of one of the client's functions. */
 export class CallItem extends WrittenItem implements ClientCall {
   readonly #called: CalledTool
-  #arguments = ''
+  readonly #arguments = new GrownText()
 
   constructor(place: ItemPlace, called: CalledTool) {
     super(place)
@@ -26,7 +27,7 @@ export class CallItem extends WrittenItem implements ClientCall {
   }
 
   add(text: string): void {
-    this.#arguments += text
+    this.#arguments.add(text)
     this.emit('function_call_arguments.delta', { delta: text })
   }
 
@@ -37,14 +38,14 @@ export class CallItem extends WrittenItem implements ClientCall {
       id: this.id,
       call_id: callId,
       name,
-      arguments: this.#arguments,
+      arguments: this.#arguments.toString(),
       status: this.status,
       ...fields,
     }
   }
 
   protected finish(): void {
-    this.emit('function_call_arguments.done', { name: this.#called.name, arguments: this.#arguments })
+    this.emit('function_call_arguments.done', { name: this.#called.name, arguments: this.#arguments.toString() })
   }
 }
 
@@ -52,7 +53,7 @@ export class CallItem extends WrittenItem implements ClientCall {
 export class CustomCallItem extends WrittenItem implements ClientCall {
   readonly #called: CalledTool
   readonly #argument = new TextArgument()
-  #input = ''
+  readonly #input = new GrownText()
 
   constructor(place: ItemPlace, called: CalledTool) {
     super(place)
@@ -71,7 +72,7 @@ export class CustomCallItem extends WrittenItem implements ClientCall {
       id: this.id,
       call_id: callId,
       name,
-      input: this.#input,
+      input: this.#input.toString(),
       status: this.status,
       ...fields,
     }
@@ -79,12 +80,12 @@ export class CustomCallItem extends WrittenItem implements ClientCall {
 
   protected finish(): void {
     this.#say(this.#argument.end())
-    this.emit('custom_tool_call_input.done', { input: this.#input })
+    this.emit('custom_tool_call_input.done', { input: this.#input.toString() })
   }
 
   #say(text: string): void {
     if (text === '') return
-    this.#input += text
+    this.#input.add(text)
     this.emit('custom_tool_call_input.delta', { delta: text })
   }
 }
@@ -96,7 +97,7 @@ export class CustomCallItem extends WrittenItem implements ClientCall {
 export class ToolCallItem extends WrittenItem implements ClientCall {
   readonly #callId: string
   readonly #tool: 'tool_search' | 'local_shell'
-  #arguments = ''
+  readonly #arguments = new GrownText()
 
   constructor(place: ItemPlace, callId: string, tool: 'tool_search' | 'local_shell') {
     super(place)
@@ -106,11 +107,11 @@ export class ToolCallItem extends WrittenItem implements ClientCall {
   }
 
   add(text: string): void {
-    this.#arguments += text
+    this.#arguments.add(text)
   }
 
   body(): Record<string, unknown> {
-    const given = this.isOpen ? {} : objectIn(this.#arguments)
+    const given = this.isOpen ? {} : objectIn(this.#arguments.toString())
     return {
       type: `${this.#tool}_call`,
       id: this.id,

@@ -1,8 +1,9 @@
+import { GrownText } from '../answer/grown-text.ts'
 import { WrittenItem, type ItemPlace } from './output-item.ts'
 
 type OutputPart =
-  | { readonly type: 'output_text'; text: string; readonly annotations: unknown[] }
-  | { readonly type: 'refusal'; text: string }
+  | { readonly type: 'output_text'; readonly text: GrownText; readonly annotations: unknown[] }
+  | { readonly type: 'refusal'; readonly text: GrownText }
 
 /** The model's message: its text, and a refusal in a separate part. */
 export class MessageItem extends WrittenItem {
@@ -19,7 +20,7 @@ export class MessageItem extends WrittenItem {
   add(type: OutputPart['type'], text: string): void {
     const part = this.#partOf(type)
     if (text === '') return
-    part.text += text
+    part.text.add(text)
     if (type === 'output_text') this.#emit('output_text.delta', { delta: text, logprobs: [] })
     else this.#emit('refusal.delta', { delta: text })
   }
@@ -52,7 +53,8 @@ export class MessageItem extends WrittenItem {
     const last = this.#parts.at(-1)
     if (last?.type === type) return last
     this.#closePart()
-    const part: OutputPart = type === 'output_text' ? { type, text: '', annotations: [] } : { type, text: '' }
+    const part: OutputPart =
+      type === 'output_text' ? { type, text: new GrownText(), annotations: [] } : { type, text: new GrownText() }
     this.#parts.push(part)
     this.#emit('content_part.added', { part: partBody(part) })
     return part
@@ -61,8 +63,8 @@ export class MessageItem extends WrittenItem {
   #closePart(): void {
     const part = this.#parts.at(-1)
     if (part === undefined) return
-    if (part.type === 'output_text') this.#emit('output_text.done', { text: part.text, logprobs: [] })
-    else this.#emit('refusal.done', { refusal: part.text })
+    if (part.type === 'output_text') this.#emit('output_text.done', { text: part.text.toString(), logprobs: [] })
+    else this.#emit('refusal.done', { refusal: part.text.toString() })
     this.#emit('content_part.done', { part: partBody(part) })
   }
 
@@ -72,7 +74,8 @@ export class MessageItem extends WrittenItem {
 }
 
 function partBody(part: OutputPart): Record<string, unknown> {
+  const text = part.text.toString()
   return part.type === 'output_text'
-    ? { type: part.type, text: part.text, annotations: [...part.annotations], logprobs: [] }
-    : { type: part.type, refusal: part.text }
+    ? { type: part.type, text, annotations: [...part.annotations], logprobs: [] }
+    : { type: part.type, refusal: text }
 }

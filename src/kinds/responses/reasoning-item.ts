@@ -1,8 +1,9 @@
+import { GrownText } from '../answer/grown-text.ts'
 import { WrittenItem, type ItemPlace } from './output-item.ts'
 
 /** The model's reasoning, in the parts of a summary. */
 export class ReasoningItem extends WrittenItem {
-  readonly #parts: string[] = []
+  readonly #parts: GrownText[] = []
   #fields: Readonly<Record<string, unknown>> = {}
 
   constructor(place: ItemPlace) {
@@ -13,10 +14,10 @@ export class ReasoningItem extends WrittenItem {
   add(text: string, isNewPart: boolean): void {
     if (this.#parts.length === 0 || isNewPart) {
       this.#closePart()
-      this.#parts.push('')
+      this.#parts.push(new GrownText())
       this.#emit('reasoning_summary_part.added', { part: { type: 'summary_text', text: '' } })
     }
-    this.#parts[this.#parts.length - 1] += text
+    this.#parts.at(-1)?.add(text)
     this.#emit('reasoning_summary_text.delta', { delta: text })
   }
 
@@ -33,14 +34,14 @@ export class ReasoningItem extends WrittenItem {
     return {
       type: 'reasoning',
       id: this.id,
-      summary: this.#parts.map(summaryPart),
+      summary: this.#parts.map((part) => summaryPart(part.toString())),
       ...this.#fields,
       status: this.status,
     }
   }
 
   #closePart(): void {
-    const text = this.#parts.at(-1)
+    const text = this.#parts.at(-1)?.toString()
     if (text === undefined) return
     this.#emit('reasoning_summary_text.done', { text })
     this.#emit('reasoning_summary_part.done', { part: summaryPart(text) })

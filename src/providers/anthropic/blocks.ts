@@ -1,10 +1,11 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { GrownText } from '../../kinds/answer/grown-text.ts'
 import { BLOCKS_MAX, ClaudeEvents, SILENT, THINKING_CHARS_MAX, type BlockView } from '../answers/claude-events.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 
 type OpenBlock =
   | { readonly type: 'text'; readonly start: number; readonly citations: RawJson[] }
-  | { readonly type: 'thinking'; text: string; signature: string }
+  | { readonly type: 'thinking'; readonly text: GrownText; signature: string }
   /** `call` is the index of the tool call; null for the answer tool. `given` is an input that came whole. */
   | { readonly type: 'tool_use'; readonly call: number | null; readonly given: RawJson | null; streamed: boolean }
   /**
@@ -44,7 +45,7 @@ export class ContentBlocks {
         })
         return this.#text(textOf(raw['text']) ?? '')
       case 'thinking': {
-        const block: OpenBlock = { type: 'thinking', text: '', signature: textOf(raw['signature']) ?? '' }
+        const block: OpenBlock = { type: 'thinking', text: new GrownText(), signature: textOf(raw['signature']) ?? '' }
         this.#open.set(index, block)
         return this.#thinking(block, textOf(raw['thinking']) ?? '')
       }
@@ -91,7 +92,7 @@ export class ContentBlocks {
       case 'text':
         return this.#citations(block.start, block.citations)
       case 'thinking':
-        return this.#events.detail({ type: 'reasoning.text', text: block.text, signature: block.signature })
+        return this.#events.detail({ type: 'reasoning.text', text: block.text.toString(), signature: block.signature })
       case 'tool_use':
         // A call without arguments streams none, but clients parse them all the same.
         return block.streamed ? [] : this.#input(block.call, JSON.stringify(block.given ?? {}))
@@ -105,8 +106,8 @@ export class ContentBlocks {
     return [{ type: 'text', choice: 0, text }]
   }
 
-  #thinking(block: { text: string }, text: string): readonly AnswerEvent[] {
-    block.text += text
+  #thinking(block: { readonly text: GrownText }, text: string): readonly AnswerEvent[] {
+    block.text.add(text)
     return this.#events.thinking(text)
   }
 

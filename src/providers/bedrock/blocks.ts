@@ -1,4 +1,5 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { GrownText } from '../../kinds/answer/grown-text.ts'
 import { BLOCKS_MAX, ClaudeEvents, SILENT, THINKING_CHARS_MAX, type BlockView } from '../answers/claude-events.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 
@@ -6,7 +7,7 @@ interface OpenBlock {
   /** Index of the tool call; null for the answer tool, undefined for other blocks. */
   readonly call?: number | null
   hasInput: boolean
-  thinking: string
+  readonly thinking: GrownText
   signature: string
   redacted: string
 }
@@ -62,7 +63,7 @@ export class ContentBlocks {
     // Models other than Claude neither sign their thinking nor take it back.
     return block.signature === ''
       ? []
-      : this.#events.detail({ type: 'reasoning.text', text: block.thinking, signature: block.signature })
+      : this.#events.detail({ type: 'reasoning.text', text: block.thinking.toString(), signature: block.signature })
   }
 
   /** A block of a plain answer, by the same steps as in a stream. */
@@ -94,7 +95,7 @@ export class ContentBlocks {
     const block: OpenBlock = {
       ...(call === undefined ? {} : { call }),
       hasInput: false,
-      thinking: '',
+      thinking: new GrownText(),
       signature: '',
       redacted: '',
     }
@@ -114,7 +115,7 @@ export class ContentBlocks {
 
   #thinking(block: OpenBlock, raw: RawJson): readonly AnswerEvent[] | null {
     const text = textOf(raw['text']) ?? ''
-    block.thinking += text
+    block.thinking.add(text)
     block.signature += textOf(raw['signature']) ?? ''
     block.redacted += textOf(raw['redactedContent']) ?? ''
     if (block.thinking.length + block.signature.length + block.redacted.length > THINKING_CHARS_MAX) return null
