@@ -81,6 +81,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/faults/overload.test.ts',
   'test/faults/periods.test.ts',
   'test/faults/process.test.ts',
+  'test/faults/kept-chains.test.ts',
   'test/faults/stopped-readers.test.ts',
   'test/nodes/copy.test.ts',
   'test/nodes/sharing.test.ts',

@@ -33,7 +33,7 @@ import { UnwrittenNotices } from '../ledger/unwritten-notices.ts'
 import { openValkey } from '../nodes/valkey.ts'
 import { createTokenCounter, type TokenCounter } from '../plan/token-count.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
-import type { AnswerBudget } from '../providers/answer-budget.ts'
+import { AnswerBudget } from '../providers/answer-budget.ts'
 import { createAdapters } from '../providers/index.ts'
 import { patientAgent, publicConnector } from '../providers/wire/connections.ts'
 import { upstreamLookup } from '../providers/wire/guarded-lookup.ts'
@@ -56,6 +56,8 @@ import { ownStream } from './stream-access.ts'
  * many commits.
  */
 const COMMIT_SPACING_MS = 5
+/** Kept answers that are read at one time, on one node. */
+const KEPT_BYTES_MAX = 128 * 1_048_576
 
 /** Everything that runs behind the routes. */
 export interface Services {
@@ -262,6 +264,7 @@ function paidServices(
     keyWrap,
     clock,
     settings: () => catalog.current().settings.keptResponses,
+    room: new AnswerBudget(KEPT_BYTES_MAX),
   })
   const sse = new SseStreams(clock, answers)
   return { health, tokens, relay, drains, watch, slots, videos, pictures, idempotency, responses, sse, told }

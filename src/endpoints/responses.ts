@@ -11,7 +11,8 @@ const ITEMS_MAX = 100
 /** A Response whose request runs or whose stream is kept, with the facts that this folder needs. */
 interface FoundResponse {
   cancel(): Promise<void>
-  body(): Promise<JsonObject>
+  /** null = it was answered to its end, and nothing of that is in memory any more. */
+  body(): Promise<JsonObject | null>
   /** Forgets the kept events. */
   forget(): void
 }
@@ -24,7 +25,12 @@ export interface ResponseRoutePorts {
   /** Answers that are kept for the account, by generation id. */
   readonly kept: {
     find(accountId: string, id: string): Promise<JsonObject | null>
-    inputOf(accountId: string, id: string): Promise<readonly JsonObject[] | null>
+    /** `isFound`: the item `after` is in the list. */
+    inputOf(
+      accountId: string,
+      id: string,
+      page: { readonly order: 'asc' | 'desc'; readonly after: string | null; readonly limit: number },
+    ): Promise<{ readonly data: readonly JsonObject[]; readonly hasMore: boolean; readonly isFound: boolean } | null>
     remove(accountId: string, id: string): Promise<boolean>
     /** Stops one that another node runs, through the store. */
     stop(accountId: string, id: string): Promise<void>
@@ -77,7 +83,10 @@ async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise
   const found = ports.find(accountId, id)
   if (found !== null) {
     await found.cancel()
-    return { status: 200, body: await found.body() }
+    // Its end may have come first: then it is kept as that, or nowhere.
+    const ended = (await found.body()) ?? (await ports.kept.find(accountId, id))
+    if (ended === null) throw notFound(call)
+    return { status: 200, body: ended }
   }
   const cancelled = await ports.elsewhere?.cancel(accountId, id)
   // That node may share no Valkey with this one.
@@ -101,11 +110,11 @@ async function inputItems({ kept }: ResponseRoutePorts, call: Call<Principal>): 
   const { accountId, id } = asked(call)
   const limit = wholeParameter(call.query, 'limit', 1, ITEMS_MAX) ?? ITEMS_DEFAULT
   const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
-  const items = await kept.inputOf(accountId, id)
-  if (items === null) throw notFound(call)
-  const sorted = order === 'asc' ? items : items.toReversed()
-  const rest = sorted.slice(startOf(sorted, call.query.get('after')))
-  const data = rest.slice(0, limit)
+  const after = call.query.get('after')
+  const page = await kept.inputOf(accountId, id, { order, after, limit })
+  if (page === null) throw notFound(call)
+  const { data, hasMore, isFound } = page
+  if (!isFound) throw unknownItem(after)
   return {
     status: 200,
     body: {
@@ -113,16 +122,16 @@ async function inputItems({ kept }: ResponseRoutePorts, call: Call<Principal>): 
       data,
       first_id: data[0]?.['id'] ?? null,
       last_id: data.at(-1)?.['id'] ?? null,
-      has_more: rest.length > data.length,
+      has_more: hasMore,
     },
   }
 }
 
-function startOf(items: readonly JsonObject[], after: string | null): number {
-  if (after === null) return 0
-  const place = items.findIndex(({ id }) => id === after)
-  if (place !== -1) return place + 1
-  throw new ApiError('invalid_input', `after: must be the id of an item in this list, got '${after.slice(0, 64)}'`)
+function unknownItem(after: string | null): ApiError {
+  return new ApiError(
+    'invalid_input',
+    `after: must be the id of an item in this list, got '${(after ?? '').slice(0, 64)}'`,
+  )
 }
 
 /** As it runs here, as it is kept, or as another node has it. */

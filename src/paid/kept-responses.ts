@@ -30,6 +30,11 @@ const ANSWER_BYTES_MAX = 8 * 1_048_576
 const CONVERSATION_BYTES_MAX = 10 * 1_048_576
 /** The most that is read for a conversation: the answers also repeat their requests' tools. */
 const CHAIN_BYTES_MAX = 64 * 1_048_576
+/** Turns are read from the store in parts: the store may read a part at one go. */
+const PART_BYTES = 4 * 1_048_576
+const PART_TURNS = 100
+/** The most memory that one conversation is counted with while it is read. */
+const READ_BYTES_MAX = 32 * 1_048_576
 const MEGABYTE = 1_048_576
 const LINE_END = 0x0a
 const COMMA = Buffer.from(',')
@@ -39,6 +44,14 @@ const PREVIOUS = 'previous_response_id'
 const REFERENCE = 'item_reference'
 /** The fields of a request that bring kept items into it. */
 type Continuing = typeof PREVIOUS | typeof REFERENCE
+
+/** The part of a list that a client asks for. */
+export interface ItemPage {
+  readonly order: 'asc' | 'desc'
+  /** The id of the item before it; null = it is the first part. */
+  readonly after: string | null
+  readonly limit: number
+}
 
 /** A turn's items, as JSON arrays. */
 interface PlainTurn {
@@ -54,6 +67,13 @@ export interface KeptResponsePorts {
   readonly keyWrap: KeyWrap
   readonly clock: Clock
   readonly settings: () => Settings['keptResponses']
+  /** For the kept contents that are in memory at one time, on this node. */
+  readonly room: Room
+}
+
+/** Counts bytes; whoever finds no room waits for it. */
+export interface Room {
+  hold(): { reach(bytes: number, onRoom: () => void): boolean; release(): void }
 }
 
 /** Answers kept for their account, encrypted, for as long as the operator sets (clients.md 3). */
@@ -146,21 +166,31 @@ export class KeptResponses {
     return this.#ports.store.remove(accountId, generationId, this.#sinceMs)
   }
 
-  /** The input items of a kept answer, the first one first; null = the account keeps no such answer. */
-  async inputOf(accountId: string, generationId: string): Promise<readonly JsonObject[] | null> {
+  /**
+   * A part of the items that a kept answer answers; null = the account keeps no such answer. Turns are read only as far
+   * as the part needs them: all of them may be far more.
+   */
+  async inputOf(
+    accountId: string,
+    generationId: string,
+    { order, after, limit }: ItemPage,
+  ): Promise<{ readonly data: readonly JsonObject[]; readonly hasMore: boolean; readonly isFound: boolean } | null> {
     const turns = await this.#ports.store.turns(accountId, generationId, this.#sinceMs)
-    const last = turns.at(-1)
-    if (last === undefined) return null
-    checkSize(turns)
-    const items: JsonObject[] = []
-    const parts = await this.#read(accountId, generationId)
-    if (parts.length !== turns.length) return null
-    for (const { id, input, output } of parts) {
-      for (const item of listedInput({ id, input })) items.push(item)
-      if (id !== last.id) for (const item of itemsIn(output)) items.push(item)
-      await nextTurn()
-    }
-    return items
+    if (turns.at(-1)?.id !== generationId) return null
+    return this.#withRoom(bytesOf(turns), async () => {
+      const data: JsonObject[] = []
+      let isFound = after === null
+      for await (const turn of this.#read(accountId, order === 'asc' ? turns : turns.toReversed())) {
+        if (turn === null) return null
+        const items = [...listedInput(turn), ...(turn.id === generationId ? [] : itemsIn(turn.output))]
+        for (const item of order === 'asc' ? items : items.toReversed()) {
+          if (data.length === limit) return { data, hasMore: true, isFound }
+          if (isFound) data.push(item)
+          else isFound = item['id'] === after
+        }
+      }
+      return { data, hasMore: false, isFound }
+    })
   }
 
   /** The conversation up to a Response, for the request that continues it. Throws an ApiError. */
@@ -169,12 +199,18 @@ export class KeptResponses {
     const asked = generationIdOf(previousId)
     const turns = await this.#ports.store.turns(accountId, asked, this.#sinceMs)
     checkTurns(turns, asked, previousId)
-    const parts = await this.#read(accountId, asked)
-    if (parts.length !== turns.length) throw previousNotFound(previousId)
-    return conversation(
-      parts.flatMap(({ input, output }) => [input, output]),
-      PREVIOUS,
-    )
+    return this.#withRoom(bytesOf(turns), async () => {
+      const parts: Buffer[] = []
+      let bytes = 0
+      for await (const turn of this.#read(accountId, turns)) {
+        if (turn === null) throw previousNotFound(previousId)
+        bytes += turn.input.length + turn.output.length
+        if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(PREVIOUS, 'it has more than 10 MB')
+        // A copy, or the rest of the answer would stay in memory with its output.
+        parts.push(turn.input, Buffer.from(turn.output))
+      }
+      return conversation(parts, PREVIOUS)
+    })
   }
 
   /** The elements of `input` with the kept items that it refers to; null = it refers to none. Throws an ApiError. */
@@ -182,16 +218,18 @@ export class KeptResponses {
     const times = referencesOf(body)
     if (times.size === 0) return null
     this.#refuseOff(REFERENCE)
-    const items = new Map<string, JsonObject>()
-    let bytes = 0
-    for await (const [id, item] of this.#itemsBeside(accountId, [...times.keys()])) {
-      if (!times.has(id) || items.has(id)) continue
-      items.set(id, item)
-      bytes += JSON.stringify(item).length * (times.get(id) ?? 1)
-      if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(REFERENCE, 'it has more than 10 MB')
-    }
-    for (const id of times.keys()) if (!items.has(id)) throw itemNotFound(id)
-    return conversation([Buffer.from(JSON.stringify(resolvedInput(body, items)))], REFERENCE)
+    return this.#withRoom(READ_BYTES_MAX, async () => {
+      const items = new Map<string, JsonObject>()
+      let bytes = 0
+      for await (const [id, item] of this.#itemsBeside(accountId, [...times.keys()])) {
+        if (!times.has(id) || items.has(id)) continue
+        items.set(id, item)
+        bytes += JSON.stringify(item).length * (times.get(id) ?? 1)
+        if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(REFERENCE, 'it has more than 10 MB')
+      }
+      for (const id of times.keys()) if (!items.has(id)) throw itemNotFound(id)
+      return conversation([Buffer.from(JSON.stringify(resolvedInput(body, items)))], REFERENCE)
+    })
   }
 
   /** All items, by id, of the kept Responses that the items `ids` belong to. A provider's own id names no Response. */
@@ -227,14 +265,30 @@ export class KeptResponses {
     )
   }
 
-  async #read(accountId: string, generationId: string): Promise<readonly PlainTurn[]> {
-    const read = []
-    for (const turn of await this.#ports.store.contents(accountId, generationId, this.#sinceMs)) {
-      const plain = this.#plain(turn)
-      if (plain !== null) read.push(plain)
-      await nextTurn()
+  /** Waits until the node has room for so much of kept contents: many requests may ask for large ones at once. */
+  async #withRoom<Result>(bytes: number, read: () => Promise<Result>): Promise<Result> {
+    const hold = this.#ports.room.hold()
+    const room = Promise.withResolvers<void>()
+    if (!hold.reach(Math.min(bytes, READ_BYTES_MAX), room.resolve)) await room.promise
+    try {
+      return await read()
+    } finally {
+      hold.release()
     }
-    return read
+  }
+
+  /** The turns in their order; null for one that is gone, or whose key is no longer there. */
+  async *#read(accountId: string, turns: readonly KeptTurn[]): AsyncGenerator<PlainTurn | null> {
+    for (const part of inParts(turns)) {
+      const ids = part.map(({ id }) => id)
+      const rows = await this.#ports.store.contents(accountId, ids, this.#sinceMs)
+      const found = new Map(rows.map((row) => [row.id, row]))
+      for (const id of ids) {
+        const row = found.get(id)
+        yield row === undefined ? null : this.#plain(row)
+        await nextTurn()
+      }
+    }
   }
 
   #plain({ id, input, answer }: Omit<KeptResponse, 'state'>): PlainTurn | null {
@@ -324,16 +378,31 @@ const LOST = {
 } as const
 
 function checkTurns(turns: readonly KeptTurn[], asked: string, previousId: string): void {
-  checkSize(turns)
+  checkTurnCount(turns.length, PREVIOUS)
+  if (bytesOf(turns) > CHAIN_BYTES_MAX) throw tooLarge(PREVIOUS)
   const [first] = turns
   // An earlier turn may have been removed.
   const isWhole = first?.previousId === null && turns.at(-1)?.id === asked
   if (!isWhole || turns.some(({ ended }) => !ended)) throw previousNotFound(previousId)
 }
 
-function checkSize(turns: readonly KeptTurn[]): void {
-  checkTurnCount(turns.length, PREVIOUS)
-  if (turns.reduce((sum, { bytes }) => sum + bytes, 0) > CHAIN_BYTES_MAX) throw tooLarge(PREVIOUS)
+function bytesOf(turns: readonly KeptTurn[]): number {
+  return turns.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+function inParts(turns: readonly KeptTurn[]): readonly (readonly KeptTurn[])[] {
+  const parts: KeptTurn[][] = []
+  let bytes = Infinity
+  for (const turn of turns) {
+    bytes += turn.bytes
+    const part = parts.at(-1)
+    if (part !== undefined && bytes <= PART_BYTES && part.length < PART_TURNS) part.push(turn)
+    else {
+      parts.push([turn])
+      bytes = turn.bytes
+    }
+  }
+  return parts
 }
 
 /**

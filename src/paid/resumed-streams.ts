@@ -10,8 +10,8 @@ import { openStream, type AnswerPorts } from './paid-answer.ts'
 export interface FoundResponse {
   /** Cancels it unless it has ended; what was delivered is charged. */
   cancel(): Promise<void>
-  /** Its current state. */
-  body(): Promise<Record<string, unknown>>
+  /** Its current state; null = it was answered to its end, and nothing of that is in memory any more. */
+  body(): Promise<Record<string, unknown> | null>
   /** Its events are kept no longer. */
   forget(): void
 }
@@ -42,11 +42,16 @@ export function findResponse(
       await generation.cancel()
     },
     forget: () => relay.streams.drop(generation),
-    body: async () =>
-      keptResponse(identity, echo, {
-        lastEvent: buffer?.last ?? null,
-        ended: generation.finished ? await generation.done : generation.cancelled ? { error: null } : null,
-      }),
+    body: async () => {
+      const lastEvent = buffer?.last ?? null
+      const result = generation.finished ? await generation.done : null
+      const isAnswered = result?.error === null && result.record.status !== 'cancelled'
+      if (isAnswered && lastEvent === null) return null
+      return keptResponse(identity, echo, {
+        lastEvent,
+        ended: result ?? (generation.cancelled ? { error: null } : null),
+      })
+    },
   }
 }
 

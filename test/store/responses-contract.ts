@@ -49,8 +49,13 @@ export function responsesContract(open: () => Promise<Store>): void {
     await bench.hold(customer, 1_000n, id)
     await added(bench, customer, { id })
     assert.equal(await found(bench, customer, id), 'running: so far')
+    const bytes = async (): Promise<number | undefined> =>
+      (await bench.store.responses.turns(customer.accountId, id, 0))[0]?.bytes
+    assert.equal(await bytes(), 'askedso far'.length)
     assert.equal((await settle(bench, customer, id)).status, 'settled')
     assert.equal(await found(bench, customer, id), 'ended: cost 1000')
+    // What it replaces is counted no longer.
+    assert.equal(await bytes(), 'askedcost 1000'.length)
     assert.equal((await settle(bench, customer, id)).status, 'replayed')
     await bench.store.responses.end(id, Buffer.from('failed'))
     await bench.store.responses.drop(id)
@@ -127,11 +132,14 @@ export function responsesContract(open: () => Promise<Store>): void {
     assert.deepEqual(await ids(other.accountId, third), [])
     const stolen = await added(bench, other, { previousId: second })
     assert.deepEqual(await ids(other.accountId, stolen), [stolen])
-    const contents = await bench.store.responses.contents(customer.accountId, third, 0)
-    assert.deepEqual(
-      contents.map(({ input }) => input.toString()),
-      ['asked', 'asked', 'third'],
-    )
+    const contents = async (accountId: string, since = 0): Promise<readonly string[]> => {
+      const ids = [third, first, stolen, 'gen-unknown', "'; --"]
+      const found = await bench.store.responses.contents(accountId, ids, since)
+      return found.map(({ id, input }) => `${id}: ${input.toString()}`).toSorted()
+    }
+    assert.deepEqual(await contents(customer.accountId), [`${first}: asked`, `${third}: third`].toSorted())
+    assert.deepEqual(await contents(customer.accountId, bench.clock.now() - 5), [`${third}: third`])
+    assert.deepEqual(await contents(other.accountId), [`${stolen}: asked`])
   })
 
   responses('an account keeps its newest within its room, and what runs', async (bench, customer) => {

@@ -22,8 +22,8 @@ const TURNS = `WITH RECURSIVE turn (id, account_id, created_at, previous_id, sta
 /** Only turns of one account, and not past their time. */
 const OWN = 'turn.account_id = ? AND turn.created_at > ?'
 
-/** Part of the commit that charges it. */
-export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes + ? WHERE id = ? AND state = 'running'`
+/** Part of the commit that charges it. The bytes of the answer so far, which repeats its request's tools, go with it. */
+export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes - LENGTH(answer) + ? WHERE id = ? AND state = 'running'`
 
 export interface NewKeptResponse {
   /** The id of its generation. */
@@ -105,10 +105,11 @@ export class ResponseStore {
 
   /** The conversation that ends with `id`, its first turn first; at most one turn more than a conversation may have. */
   async turns(accountId: string, id: string, sinceMs: number): Promise<readonly KeptTurn[]> {
-    const rows = await this.#conversation(
+    const since = BigInt(sinceMs)
+    const rows = await this.#database.all(
       `${TURNS} SELECT id, previous_id, state, bytes FROM turn WHERE ${OWN} ORDER BY place DESC`,
-      [accountId, id],
-      sinceMs,
+      [id, accountId, since, accountId, since],
+      { withoutAmounts: true },
     )
     return rows.map((row) => ({
       id: text(row, 'id'),
@@ -118,14 +119,24 @@ export class ResponseStore {
     }))
   }
 
-  /** The same with the contents of its turns. */
-  async contents(accountId: string, id: string, sinceMs: number): Promise<readonly Omit<KeptResponse, 'state'>[]> {
-    const rows = await this.#conversation(
-      `${TURNS} SELECT r.id AS id, r.input AS input, r.answer AS answer FROM turn JOIN kept_response r ON r.id = turn.id WHERE ${OWN} ORDER BY turn.place DESC`,
-      [accountId, id],
-      sinceMs,
+  /**
+   * The contents of some of these turns, in any order. The rows are found by their ids alone, for the reason of
+   * `TURNS`.
+   */
+  async contents(
+    accountId: string,
+    ids: readonly string[],
+    sinceMs: number,
+  ): Promise<readonly Omit<KeptResponse, 'state'>[]> {
+    const condition = listedIds(this.#database.dialect)
+    const rows = await this.#database.all(
+      `SELECT id, account_id, created_at, input, answer FROM kept_response WHERE ${condition}`,
+      [JSON.stringify(ids)],
+      { withoutAmounts: true },
     )
-    return rows.map(contentsOf)
+    return rows
+      .filter((row) => text(row, 'account_id') === accountId && integer(row, 'created_at') > sinceMs)
+      .map(contentsOf)
   }
 
   /** Ends an answer that is not charged. */
@@ -184,15 +195,6 @@ export class ResponseStore {
           [BigInt(untilMs), BigInt(nowMs - DAY_MS), PAGE],
         ),
       )
-  }
-
-  #conversation(
-    statement: string,
-    [accountId, id]: readonly [string, string],
-    sinceMs: number,
-  ): ReturnType<Database['all']> {
-    const since = BigInt(sinceMs)
-    return this.#database.all(statement, [id, accountId, since, accountId, since], { withoutAmounts: true })
   }
 
   /** Encrypts all kept contents again. */

@@ -1,0 +1,1 @@
+import './responses-chains.test.ts'
