@@ -1,6 +1,7 @@
 import { Group, Text } from '@mantine/core'
-import { lazy, Suspense, type ReactNode } from 'react'
+import { Suspense, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { lazyOr } from '../../parts/lazy-or.ts'
 import { usePacedText } from '../../parts/markdown/use-paced-text.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import { dataUrl } from './attachments.ts'
@@ -9,9 +10,10 @@ import type { Message, Turn } from './use-conversation.ts'
 
 /** An answer that comes at once has no rate. */
 const RATE_MS_MIN = 50
-const MarkdownText = lazy(async () => ({
-  default: (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText,
-}))
+const MarkdownText = lazyOr(
+  async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText,
+  PlainText,
+)
 
 export interface TurnViewProps {
   readonly turn: Turn
@@ -45,12 +47,16 @@ function Answer({ text, busy }: { readonly text: string; readonly busy: boolean 
   const shown = usePacedText(text, !busy)
   return (
     <>
-      <Suspense fallback={<div className={css.text}>{shown}</div>}>
+      <Suspense fallback={<PlainText text={shown} />}>
         <MarkdownText text={shown} />
       </Suspense>
       {busy && <span className={css.cursor} aria-hidden="true" />}
     </>
   )
+}
+
+function PlainText({ text }: { readonly text: string }): ReactNode {
+  return <div className={css.text}>{text}</div>
 }
 
 /** Files of a message. */

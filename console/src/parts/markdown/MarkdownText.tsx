@@ -1,12 +1,13 @@
 import type { Token } from 'markdown-it'
-import { createElement, lazy, memo, Suspense, type ReactNode } from 'react'
+import { createElement, memo, Suspense, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CopyIconButton } from '../Copy.tsx'
+import { lazyOr } from '../lazy-or.ts'
 import { markdownTokens } from './parse.ts'
 import css from './markdown.module.css'
 
-const Highlighted = lazy(async () => ({ default: (await import('./Highlighted.tsx')).Highlighted }))
-const Formula = lazy(async () => ({ default: (await import('./Formula.tsx')).Formula }))
+const Highlighted = lazyOr(async () => (await import('./Highlighted.tsx')).Highlighted, PlainCode)
+const Formula = lazyOr(async () => (await import('./Formula.tsx')).Formula, Source)
 
 /** Longer texts are shown as they are: their elements alone would make the page slow. */
 const CHARACTERS_MAX = 256_000
@@ -117,7 +118,7 @@ function Code({ text, language }: { readonly text: string; readonly language: st
           {language === '' ? (
             text
           ) : (
-            <Suspense fallback={text}>
+            <Suspense fallback={<PlainCode text={text} />}>
               <Highlighted text={text} language={language} />
             </Suspense>
           )}
@@ -128,9 +129,8 @@ function Code({ text, language }: { readonly text: string; readonly language: st
 }
 
 function Maths({ text, display }: { readonly text: string; readonly display: boolean }): ReactNode {
-  const source = <code>{text}</code>
   const formula = (
-    <Suspense fallback={source}>
+    <Suspense fallback={<Source text={text} />}>
       <Formula text={text} display={display} />
     </Suspense>
   )
@@ -141,4 +141,13 @@ function Maths({ text, display }: { readonly text: string; readonly display: boo
   ) : (
     formula
   )
+}
+
+function PlainCode({ text }: { readonly text: string }): ReactNode {
+  return text
+}
+
+/** A formula as the model wrote it. */
+function Source({ text }: { readonly text: string }): ReactNode {
+  return <code>{text}</code>
 }
