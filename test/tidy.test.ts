@@ -310,7 +310,7 @@ for (const ban of BANNED_CALLS) {
  */
 const PARSES: Readonly<Record<string, string>> = {
   'src/providers/wire/raw-json.ts': 'the one place',
-  'src/providers/openai/content-splice.ts': 'the inside of one text',
+  'src/providers/wire/text-form.ts': 'the inside of one text',
   'src/providers/answers/tool-input.ts': 'looks at the shape itself, and tells why it refuses',
   'src/providers/answers/vector-text.ts': 'one list of numbers',
   'src/providers/sandbox/videos.ts': 'a ticket of its own',

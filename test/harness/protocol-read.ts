@@ -7,7 +7,7 @@ import { endpoint } from './plan-fixture.ts'
 import type { AttemptFailure } from '../../src/providers/ports/attempt-failure.ts'
 import type { ChatCall } from '../../src/providers/ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../../src/providers/ports/upstream-request.ts'
-import type { ChatProtocol, EventReader } from '../../src/providers/upstream/events.ts'
+import type { ChatProtocol, EventReader, MessageDecoding } from '../../src/providers/upstream/events.ts'
 import { cutAtRandom, randomOf } from './random-cuts.ts'
 import { recordedCases, type RecordedCase } from './recording.ts'
 
@@ -97,20 +97,36 @@ export function requestsOf(protocol: ChatProtocol, usual: Circumstances = {}): R
 /** Reads a stream in the given pieces, as the transport would deliver them. */
 export function readPieces(protocol: ChatProtocol, pieces: readonly Buffer[], call = callOf()): ProtocolRead {
   const reader = protocol.reader(call)
+  const { events, failure } = eventsOf(reader, protocol.decoder, pieces)
+  return { answer: foldAnswer(events), failure, done: reader.done }
+}
+
+/** The events of a stream in the given pieces, and why it is not complete. */
+export function eventsOf(
+  reader: EventReader,
+  decoding: MessageDecoding,
+  pieces: readonly Buffer[],
+): { readonly events: readonly AnswerEvent[]; readonly failure: AttemptFailure | null } {
   const events: AnswerEvent[] = []
   let failure: AttemptFailure | null = null
-  const decoder = protocol.decoder({
+  const take = (found: readonly AnswerEvent[] | AttemptFailure): void => {
+    if ('reason' in found) failure = found
+    else events.push(...found)
+  }
+  const decoder = decoding({
     message: (data) => {
-      if (failure !== null || reader.done) return
-      const found = reader.message(data)
-      if ('reason' in found) failure = found
-      else events.push(...found)
+      if (failure === null && !reader.done) take(reader.message(data))
+    },
+    known: (bytes, start) => {
+      const known = failure === null && !reader.done ? reader.known?.(bytes, start) : null
+      if (known) take(known.read)
+      return known?.end ?? start
     },
     error: () => assert.fail('there is no error line'),
   })
   for (const piece of pieces) assert.ok(decoder.push(Buffer.from(piece)))
   decoder.end()
-  return { answer: foldAnswer(events), failure: failure ?? reader.ended(), done: reader.done }
+  return { events, failure: failure ?? reader.ended() }
 }
 
 /** Reads a plain answer. */

@@ -2,9 +2,10 @@ import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { Adapter } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { MessagesCall } from '../ports/call.ts'
-import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../upstream/events.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { KnownDelta } from './known-delta.ts'
 import { AnthropicReader } from './reader.ts'
 import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
 
@@ -35,9 +36,10 @@ function headersOf({ apiKey, headers }: MessagesCall): Record<string, string> {
 }
 
 /** The ordinary events, with the provider's own event beside them. */
-class NativeReader implements EventReader {
+export class NativeReader implements EventReader {
   readonly #reader: AnthropicReader
   readonly #startOf: MessagesCall['startOf']
+  readonly #delta = new KnownDelta()
   #started = false
 
   constructor({ generationId, startOf }: MessagesCall, now: () => number) {
@@ -47,6 +49,14 @@ class NativeReader implements EventReader {
 
   get done(): boolean {
     return this.#reader.done
+  }
+
+  known(bytes: Buffer, start: number): KnownEvents | null {
+    const run = this.#delta.run(bytes, start)
+    if (run === null) return null
+    const read = this.#reader.read(run.event)
+    const { end } = run
+    return { read: 'reason' in read ? read : [...read, { type: 'wire', sent: bytes.subarray(start, end) }], end }
   }
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
@@ -67,6 +77,9 @@ class NativeReader implements EventReader {
       case 'message_delta':
       case 'message_stop':
         return [...read, { type: 'wire', sent: event }]
+      case 'content_block_delta':
+        this.#delta.learn(data, event, objectOf(event['delta']) ?? {})
+        return [...read, { type: 'wire', sent: eventBytes(type, data, event) }]
       default:
         return EVENT_NAME.test(type) ? [...read, { type: 'wire', sent: eventBytes(type, data, event) }] : read
     }

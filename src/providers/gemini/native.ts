@@ -1,10 +1,11 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { Adapter } from '../ports/adapter.ts'
-import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import type { GenerateContentCall } from '../ports/call.ts'
-import { askEvents, sseMessages, type EventReader } from '../upstream/events.ts'
+import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../upstream/events.ts'
 import { listOf, objectOf, parseJson, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { KnownChunk } from './known-chunk.ts'
 import { traitsOf } from './model-traits.ts'
 import { GeminiReader } from './reader.ts'
 import { generatePath, geminiCredentials } from './request.ts'
@@ -32,9 +33,10 @@ export function geminiGenerateContent(
 }
 
 /** The ordinary events, with the provider's own chunk beside them. */
-class NativeReader implements EventReader {
+export class NativeReader implements EventReader {
   readonly #reader: GeminiReader
   readonly #owned: GenerateContentCall['owned']
+  readonly #chunk = new KnownChunk()
 
   constructor({ generationId, owned, searches, endpoint }: GenerateContentCall, now: () => number) {
     const billsSearch = searches ? traitsOf(endpoint.upstreamModel).billsSearch : null
@@ -46,13 +48,23 @@ class NativeReader implements EventReader {
     return this.#reader.done
   }
 
+  known(bytes: Buffer, start: number): KnownEvents | null {
+    const run = this.#chunk.run(bytes, start)
+    if (run === null) return null
+    const read = this.#reader.read(run.chunk)
+    if ('reason' in read) return { read, end: run.end }
+    return { read: [...read, ...run.sent.map((sent) => ({ type: 'wire', sent }) as const)], end: run.end }
+  }
+
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
-    const read = this.#reader.message(data)
-    if ('reason' in read) return read
     const chunk = objectOf(parseJson(data))
-    if (chunk === null) return read.length > 0 ? garbage('not a JSON object', data) : read
+    if (chunk === null) return this.#reader.message(data)
+    const read = this.#reader.read(chunk)
+    if ('reason' in read) return read
     const owned = this.#owned(chunk)
-    return [...read, { type: 'wire', sent: isLast(chunk) ? owned : Buffer.from(JSON.stringify(owned)) }]
+    if (isLast(chunk)) return [...read, { type: 'wire', sent: owned }]
+    this.#chunk.learn(data, chunk, owned)
+    return [...read, { type: 'wire', sent: Buffer.from(JSON.stringify(owned)) }]
   }
 
   ended(): AttemptFailure | null {

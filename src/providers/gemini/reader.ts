@@ -36,10 +36,14 @@ export class GeminiReader implements EventReader {
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     if (data.equals(DONE)) return []
     const body = parseJson(data)
-    if (isErrorBody(body)) return geminiErrorEvent(body)
     const chunk = objectOf(body)
-    if (chunk === null) return garbage('not a JSON object', data)
-    return this.#read(chunk)
+    if (chunk === null && isErrorBody(body)) return geminiErrorEvent(body)
+    return chunk === null ? garbage('not a JSON object', data) : this.read(chunk)
+  }
+
+  /** The same for a parsed message. */
+  read(chunk: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    return isErrorBody(chunk) ? geminiErrorEvent(chunk) : this.#read(chunk)
   }
 
   /** A stream is complete when every candidate has its finish reason, or the prompt was blocked. */

@@ -1,16 +1,13 @@
-import { isUtf8 } from 'node:buffer'
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { TextAround } from '../../kinds/chat/chunk.ts'
 import { jsonTextEnd } from '../../lib/json-text.ts'
 import { listOf, objectOf, type RawJson } from '../wire/raw-json.ts'
+import { decoded, isAt, jsonText, runText, textPlace, textRun, textStart } from '../wire/text-form.ts'
 
 const SPACE = 32
 const QUOTE = 34
 const ASCII_MAX = 127
 const BACKSLASH = 92
-const LETTER_U = 117
-/** The bytes that may follow a backslash: " \ / b f n r t u */
-const ESCAPES: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116, 117])
 /** The field of a delta that holds its text, and our name for it. */
 const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
   ['content', 'content'],
@@ -23,8 +20,6 @@ const PADDING_BYTES_MAX = 1_024
 /** How providers frame an event of a run. An event that is framed in another way is not part of a run. */
 const EVENT_START = Buffer.from('data: ')
 const EVENT_END = Buffer.from('\n\n')
-/** A longer text is not part of a run; the limits of an event apply to it. */
-const RUN_TEXT_BYTES_MAX = 65_536
 
 /** The bytes around the text in one form of chunk, and our replacements. */
 interface Form {
@@ -70,7 +65,7 @@ export class ContentSplice {
     if (end <= head.length || data.compare(head, 0, head.length, 0, head.length) !== 0) return null
     if (form.end === null && data.compare(tail, 0, tail.length, end) !== 0) return null
     const content = data.subarray(head.length, end)
-    const text = jsonTextOf(content)
+    const text = jsonText(content)
     return text === null
       ? null
       : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
@@ -82,50 +77,35 @@ export class ContentSplice {
     const framed = form?.framed ?? null
     if (form === null || framed === null) return null
     const { head, tail } = framed
-    /** Where each text begins and ends. */
-    const places: number[] = []
-    let end = start
-    let textBytes = 0
-    while (isAt(bytes, end, head)) {
-      const from = end + head.length
-      const to = plainTextEnd(bytes, from)
-      if (to === -1 || !isAt(bytes, to, tail)) break
-      places.push(from, to)
-      textBytes += to - from
-      end = to + tail.length
-    }
-    if (places.length === 0) return null
+    const run = textRun(bytes, start, head, (read, at) => (isAt(read, at, tail) ? at + tail.length : -1))
+    if (run === null) return null
     const { around, field } = form
-    const texts = Buffer.allocUnsafe(textBytes)
-    const chunks = Buffer.allocUnsafe((around.before.length + around.after.length) * (places.length / 2) + textBytes)
+    const texts = runText(bytes, run.places)
+    const count = run.places.length / 2
+    const chunks = Buffer.allocUnsafe((around.before.length + around.after.length) * count + texts.length)
     let written = 0
     let textsAt = 0
-    for (let place = 0; place < places.length; place += 2) {
+    for (let place = 0; place < run.places.length; place += 2) {
       chunks.set(around.before, written)
       written += around.before.length
-      for (let at = places[place] ?? 0, to = places[place + 1] ?? 0; at < to; at += 1) {
-        const byte = bytes[at] ?? 0
-        chunks[written] = byte
-        texts[textsAt] = byte
-        written += 1
-        textsAt += 1
-      }
+      const length = (run.places[place + 1] ?? 0) - (run.places[place] ?? 0)
+      for (const to = textsAt + length; textsAt < to; textsAt += 1, written += 1) chunks[written] = texts[textsAt] ?? 0
       chunks.set(around.after, written)
       written += around.after.length
     }
-    return { event: { type: 'spliced', bytes: [chunks], field, text: texts.toString('utf8') }, end }
+    return { event: { type: 'spliced', bytes: [chunks], field, text: decoded(texts) }, end: run.end }
   }
 
   /** Learns the form of a parsed chunk that has one choice, one text in its delta, and nothing else for the client. */
   learn(data: Buffer, chunk: RawJson): void {
     const field = textField(chunk)
     if (field === null) return
-    const start = valueStart(data, field.name)
-    const close = start === -1 ? -1 : jsonTextEnd(data, start)
-    if (close === -1 || jsonTextOf(data.subarray(start, close)) !== field.text) return
+    const place = textPlace(data, field.name, field.text)
+    if (place === null) return
+    const { start, end: close } = place
     const ours = TEXT_FIELDS.get(field.name) ?? 'content'
     const padding = PADDINGS.find((name) => typeof chunk[name] === 'string')
-    const paddingStart = padding === undefined ? -1 : valueStart(data, padding)
+    const paddingStart = padding === undefined ? -1 : textStart(data, padding)
     // Padding before the text, or padding that cannot be found, makes each head different: nothing can be learned.
     if (padding !== undefined && paddingStart < close) return
     const paddingEnd = padding === undefined ? -1 : jsonTextEnd(data, paddingStart)
@@ -163,18 +143,6 @@ function textField(chunk: RawJson): { readonly name: string; readonly text: stri
     : null
 }
 
-/**
- * The start of a key's text; -1 unless the key occurs exactly once, since another field's text could be cut out
- * otherwise.
- */
-function valueStart(data: Buffer, key: string): number {
-  const quoted = Buffer.from(`"${key}"`)
-  const at = data.indexOf(quoted)
-  if (at === -1 || data.indexOf(quoted, at + quoted.length) !== -1) return -1
-  const [between] = /^\s*:\s*"/.exec(data.toString('latin1', at + quoted.length, at + quoted.length + 16)) ?? []
-  return between === undefined ? -1 : at + quoted.length + between.length
-}
-
 /** The end of the text in a chunk with padding behind it; -1 for another form. */
 function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
   const at = data.lastIndexOf(tail)
@@ -188,45 +156,4 @@ function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
 /** Letters, digits and the like, which cannot end the text and begin another field. */
 function isPadding(byte: number): boolean {
   return byte >= SPACE && byte < ASCII_MAX && byte !== QUOTE && byte !== BACKSLASH
-}
-
-function isAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
-  return bytes.length - at >= wanted.length && bytes.compare(wanted, 0, wanted.length, at, at + wanted.length) === 0
-}
-
-/** Where a text without escapes ends, which stands for itself; -1 for any other. */
-function plainTextEnd(bytes: Buffer, from: number): number {
-  let isAscii = true
-  const end = Math.min(bytes.length, from + RUN_TEXT_BYTES_MAX)
-  for (let at = from; at < end; at += 1) {
-    const byte = bytes[at] ?? 0
-    if (byte === QUOTE) return isAscii || isUtf8(bytes.subarray(from, at)) ? at : -1
-    if (byte < SPACE || byte === BACKSLASH) return -1
-    if (byte > ASCII_MAX) isAscii = false
-  }
-  return -1
-}
-
-/** The decoded text if the bytes are the inside of one JSON string, else null. */
-function jsonTextOf(content: Buffer): string | null {
-  let isAscii = true
-  let hasEscape = false
-  for (let index = 0; index < content.length; index += 1) {
-    const byte = content[index] ?? 0
-    if (byte < SPACE || byte === QUOTE) return null
-    if (byte > ASCII_MAX) isAscii = false
-    if (byte !== BACKSLASH) continue
-    hasEscape = true
-    const escaped = content[index + 1]
-    if (escaped === undefined || !ESCAPES.has(escaped)) return null
-    // Checks the four digits of \u too: a broken escape must not reach the client's parser.
-    if (escaped === LETTER_U && !/^[0-9a-fA-F]{4}$/.test(content.toString('latin1', index + 2, index + 6))) return null
-    index += escaped === LETTER_U ? 5 : 1
-  }
-  // Broken UTF-8 takes the slow way, which replaces it: a client's decoder might refuse it.
-  if (!isAscii && !isUtf8(content)) return null
-  const text = isAscii ? content.toString('latin1') : content.toString('utf8')
-  // Counting needs the text and not its spelling: `\u0416` is one letter, not six. The checks above make sure that it
-  // parses.
-  return hasEscape ? String(JSON.parse(`"${text}"`)) : text
 }

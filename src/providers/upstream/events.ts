@@ -17,6 +17,8 @@ import { inTurns, type ResponseReader, type StreamProgress } from './response.ts
 export interface EventReader {
   /** One message of a stream. */
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
+  /** Whole server-sent events that begin at `start` and are known by their bytes, read together; null where none is. */
+  known?(bytes: Buffer, start: number): KnownEvents | null
   /** Whether the terminal marker has come: nothing after it matters. */
   readonly done: boolean
   /** The body of a stream has ended; null when the answer is complete. */
@@ -25,6 +27,12 @@ export interface EventReader {
   whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
   /** The failure of an error status; `body` is parsed JSON, or undefined. */
   error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+export interface KnownEvents {
+  readonly read: readonly AnswerEvent[] | AttemptFailure
+  /** Where the next event begins. */
+  readonly end: number
 }
 
 /** Splits the body of a stream into messages. */
@@ -38,10 +46,13 @@ export interface MessageDecoder {
 export type MessageDecoding = (events: {
   readonly message: (data: Buffer) => void
   readonly error: (data: Buffer) => void
+  /** Takes whole server-sent events by their bytes, and answers where the next one begins: `start` if it knows none. */
+  readonly known: (bytes: Buffer, start: number) => number
 }) => MessageDecoder
 
 /** Each server-sent event is a message. */
-export const sseMessages: MessageDecoding = ({ message, error }) => new SseDecoder({ event: message, errorLine: error })
+export const sseMessages: MessageDecoding = ({ message, error, known }) =>
+  new SseDecoder({ event: message, errorLine: error, known })
 
 /** How to send one call, and how to read its answer into events. */
 export interface EventRequest {
@@ -144,6 +155,7 @@ class EventStream {
       error: (data) => {
         if (!reader.done) this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
       },
+      known: (bytes, start) => this.#known(bytes, start),
     })
   }
 
@@ -166,9 +178,20 @@ class EventStream {
     return this.#failure ?? this.#reader.ended()
   }
 
+  #known(bytes: Buffer, start: number): number {
+    if (this.#reader.done || this.#failure !== null) return start
+    const known = this.#reader.known?.(bytes, start) ?? null
+    if (known === null) return start
+    this.#take(known.read)
+    return known.end
+  }
+
   #message(data: Buffer): void {
     if (this.#reader.done || this.#failure !== null) return
-    const read = this.#reader.message(data)
+    this.#take(this.#reader.message(data))
+  }
+
+  #take(read: readonly AnswerEvent[] | AttemptFailure): void {
     if (isFailure(read)) this.#failure = read
     else if (read.length > 0 || this.#reader.done) {
       for (const event of read) this.#events.push(event)

@@ -10,10 +10,7 @@ import type { Message, Turn } from './use-conversation.ts'
 
 /** An answer that comes at once has no rate. */
 const RATE_MS_MIN = 50
-const MarkdownText = lazyOr(
-  async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText,
-  PlainText,
-)
+const MarkdownText = lazyOr(async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText, PlainText)
 
 export interface TurnViewProps {
   readonly turn: Turn
