@@ -1,4 +1,4 @@
-import { textOf, type RawJson } from '../wire/raw-json.ts'
+import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { decoded, isAt, runText, textPlace, textRun } from '../wire/text-form.ts'
 
 /** The texts of a delta that come in many pieces. */
@@ -26,7 +26,9 @@ export interface DeltaRun {
 export class KnownDelta {
   #form: DeltaForm | null = null
 
-  learn(data: Buffer, event: RawJson, delta: RawJson): void {
+  learn(data: Buffer, event: RawJson): void {
+    const delta = event['type'] === 'content_block_delta' ? objectOf(event['delta']) : null
+    if (delta === null) return
     const field = TEXT_FIELDS.find((name) => textOf(delta[name]) !== null)
     const place = field === undefined ? null : textPlace(data, field, textOf(delta[field]) ?? '')
     if (field === undefined || place === null) return

@@ -78,7 +78,7 @@ export class NativeReader implements EventReader {
       case 'message_stop':
         return [...read, { type: 'wire', sent: event }]
       case 'content_block_delta':
-        this.#delta.learn(data, event, objectOf(event['delta']) ?? {})
+        this.#delta.learn(data, event)
         return [...read, { type: 'wire', sent: eventBytes(type, data, event) }]
       default:
         return EVENT_NAME.test(type) ? [...read, { type: 'wire', sent: eventBytes(type, data, event) }] : read

@@ -1,13 +1,14 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { EventReader } from '../upstream/events.ts'
+import type { EventReader, KnownEvents } from '../upstream/events.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import type { BlockView } from '../answers/claude-events.ts'
 import { ContentBlocks } from './blocks.ts'
 import { anthropicError, anthropicErrorEvent } from './error.ts'
+import { KnownDelta } from './known-delta.ts'
 
 const FIELDS = [
   'input_tokens',
@@ -23,6 +24,7 @@ const FIELDS = [
 export class AnthropicReader implements EventReader {
   readonly #blocks: ContentBlocks
   readonly #now: () => number
+  readonly #delta = new KnownDelta()
   #usage: RawJson | null = null
   #started = false
   #stopped = false
@@ -37,9 +39,16 @@ export class AnthropicReader implements EventReader {
     return this.#done
   }
 
+  known(bytes: Buffer, start: number): KnownEvents | null {
+    const run = this.#delta.run(bytes, start)
+    return run === null ? null : { read: this.read(run.event), end: run.end }
+  }
+
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    return event === null ? garbage('not a JSON object', data) : this.read(event)
+    if (event === null) return garbage('not a JSON object', data)
+    this.#delta.learn(data, event)
+    return this.read(event)
   }
 
   /** The same for a parsed message. */

@@ -14,27 +14,30 @@ interface ChunkForm {
   readonly tail: Buffer
   /** The usage, in which numbers may differ, up to the name of the model. */
   readonly usage: Buffer
-  /** From the name of the model on: the provider's, and ours. */
+  /** From the name of the model on: the provider's, and ours for a client of the protocol. */
   readonly names: Buffer
-  readonly ours: Buffer
+  readonly ours: Buffer | null
 }
 
 /** Chunks that stand one behind another and differ from the last parsed one in their text and usage, as one. */
 export interface ChunkRun {
   /** The last of them, with all their text: usage is counted from the beginning. */
   readonly chunk: RawJson
-  /** Each with our names. */
+  /** Each with our names; none for a client of another protocol. */
   readonly sent: readonly Buffer[]
   /** Where the next event begins. */
   readonly end: number
 }
 
-/** Recognises chunks of text by their bytes, which the client gets with our names in place of the provider's. */
+/**
+ * Recognises chunks of text by their bytes; a client of the protocol gets them with our names in place of the
+ * provider's.
+ */
 export class KnownChunk {
   #form: ChunkForm | null = null
 
-  /** `owned` is the chunk with our names. */
-  learn(data: Buffer, chunk: RawJson, owned: RawJson): void {
+  /** `owned` is the chunk with our names; null for a client of another protocol. */
+  learn(data: Buffer, chunk: RawJson, owned: RawJson | null): void {
     const text = onlyText(chunk)
     const place = text === null ? null : textPlace(data, 'text', text)
     const model = textStart(data, 'modelVersion')
@@ -52,12 +55,15 @@ export class KnownChunk {
       tail: Buffer.from(data.subarray(place.end, usageAt)),
       usage: Buffer.from(data.subarray(usageAt, model)),
       names: Buffer.from(names),
-      ours: Buffer.concat([
-        inside(owned['modelVersion']),
-        names.subarray(modelEnd, id - model),
-        inside(owned['responseId']),
-        names.subarray(idEnd),
-      ]),
+      ours:
+        owned === null
+          ? null
+          : Buffer.concat([
+              inside(owned['modelVersion']),
+              names.subarray(modelEnd, id - model),
+              inside(owned['responseId']),
+              names.subarray(idEnd),
+            ]),
     }
   }
 
@@ -85,7 +91,7 @@ export class KnownChunk {
     Object.assign(part, { text: decoded(runText(bytes, run.places)) })
     return {
       chunk,
-      sent: namesAt.map((end, index) => Buffer.concat([bytes.subarray(starts[index], end), ours])),
+      sent: ours === null ? [] : namesAt.map((end, index) => Buffer.concat([bytes.subarray(starts[index], end), ours])),
       end: run.end,
     }
   }

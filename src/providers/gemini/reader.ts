@@ -1,11 +1,12 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { JsonBytes } from '../../lib/json-bytes.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { EventReader } from '../upstream/events.ts'
+import type { EventReader, KnownEvents } from '../upstream/events.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { UpstreamHeaders } from '../wire/transport.ts'
 import { Candidate, type CandidateView } from './candidate.ts'
 import { geminiError, geminiErrorEvent, isErrorBody } from './error.ts'
+import { KnownChunk } from './known-chunk.ts'
 import { geminiUsage } from './usage.ts'
 
 /** More candidates than a request can ask for: a bound on what a broken upstream makes us keep. */
@@ -17,6 +18,7 @@ const DONE = Buffer.from('[DONE]')
 export class GeminiReader implements EventReader {
   readonly #view: CandidateView
   readonly #now: () => number
+  readonly #chunk = new KnownChunk()
   readonly #candidates = new Map<number, Candidate>()
   /** Probabilities lifted out of a whole answer. */
   #lifted: readonly JsonBytes[] = []
@@ -33,12 +35,19 @@ export class GeminiReader implements EventReader {
     return false
   }
 
+  known(bytes: Buffer, start: number): KnownEvents | null {
+    const run = this.#chunk.run(bytes, start)
+    return run === null ? null : { read: this.read(run.chunk), end: run.end }
+  }
+
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     if (data.equals(DONE)) return []
     const body = parseJson(data)
     const chunk = objectOf(body)
     if (chunk === null && isErrorBody(body)) return geminiErrorEvent(body)
-    return chunk === null ? garbage('not a JSON object', data) : this.read(chunk)
+    if (chunk === null) return garbage('not a JSON object', data)
+    this.#chunk.learn(data, chunk, null)
+    return this.read(chunk)
   }
 
   /** The same for a parsed message. */

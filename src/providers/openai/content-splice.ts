@@ -28,7 +28,8 @@ interface Form {
   /** The bytes after the padding, which follows `tail`; null = a chunk ends with `tail`. */
   readonly end: Buffer | null
   readonly field: 'content' | 'reasoning'
-  readonly around: TextAround
+  /** null: the client reads another format. */
+  readonly around: TextAround | null
   /** The same with the framing of its event; null where chunks have padding. */
   readonly framed: { readonly head: Buffer; readonly tail: Buffer } | null
 }
@@ -40,13 +41,14 @@ export interface SplicedRun {
   readonly end: number
 }
 
-/** The bytes around the text in a client's chunk, by the text's field. */
-type Surroundings = (field: 'content' | 'reasoning') => TextAround
+/** The bytes around the text in a client's chunk, by the text's field; null for a client that reads another format. */
+type Surroundings = ((field: 'content' | 'reasoning') => TextAround) | null
 
 /**
  * The streaming fast path. The first ordinary chunk of text is parsed, and gives the bytes around the text. Later
  * chunks that differ only in their text are recognised by comparison, and the text is spliced between our own head and
- * tail. Only the JSON text of the upstream passes through; head and tail are ours.
+ * tail. Only the JSON text of the upstream passes through; head and tail are ours. For a client that reads another
+ * format the texts of a run are one event.
  */
 export class ContentSplice {
   readonly #around: Surroundings
@@ -66,9 +68,11 @@ export class ContentSplice {
     if (form.end === null && data.compare(tail, 0, tail.length, end) !== 0) return null
     const content = data.subarray(head.length, end)
     const text = jsonText(content)
-    return text === null
-      ? null
-      : { type: 'spliced', bytes: [form.around.before, content, form.around.after], field: form.field, text }
+    if (text === null) return null
+    const { around, field } = form
+    return around === null
+      ? saidEvent(field, text)
+      : { type: 'spliced', bytes: [around.before, content, around.after], field, text }
   }
 
   /** The client's chunks for the whole events of the learned form that begin at `start`; null where none does. */
@@ -81,6 +85,7 @@ export class ContentSplice {
     if (run === null) return null
     const { around, field } = form
     const texts = runText(bytes, run.places)
+    if (around === null) return { event: saidEvent(field, decoded(texts)), end: run.end }
     const count = run.places.length / 2
     const chunks = Buffer.allocUnsafe((around.before.length + around.after.length) * count + texts.length)
     let written = 0
@@ -117,13 +122,18 @@ export class ContentSplice {
       tail,
       end: padding === undefined ? null : Buffer.from(data.subarray(paddingEnd)),
       field: ours,
-      around: this.#around(ours),
+      around: this.#around?.(ours) ?? null,
       framed:
         padding === undefined
           ? { head: Buffer.concat([EVENT_START, head]), tail: Buffer.concat([tail, EVENT_END]) }
           : null,
     }
   }
+}
+
+/** The event of a parsed chunk with this text. */
+function saidEvent(field: 'content' | 'reasoning', text: string): AnswerEvent {
+  return { type: field === 'content' ? 'text' : 'reasoning', choice: 0, text }
 }
 
 /** The only text of a chunk that could be spliced; null where the chunk has other content. */

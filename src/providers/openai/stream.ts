@@ -21,14 +21,14 @@ interface ChoiceState {
 }
 
 /**
- * A stream of an OpenAI dialect. Ordinary chunks of text are spliced where the client reads the same dialect, all
- * others are parsed.
+ * A stream of an OpenAI dialect. Ordinary chunks of text are known by their bytes, and spliced where the client reads
+ * the same dialect; all others are parsed.
  */
 export class OpenaiStream {
   readonly #generationId: string
   readonly #sink: AnswerSink
   readonly #decoder: SseDecoder
-  readonly #splice: ContentSplice | null
+  readonly #splice: ContentSplice
   readonly #choices = new Map<number, ChoiceState>()
   #events: AnswerEvent[] = []
   #named = false
@@ -39,7 +39,7 @@ export class OpenaiStream {
   constructor(call: ChatCall, sink: AnswerSink) {
     this.#generationId = call.generationId
     this.#sink = sink
-    this.#splice = call.splice === null ? null : new ContentSplice(call.splice)
+    this.#splice = new ContentSplice(call.splice)
     this.#decoder = new SseDecoder({
       event: (data) => this.#event(data),
       errorLine: (value) => this.#errorLine(value),
@@ -87,7 +87,7 @@ export class OpenaiStream {
 
   #known(bytes: Buffer, start: number): number {
     if (this.#done || this.#failure !== null) return start
-    const run = this.#splice?.run(bytes, start) ?? null
+    const run = this.#splice.run(bytes, start)
     if (run === null) return start
     this.#events.push(run.event)
     this.#progressed = true
@@ -96,7 +96,7 @@ export class OpenaiStream {
 
   #event(data: Buffer): void {
     if (this.#done || this.#failure !== null) return
-    const spliced = this.#splice?.take(data) ?? null
+    const spliced = this.#splice.take(data)
     if (spliced !== null) {
       this.#events.push(spliced)
       this.#progressed = true
@@ -115,7 +115,7 @@ export class OpenaiStream {
     const usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage'])
     if (usage !== null) this.#events.push({ type: 'usage', usage })
     for (const raw of listOf(chunk['choices'])) this.#choice(objectOf(raw) ?? {})
-    this.#splice?.learn(data, chunk)
+    this.#splice.learn(data, chunk)
   }
 
   #origin(chunk: RawJson): void {
