@@ -141,6 +141,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'PUT /admin/v1/catalog': row('providers', 'models', 'rates', 'timezone', 'maintenance'),
     'POST /admin/v1/catalog/update': NOTHING,
     'POST /admin/v1/providers/try': row('slug', 'provider'),
+    'PATCH /admin/v1/accounts/:id/notices': row('low_balance'),
     'POST /admin/v1/providers': row('slug', 'provider', 'models'),
     'POST /admin/v1/price-changes/fetch': NOTHING,
     'POST /admin/v1/price-changes/:id/approve': NOTHING,
