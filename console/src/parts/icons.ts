@@ -49,3 +49,4 @@ export { default as AttachIcon } from '@tabler/icons-react/dist/esm/icons/IconPa
 export { default as CompareIcon } from '@tabler/icons-react/dist/esm/icons/IconColumns2.mjs'
 export { default as CodeIcon } from '@tabler/icons-react/dist/esm/icons/IconCode.mjs'
 export { default as RotateIcon } from '@tabler/icons-react/dist/esm/icons/IconRefresh.mjs'
+export { default as SwitchIcon } from '@tabler/icons-react/dist/esm/icons/IconArrowsLeftRight.mjs'
