@@ -17,7 +17,11 @@ test('an unknown path answers in the protocol of its prefix', async () => {
   assert.equal(messages.status, 404)
   assert.deepEqual(messages.body, {
     type: 'error',
-    error: { type: 'not_found_error', message: 'Unknown endpoint: POST /v1/messages/nothing' },
+    error: {
+      type: 'not_found_error',
+      message:
+        'Unknown endpoint: POST /v1/messages/nothing. Offered there: POST /v1/messages, POST /v1/messages/count_tokens',
+    },
     request_id: messages.headers['x-request-id'],
   })
   assert.equal(messages.headers['request-id'], messages.headers['x-request-id'])
