@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
@@ -9,7 +20,8 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { ApiClient } from '../harness/api-client.ts'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
-import { postgresBin, startPostgres, type Postgres } from '../harness/postgres.ts'
+import { freePort } from '../harness/free-port.ts'
+import { asOwner, postgresBin, serverOwner, startPostgres, type Postgres } from '../harness/postgres.ts'
 import { found, until } from '../harness/patience.ts'
 import { COMPILED, startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -20,11 +32,11 @@ const CLIENTS = 8
 const TOKEN = 'restore-drill-token-of-the-operator'
 
 /** Of the section on backups, in their order. */
-const [BACKUP = '', RESTORE = '', DUMP = '', RESTORE_DUMP = ''] = [
-  ...(PAGE.split('\n## ').find((section) => section.startsWith('Backup and restore')) ?? '').matchAll(
-    /```sh\n([^]*?)```/g,
-  ),
+const SECTION = PAGE.split('\n## ').find((section) => section.startsWith('Backup and restore')) ?? ''
+const [BACKUP = '', RESTORE = '', DUMP = '', RESTORE_DUMP = '', BASE = '', RESTORE_BASE = ''] = [
+  ...SECTION.matchAll(/```sh\n([^]*?)```/g),
 ].map(([, commands = '']) => commands)
+const START = RESTORE_DUMP.trim().split('\n').at(-1) ?? ''
 
 let root: string
 const running: ChildProcess[] = []
@@ -41,10 +53,15 @@ after(async () => {
   rmSync(root, { recursive: true, force: true })
 })
 
-/** The shell that runs a block of the page; only its absolute paths are in the drill's folder. */
+/** Absolute paths of the page are in the drill's folder. */
+function inDrill(text: string): string {
+  return text.replaceAll(/(?<=[\s=])\/(?=backups\/|safe\/|restored\b)/g, `${root}/`)
+}
+
+/** The shell that runs a block of the page. */
 function shell(commands: string, env: Readonly<Record<string, string>>): [string, string[], object] {
   assert.notEqual(commands, '', 'the page has the command')
-  const here = commands.replaceAll(/(?<=[\s=])\/(?=backups\/|safe\/)/g, `${root}/`)
+  const here = inDrill(commands)
   const bins = [join(root, 'bin'), postgresBin() ?? '', process.env['PATH'] ?? '']
   const own = { PATH: bins.join(':'), HOST: '127.0.0.1', PORT: '0', TOLLGATE_ADMIN_TOKEN: TOKEN, ...COMPILED, ...env }
   return ['sh', ['-ec', here], { cwd: root, env: own }]
@@ -78,6 +95,8 @@ async function gone(child: ChildProcess): Promise<void> {
 
 interface Machine {
   readonly node: Tollgate
+  /** Taken under load before the answers that must not be lost. */
+  readonly base?: () => Promise<unknown>
   /** Answers when the copy is complete. */
   readonly backup: () => Promise<unknown>
   /** With all its data. */
@@ -88,7 +107,7 @@ interface Machine {
 const topUp = (server: ApiClient, id: string, reference: string): ReturnType<ApiClient['admin']> =>
   server.admin('POST', `/admin/v1/accounts/${id}/ledger`, { kind: 'topup', amount: 10, reason: 'bank', reference })
 
-async function drill(context: TestContext, { node, backup, lose, restore }: Machine): Promise<void> {
+async function drill(context: TestContext, { node, base, backup, lose, restore }: Machine): Promise<void> {
   const account = await crashAccount(node)
   const payer = await node.createAccount({ balance: 0 })
   await topUp(node, payer.id, 'early')
@@ -98,6 +117,10 @@ async function drill(context: TestContext, { node, backup, lose, restore }: Mach
     crashClient(() => node, account.key, number, record, stopped),
   )
   await answersSeen(record, 2 * CLIENTS)
+  if (base !== undefined) {
+    await base()
+    await answersSeen(record, 2 * CLIENTS)
+  }
   const acknowledged = record.whole.map(({ id }) => id)
   await backup()
   await topUp(node, payer.id, 'late')
@@ -186,6 +209,80 @@ test('PostgreSQL: dump, loss and restore on another server by the commands of th
     for (const server of servers) await server.stop()
   }
 })
+
+test('PostgreSQL: base backup and archived log, restored to the moment before a wrong statement, under load', async (context) => {
+  const owner = await serverOwner()
+  const archive = join(root, 'backups/wal')
+  mkdirSync(archive)
+  // PostgreSQL runs as another user, who comes through to its folders.
+  chmodSync(root, 0o755)
+  for (const folder of ['backups', 'backups/wal', '.'])
+    if (owner !== null) chownSync(join(root, folder), owner.uid, owner.gid)
+  const settings = [...(/```ini\n([^]*?)```/.exec(SECTION)?.[1] ?? '').matchAll(/^(\w+) = '?(.*?)'?$/gm)]
+  assert.deepEqual(
+    settings.map(([, name]) => name),
+    ['archive_mode', 'archive_command', 'archive_timeout'],
+  )
+  const lost = await startPostgres(tmpdir(), [
+    'fsync=off',
+    ...settings.map(([, name = '', value = '']) => `${name}=${inDrill(value)}`),
+  ])
+  if (lost === null) return context.skip('no PostgreSQL on this machine')
+  const port = await freePort()
+  const url = lost.url.replace(/:\d+\//, `:${port}/`)
+  const run = async (commands: string, env: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+    const [program, words, options] = shell(commands, env)
+    return promisify(execFile)(...asOwner(owner, program, words), options)
+  }
+  try {
+    const env = { TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') }
+    // Of the restored server, whose settings are those of the base backup.
+    await query(lost.url, `ALTER SYSTEM SET unix_socket_directories = '${root}'`)
+    const node = await startTollgate({ audited: false, env: { ...env, DATABASE_URL: lost.url } })
+    let moment = ''
+    await drill(context, {
+      node,
+      base: () => {
+        const { port: at, username } = new URL(lost.url)
+        return run(BASE, { PGHOST: '127.0.0.1', PGPORT: at, PGUSER: username })
+      },
+      backup: async () => {
+        moment = String(await query(lost.url, 'SELECT clock_timestamp()::text'))
+      },
+      lose: async () => {
+        await query(lost.url, 'DELETE FROM usage_day')
+        assert.ok((await node.admin('GET', '/admin/v1/audit')).body.violations > 0, 'the statement was wrong')
+        await node.kill('SIGKILL')
+        const last = String(await query(lost.url, 'SELECT pg_walfile_name(pg_switch_wal())'))
+        await until(60_000, 'the log is in the archive', () => readdirSync(archive).includes(last))
+        await lost.stop()
+      },
+      restore: async () => {
+        await run(RESTORE_BASE.replace(/(?<=recovery_target_time = ')[^']*/, moment), { PGPORT: String(port) })
+        await until(60_000, 'it has come to the moment', async () => !(await query(url, 'SELECT pg_is_in_recovery()')))
+        const copy = await restored(START, { ...env, DATABASE_URL: url, TOLLGATE_DATA: join(root, 'node') })
+        await leasesEnd(url)
+        return copy
+      },
+    })
+  } finally {
+    for (const child of running) await gone(child)
+    await lost.stop()
+    await run('test ! -f /restored/postmaster.pid || pg_ctl --pgdata=/restored --mode=immediate stop')
+  }
+})
+
+/** The first value of the answer. */
+async function query(database: string, text: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(text)
+    return Object.values(rows[0] ?? {})[0]
+  } finally {
+    await client.end()
+  }
+}
 
 /** As if the leases of the lost node were over; until the new one has given back what was held. */
 async function leasesEnd(database: string): Promise<void> {

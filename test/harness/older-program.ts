@@ -26,6 +26,23 @@ export function programBefore(migration: string): OlderProgram | null {
   return { main: join(unpacked(commit), 'src/main.ts'), commit: commit.slice(0, 7) }
 }
 
+/**
+ * The programs whose stores this one must open: of each tag of a release, by its name, and the one before the
+ * migration. Empty, with a message, if there is no history.
+ */
+export function programsBefore(migration: string): ReadonlyMap<string, OlderProgram> {
+  const before = programBefore(migration)
+  if (before === null) return new Map()
+  const tags = git('tag', '--list', 'v[0-9]*', '--merged', 'HEAD').split('\n')
+  const released = tags
+    .filter((tag) => tag !== '')
+    .map((tag): [string, OlderProgram] => {
+      const commit = git('rev-parse', `${tag}^{commit}`)
+      return [tag, { main: join(unpacked(commit), 'src/main.ts'), commit: commit.slice(0, 7) }]
+    })
+  return new Map([[`the program before '${migration}'`, before], ...released])
+}
+
 /** Kept from run to run, with its compiled code; Node strips no types from files in node_modules. */
 function unpacked(commit: string): string {
   const directory = join(ROOT, 'dist', `older-${commit}`)
