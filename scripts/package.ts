@@ -10,6 +10,7 @@ import { isBuilt } from '../bin/program.js'
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/npm'))
 const STAGE = join(OUT, 'package')
+const REPOSITORY = process.env['TOLLGATE_REPOSITORY']
 /** The fields of our manifest that are also true of the package. */
 const MANIFEST_FIELDS = ['name', 'version', 'description', 'keywords', 'license', 'type', 'engines', 'bin']
 
@@ -24,7 +25,11 @@ cpSync(join(ROOT, 'deploy/npm/README.md'), join(STAGE, 'README.md'))
 
 // Our own manifest, which npm has already read.
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>
-const published = Object.fromEntries(MANIFEST_FIELDS.map((name) => [name, manifest[name]]))
+const published = {
+  ...Object.fromEntries(MANIFEST_FIELDS.map((name) => [name, manifest[name]])),
+  // Given by the release, whose proof of provenance npm compares with it.
+  ...(REPOSITORY === undefined ? {} : { repository: { type: 'git', url: REPOSITORY } }),
+}
 writeFileSync(join(STAGE, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
 
 const told = execFileSync('npm', ['pack', '--json', '--pack-destination', OUT], { cwd: STAGE, encoding: 'utf8' })

@@ -23,7 +23,7 @@ import { TOP_UP_COMMAND } from './top-up-command.ts'
 const START: Command = {
   words: 'start',
   operands: [],
-  summary: 'Migrates and starts the server.',
+  summary: 'Migrates and starts the server; also done without a command.',
   options: {},
   run: (_input, { start }) => start(),
 }
@@ -41,10 +41,12 @@ const COMMANDS: readonly Command[] = [...BY_HAND, ...adminCommands(BY_HAND)]
  * Runs one command line, such as `['account', 'list']`; resolves to the exit code: 0 = done, 1 = failed or violated, 2
  * = wrong usage.
  */
-export async function runCommand(argv: readonly string[], ports: CliPorts): Promise<number> {
+export async function runCommand(given: readonly string[], ports: CliPorts): Promise<number> {
+  // `npx tollgate` starts.
+  const argv = given.length === 0 ? [START.words] : given
   const [first = '', second = ''] = argv
   if (first === 'help' && second !== '') return runCommand([...argv.slice(1), '--help'], ports)
-  if (['', '--help', '-h', 'help'].includes(first)) return answer(ports, generalHelp(COMMANDS))
+  if (['--help', '-h', 'help'].includes(first)) return answer(ports, generalHelp(COMMANDS))
   if (first === '--version') return answer(ports, ports.version)
   const family = familyOf(first)
   if (family.length > 0 && family.every(({ words }) => words !== first) && ['--help', '-h'].includes(second))

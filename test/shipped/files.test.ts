@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -9,6 +10,10 @@ import { hasProgram } from '../harness/program.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
 const HADOLINT = [join(ROOT, 'node_modules/.cache/python/bin/hadolint'), 'hadolint'].find(
+  (path) => existsSync(path) || hasProgram(path),
+)
+/** `.ci/run` installs it where there is a Go to build it with. */
+const ACTIONLINT = [join(homedir(), '.cache/tollgate-ci/actionlint'), 'actionlint'].find(
   (path) => existsSync(path) || hasProgram(path),
 )
 
@@ -91,7 +96,32 @@ test('the release is checked by .ci/run, and publishes what npm run package make
   const runs = (name: string): string => jobs[name].steps.map(({ run }: { run?: string }) => run ?? '').join('\n')
   assert.match(runs('check'), /bash \.ci\/run/)
   assert.equal(jobs.publish.needs, 'check')
+  // Else npm refuses the proof of provenance, which names the repository.
+  const packing = jobs.publish.steps.find(({ run = '' }: { run?: string }) => run === 'npm run package')
+  assert.match(packing.env.TOLLGATE_REPOSITORY, /\/\$\{\{ github\.repository \}\}\.git$/)
   const scripts = Object.keys(JSON.parse(text('package.json')).scripts)
   for (const [, script = ''] of runs('publish').matchAll(/npm run (?:--silent )?(\S+)/g))
     assert.ok(scripts.includes(script), script)
+})
+
+if (ACTIONLINT === undefined) process.stdout.write('No actionlint on this machine: the workflow is not linted.\n')
+else
+  test('the release has no finding of actionlint', () => {
+    assert.equal(complaints(ACTIONLINT, '.github/workflows/release.yaml'), '')
+  })
+
+test('the checksums that the release writes are those of its files', () => {
+  const { jobs } = parse(text('.github/workflows/release.yaml'))
+  const line = jobs.publish.steps
+    .map(({ run = '' }: { run?: string }) => run)
+    .find((run: string) => run.includes('SHA256SUMS'))
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-sums-'))
+  try {
+    for (const name of ['tollgate-0.0.0.tgz', 'sbom.cdx.json']) writeFileSync(join(folder, name), name)
+    const run = (command: string) => spawnSync('sh', ['-ec', command], { cwd: folder, encoding: 'utf8' })
+    assert.equal(run(line.replace('cd dist/npm', 'true')).status, 0, line)
+    assert.equal(run('sha256sum --check SHA256SUMS').stdout, 'tollgate-0.0.0.tgz: OK\nsbom.cdx.json: OK\n')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

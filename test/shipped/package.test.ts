@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, globSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { patient } from '../harness/patience.ts'
+import { found, patient } from '../harness/patience.ts'
 import { startTollgate } from '../harness/server.ts'
 import { packTarball } from '../harness/tarball.ts'
 
@@ -21,8 +22,10 @@ const ENV = {
   npm_config_update_notifier: 'false',
 }
 
+let tarball = ''
+
 before(() => {
-  const tarball = packTarball(join(folder, 'packed'))
+  tarball = packTarball(join(folder, 'packed'))
   mkdirSync(ENV.HOME)
   const words = ['install', '--offline', '--no-audit', '--no-fund', tarball]
   execFileSync('npm', words, { cwd: folder, env: ENV, stdio: 'pipe' })
@@ -62,6 +65,32 @@ test('each package that the bundles contain has its licence in the package', () 
   for (const text of [server, pages]) assert.doesNotMatch(text, /^(?:playwright|vite|typescript) /m)
 })
 
+test('the software bill of materials names each package whose code is in the bundles, with its hash and licence', () => {
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'sbom'], { cwd: ROOT, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  const { bomFormat, components, metadata } = JSON.parse(stdout) as {
+    readonly bomFormat: string
+    readonly metadata: { readonly component: { readonly purl: string } }
+    readonly components: readonly {
+      readonly name: string
+      readonly version: string
+      readonly hashes: readonly { readonly content: string }[]
+      readonly licenses: readonly unknown[]
+    }[]
+  }
+  assert.equal(bomFormat, 'CycloneDX')
+  assert.equal(metadata.component.purl, `pkg:npm/tollgate@${String(manifest(installed)['version'])}`)
+  const named = new Set(components.map(({ name, version }) => `${name} ${version} (`))
+  const texts = ['dist', 'console/dist'].map((path) => readFileSync(join(installed, path, 'third-party.txt'), 'utf8'))
+  const titles = texts.flatMap((text) => text.match(/^\S+ \d+\.\d+\.\d\S* \((?=.*\)$)/gm) ?? [])
+  assert.ok(titles.length > 60, String(titles.length))
+  assert.deepEqual(new Set(titles), named)
+  for (const { name, hashes, licenses } of components) {
+    assert.match(hashes[0]?.content ?? '', /^[0-9a-f]{128}$/, name)
+    assert.equal(licenses.length, 1, name)
+  }
+})
+
 test('from an empty folder to the first billed answer in ten seconds, with a console and a reference', async () => {
   const startedMs = performance.now()
   const dataDir = join(folder, 'data')
@@ -84,6 +113,41 @@ test('from an empty folder to the first billed answer in ten seconds, with a con
   const audit = tollgate(['audit', '--json'])
   assert.equal(audit.status, 0, audit.stderr)
   assert.equal(tollgate(['--version']).stdout.trim(), manifest(installed)['version'])
+})
+
+test('npx of the tarball in an empty folder: the first billed answer in ten seconds, of which the second run is warm', async (context) => {
+  for (const run of ['cold', 'warm']) {
+    // Not within another package: npm would take its folder.
+    const empty = mkdtempSync(join(tmpdir(), 'tollgate-empty-'))
+    copyFileSync(tarball, join(empty, basename(tarball)))
+    const startedMs = performance.now()
+    const env = { ...ENV, npm_config_offline: 'true', HOST: '127.0.0.1', PORT: '0' }
+    const npx = spawn('npx', ['--yes', `./${basename(tarball)}`], {
+      cwd: empty,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = once(npx, 'exit')
+    let said = ''
+    for (const output of [npx.stdout, npx.stderr]) output.on('data', (part: Buffer) => (said += String(part)))
+    try {
+      const command = await found(FIRST_ANSWER_MS, 'it prints a request', () => {
+        assert.equal(npx.exitCode, null, said)
+        return /^curl .+$(?=\n)/m.exec(said)?.[0]
+      })
+      const curl = spawnSync('sh', ['-c', command.replace('curl ', 'curl -s ')], { encoding: 'utf8' })
+      assert.ok(JSON.parse(curl.stdout).usage.cost > 0, curl.stdout)
+      const tookMs = performance.now() - startedMs
+      context.diagnostic(`${run}: ${(tookMs / 1_000).toFixed(1)} s`)
+      assert.ok(tookMs < patient(FIRST_ANSWER_MS), `${run}: took ${tookMs.toFixed(0)} ms`)
+    } finally {
+      // To all of them, as Ctrl-C in a terminal.
+      if (npx.pid !== undefined && npx.exitCode === null) process.kill(-npx.pid, 'SIGTERM')
+      await ended
+      rmSync(empty, { recursive: true, force: true })
+    }
+  }
 })
 
 test('an older Node is told to install one, or how npx brings one', () => {
