@@ -6,7 +6,10 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { dashboardFiles } from '../../scripts/dashboards.ts'
-import { hasProgram } from '../harness/program.ts'
+import { freePort } from '../harness/free-port.ts'
+import { ask } from '../harness/node-bench.ts'
+import { until } from '../harness/patience.ts'
+import { hasProgram, startProgram } from '../harness/program.ts'
 import { startTollgate } from '../harness/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -43,11 +46,12 @@ test('each alert fires on figures that mean trouble, and on no others', { skip }
   )
 })
 
+/** As Grafana asks. */
+const filled = (interval: string): readonly string[] =>
+  queries.map((query) => query.replaceAll('$__rate_interval', interval).replaceAll(/\$(?:job|instance)/g, '.*'))
+
 test('each query of the dashboards is one that Prometheus understands', { skip }, () => {
-  const filled = queries.map((query) =>
-    query.replaceAll('$__rate_interval', '5m').replaceAll(/\$(?:job|instance)/g, '.*'),
-  )
-  const records = filled.map((expr, index) => ({ record: `query:${index}`, expr }))
+  const records = filled('5m').map((expr, index) => ({ record: `query:${index}`, expr }))
   writeFileSync(join(folder, 'queries.yaml'), stringify({ groups: [{ name: 'queries', rules: records }] }))
   promtool('check', 'rules', join(folder, 'queries.yaml'))
   promtool('check', 'config', '--syntax-only', join(ROOT, 'deploy/prometheus/prometheus.yaml'))
@@ -70,6 +74,60 @@ test('a server shows every metric that an alert or a dashboard asks for', async 
     const missing = asked.map((name) => name.replace(/_(?:bucket|count)$/, '')).filter((name) => !shown.has(name))
     assert.deepEqual([...new Set(missing)], [])
   } finally {
+    await server.stop()
+  }
+})
+
+test('a Prometheus with the shipped files scrapes a server, answers the dashboards, and notices when it is gone', async (context) => {
+  if (!hasProgram('prometheus')) return context.skip('no prometheus on this machine')
+  const server = await startTollgate({ audited: false })
+  const port = await freePort()
+  const config = parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yaml'), 'utf8'))
+  // Its targets and its pace are those of this test; the rest is the file's.
+  config.global = { scrape_interval: '200ms', evaluation_interval: '200ms' }
+  config.rule_files = [ALERTS]
+  const [job] = config.scrape_configs
+  job.authorization.credentials_file = join(folder, 'token')
+  job.static_configs = [{ targets: [new URL(server.url).host] }]
+  writeFileSync(join(folder, 'token'), server.adminToken)
+  writeFileSync(join(folder, 'prometheus.yaml'), stringify(config))
+  const words = [`--config.file=${join(folder, 'prometheus.yaml')}`, `--storage.tsdb.path=${join(folder, 'tsdb')}`]
+  const prometheus = await startProgram(['prometheus', ...words, `--web.listen-address=127.0.0.1:${port}`], port)
+  // Prometheus's own form; the assertions are the type check.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const told = async (path: string): Promise<any> =>
+    ((await (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json()) as { readonly data: unknown }).data
+  const state = async (): Promise<ReadonlyMap<string, { readonly state: string; readonly health: string }>> => {
+    const { groups } = await told('rules')
+    return new Map(groups.flatMap((group: { rules: { name: string }[] }) => group.rules.map((one) => [one.name, one])))
+  }
+  try {
+    const account = await server.createAccount()
+    await until(20_000, 'it has scraped the server several times', async () => {
+      assert.equal((await ask(server, account.key, 'words=5')).status, 200)
+      const { result } = await told('query?query=rate(tollgate_requests_total[5s])')
+      return result.length > 0
+    })
+    await until(20_000, 'each rule has been looked at', async () =>
+      [...(await state()).values()].every(({ health }) => health === 'ok'),
+    )
+    assert.deepEqual(new Set((await state()).keys()), new Set(rules.map(({ alert }) => alert)))
+    const empty: string[] = []
+    for (const query of filled('5s')) {
+      const { result } = await told(`query?query=${encodeURIComponent(query)}`)
+      if (result.length === 0) empty.push(query)
+    }
+    context.diagnostic(`${queries.length - empty.length} of ${queries.length} queries have figures`)
+    assert.ok(empty.length < queries.length / 2, empty.join('\n'))
+    assert.equal((await state()).get('TollgateDown')?.state, 'inactive')
+    await server.kill('SIGKILL')
+    await until(
+      20_000,
+      'the alert waits for its minute',
+      async () => (await state()).get('TollgateDown')?.state === 'pending',
+    )
+  } finally {
+    await prometheus.stop()
     await server.stop()
   }
 })
