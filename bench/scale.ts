@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { percentile } from '../test/harness/figures.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
-import { startValkey } from '../test/harness/valkey.ts'
+import { startPgBouncer } from '../test/harness/pgbouncer.ts'
+import { startValkey, startValkeyCluster, type TestValkey } from '../test/harness/valkey.ts'
 import { load, orderOf } from './load-process.ts'
 import { treeUsage } from './process-tree.ts'
 import { figure } from './report.ts'
@@ -27,15 +28,19 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '32' },
     profile: { type: 'string', default: '' },
     statements: { type: 'boolean', default: false },
+    pgbouncer: { type: 'boolean', default: false },
+    database: { type: 'string', default: '' },
   },
 })
 const LOADS = {
   accounts: { told: '32 accounts', accounts: 32, policy: 'slice' },
   hot: { told: 'one account', accounts: 1, policy: 'slice' },
   exact: { told: 'one account', accounts: 1, policy: 'exact' },
+  many: { told: '10,000 accounts', accounts: 10_000, policy: 'slice' },
 } as const
 type LoadName = keyof typeof LOADS
-const VALKEY = { both: [false, true], with: [true], without: [false] } as const
+const VALKEY = { both: [false, true], with: [true], without: [false], cluster: ['cluster'] } as const
+type ValkeyUse = (typeof VALKEY)[keyof typeof VALKEY][number]
 
 const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
@@ -53,7 +58,8 @@ if (
   valkeys.length === 0
 ) {
   process.stderr.write(
-    `usage: npm run bench:scale -- [--workers 0,1,2,4] [--loads accounts,hot,exact] [--valkey both|with|without] [--rounds N] [--seconds N] [--warmup N] [--clients N] [--profile DIRECTORY] [--statements]
+    `usage: npm run bench:scale -- [--workers 0,1,2,4] [--loads accounts,hot,exact,many] [--valkey both|with|without|cluster] [--rounds N] [--seconds N] [--warmup N] [--clients N] [--profile DIRECTORY] [--statements] [--pgbouncer] [--database URL]
+--database: an empty one of a server that runs already, whose CPU is not counted; --pgbouncer: through a pooler in transaction mode, not counted either.
 0 workers are the embedded store; each worker is warmed for N seconds. --statements tells what PostgreSQL did (its extension pg_stat_statements); then the figures are a little too high.\n`,
   )
   process.exit(2)
@@ -68,7 +74,7 @@ const TRAILING_MS = 500
 interface Measured {
   readonly name: string
   readonly workers: number
-  readonly valkey: boolean
+  readonly valkey: ValkeyUse
   readonly server: TollgateServer
   /** Absent = the embedded store. */
   readonly database?: pg.Client
@@ -115,7 +121,7 @@ async function startAll(): Promise<readonly Measured[]> {
 async function startOne(
   upstream: Parameters<typeof startTollgate>[0],
   workers: number,
-  withValkey: boolean,
+  withValkey: ValkeyUse,
 ): Promise<Measured> {
   const root = join(import.meta.dirname, '..')
   const nodeOptions = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`]
@@ -129,23 +135,21 @@ async function startOne(
     const server = keep(await startTollgate(upstream, { ...common, name: 'embedded' }))
     return { name: 'embedded', workers, valkey: false, server }
   }
-  const postgres = await startPostgres(undefined, [...SETTINGS, ...(values.statements ? STATEMENTS : [])])
-  if (postgres === null) throw new Error('There is no PostgreSQL.')
-  cleanUps.push(() => postgres.stop())
-  const valkey = withValkey ? await startValkey() : null
-  if (withValkey && valkey === null) throw new Error('There is no Valkey.')
-  if (valkey !== null) cleanUps.push(() => valkey.stop())
-  const pid = postgres.pid()
+  const postgres = await postgresOf()
+  const valkey = await valkeyOf(withValkey)
   const env = valkey === null ? {} : { VALKEY_URL: valkey.url }
-  const name = `PostgreSQL, ${workers} ${workers === 1 ? 'worker' : 'workers'}${withValkey ? ', Valkey' : ''}`
+  const beside = { false: '', true: ', Valkey', cluster: ', a Valkey cluster' }[String(withValkey) as `${ValkeyUse}`]
+  const through = values.pgbouncer ? ' behind PgBouncer' : ''
+  const name = `PostgreSQL${through}, ${workers} ${workers === 1 ? 'worker' : 'workers'}${beside}`
+  const { pid } = postgres
   const server = keep(
-    await startTollgate(upstream, { ...common, name, env, postgres: { url: postgres.url, pid, workers } }),
+    await startTollgate(upstream, { ...common, name, env, postgres: { url: postgres.through, pid, workers } }),
   )
   const database = new pg.Client({ connectionString: postgres.url })
   await database.connect()
   cleanUps.push(() => database.end())
   if (values.statements) await database.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements')
-  const told = valkey === null ? '' : String(await valkey.command('INFO', 'server'))
+  const told = withValkey === true ? String(await valkey?.command('INFO', 'server')) : ''
   return {
     name,
     workers,
@@ -156,8 +160,31 @@ async function startOne(
   }
 }
 
+/** `through`: the address that the server gets. A server that runs already has no process id here. */
+async function postgresOf(): Promise<{ readonly url: string; readonly through: string; readonly pid: number }> {
+  const { database } = values
+  if (database !== '') return { url: database, through: database, pid: 0 }
+  const postgres = await startPostgres(undefined, [...SETTINGS, ...(values.statements ? STATEMENTS : [])])
+  if (postgres === null) throw new Error('There is no PostgreSQL.')
+  cleanUps.push(() => postgres.stop())
+  const own = { url: postgres.url, pid: postgres.pid() }
+  if (!values.pgbouncer) return { ...own, through: own.url }
+  const pooler = await startPgBouncer(own.url)
+  if (pooler === null) throw new Error('There is no PgBouncer.')
+  cleanUps.push(() => pooler.stop())
+  return { ...own, through: `${pooler.url('postgres')}?pgbouncer=true` }
+}
+
+async function valkeyOf(use: ValkeyUse): Promise<TestValkey | null> {
+  if (use === false) return null
+  const valkey = await (use === 'cluster' ? startValkeyCluster() : startValkey())
+  if (valkey === null) throw new Error('There is no Valkey.')
+  cleanUps.push(() => valkey.stop())
+  return valkey
+}
+
 async function meter({ server, database, valkeyPid = 0 }: Measured): Promise<Meter> {
-  const [tree, postgres] = server.pids.map(treeUsage)
+  const [tree, postgres] = server.pids.map((pid) => (pid === 0 ? null : treeUsage(pid)))
   const found = await database?.query<{ n: string }>(
     `SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()`,
   )
@@ -236,7 +263,7 @@ function line(one: Measured, name: LoadName, samples: readonly Figures[]): strin
     median('nodes'),
     one.workers > 1 ? median('parent') : '',
     one.workers === 0 ? '' : median('postgres'),
-    one.valkey ? median('valkey') : '',
+    one.valkey === true ? median('valkey') : '',
     perSecond,
     one.workers === 0 ? '' : median('shared'),
     median('p50Ms'),
