@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -12,11 +12,6 @@ const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
 const HADOLINT = [join(ROOT, 'node_modules/.cache/python/bin/hadolint'), 'hadolint'].find(
   (path) => existsSync(path) || hasProgram(path),
 )
-/** `.ci/run` installs it where there is a Go to build it with. */
-const ACTIONLINT = [join(homedir(), '.cache/tollgate-ci/actionlint'), 'actionlint'].find(
-  (path) => existsSync(path) || hasProgram(path),
-)
-
 /** What `program` has to say of a file; nothing where it is right. */
 function complaints(program: string, ...words: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(program, words, { cwd: ROOT, encoding: 'utf8' })
@@ -103,12 +98,6 @@ test('the release is checked by .ci/run, and publishes what npm run package make
   for (const [, script = ''] of runs('publish').matchAll(/npm run (?:--silent )?(\S+)/g))
     assert.ok(scripts.includes(script), script)
 })
-
-if (ACTIONLINT === undefined) process.stdout.write('No actionlint on this machine: the workflow is not linted.\n')
-else
-  test('the release has no finding of actionlint', () => {
-    assert.equal(complaints(ACTIONLINT, '.github/workflows/release.yaml'), '')
-  })
 
 test('the checksums that the release writes are those of its files', () => {
   const { jobs } = parse(text('.github/workflows/release.yaml'))
