@@ -1,13 +1,16 @@
 import { after } from 'node:test'
 import pg from 'pg'
 
-/** Databases kept for the latest tests: Citus has a process of its own for each. */
+/** Databases and schemas kept for the latest tests: Citus has a process of its own for each database. */
 const KEPT = 4
 
 /** A cluster that runs already: databases in it, each on all of its servers. */
 export class Citus {
   readonly #url: string
   #made = 0
+  /** The database of the schemas. */
+  #home: Promise<string> | null = null
+  #schemas = 0
 
   /** The address of a coordinator that knows its workers. */
   constructor(url: string) {
@@ -32,6 +35,35 @@ export class Citus {
     return url
   }
 
+  /** The address of an empty schema in one database for all, by a role of its own name. */
+  async emptySchema(): Promise<string> {
+    this.#home ??= this.emptyDatabase()
+    const url = await this.#home
+    this.#schemas += 1
+    const name = schemaOf(this.#schemas)
+    if (this.#schemas > KEPT) await direct(url, `DROP SCHEMA ${schemaOf(this.#schemas - KEPT)} CASCADE`)
+    await direct(url, `DROP ROLE IF EXISTS ${name}`)
+    await direct(url, `CREATE ROLE ${name} LOGIN`)
+    await direct(url, `CREATE SCHEMA AUTHORIZATION ${name}`)
+    const own = new URL(url)
+    own.username = name
+    return own.href
+  }
+
+  /** Moves a schema's tables to one worker, which Citus chooses; the answer is its port. */
+  async distribute(schema: string): Promise<number> {
+    const { username: name } = new URL(schema)
+    const url = (await this.#home) ?? schema
+    await direct(url, `SELECT citus_schema_distribute('${name}')`)
+    const [row] = await direct(
+      url,
+      `SELECT min(nodeport)::int AS port, count(DISTINCT nodeport)::int AS places FROM citus_shards
+       WHERE split_part(table_name::text, '.', 1) = '${name}'`,
+    )
+    if (row?.['places'] !== 1) throw new Error(`The tables of ${name} are in ${String(row?.['places'])} places.`)
+    return Number(row['port'])
+  }
+
   async #drop(number: number): Promise<void> {
     const [coordinator = this.#url, ...workers] = await this.#servers()
     for (const server of [coordinator, ...workers])
@@ -54,6 +86,10 @@ export class Citus {
     })
     return [this.#url, ...workers]
   }
+}
+
+function schemaOf(number: number): string {
+  return `part_${number}`
 }
 
 function nameOf(number: number): string {
