@@ -4,11 +4,14 @@ import type { ChatRequest } from '../kinds/chat/request.ts'
 import { safelyNamed } from '../kinds/chat/safe-names.ts'
 import { fittedBudget } from '../kinds/chat/thinking-share.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
+import { ownValue } from '../lib/own-value.ts'
 import { pricedRequest } from '../plan/parameter-costs.ts'
 import type { AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 
+/** A protocol's names of parameters, by chat's. */
+export type ClientWords = Readonly<Record<string, string>>
 type ChatFields = Pick<Operation, 'delivery' | 'contentType' | 'sessionId' | 'conversation' | 'fitsFunds'>
 
 /** The fields that all operations of chat models have in common. */
@@ -50,18 +53,42 @@ export function askChat(
   )
 }
 
-/** The same for a client of another protocol, whose functions may have names that the provider refuses. */
-export function askTranslated(start: AttemptStart, chat: ChatRequest, sink: AnswerSink): RunningCall {
+/**
+ * The same for a client of another protocol, whose functions may have names that the provider refuses. `words`: its
+ * names of parameters that others call otherwise, for the reason why the provider's protocol cannot say one.
+ */
+export function askTranslated(
+  start: AttemptStart,
+  chat: ChatRequest,
+  sink: AnswerSink,
+  words: ClientWords,
+  splice: ChatCall['splice'] = null,
+): RunningCall {
   const named = safelyNamed(chat)
-  if (named === null) return askChat(start, chat, sink)
   const renamed = (event: AnswerEvent): AnswerEvent =>
-    event.type === 'tool_call' ? { ...event, name: named.original(event.name) } : event
-  return askChat(start, named.chat, {
-    headers: () => sink.headers(),
-    push: (events) => sink.push(events.map(renamed)),
-    end: () => sink.end(),
-    fail: (failure) => sink.fail(failure),
-  })
+    event.type === 'tool_call' && named !== null ? { ...event, name: named.original(event.name) } : event
+  return askChat(
+    start,
+    named?.chat ?? chat,
+    {
+      headers: () => sink.headers(),
+      push: (events) => sink.push(named === null ? events : events.map(renamed)),
+      end: () => sink.end(),
+      fail: (failure) =>
+        sink.fail(
+          failure.reason === 'unsendable' && failure.publicMessage !== null
+            ? { ...failure, publicMessage: inWords(failure.publicMessage, words) }
+            : failure,
+        ),
+    },
+    splice,
+  )
+}
+
+/** A sentence that begins with a parameter, in the words of the client. */
+export function inWords(message: string, words: ClientWords): string {
+  const [name = ''] = /^\w+(?=[:.])/.exec(message) ?? []
+  return (ownValue(words, name) ?? name) + message.slice(name.length)
 }
 
 /** Where the model's longest answer is shorter than the requested one, a budget for thinking gets its share of it. */

@@ -11,7 +11,7 @@ import type { Adapter, AdapterTable } from '../providers/ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
-import { askTranslated, canChat, chatFields } from './chat-call.ts'
+import { askTranslated, canChat, chatFields, inWords } from './chat-call.ts'
 import { unsentParts } from './unsent.ts'
 
 /** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
@@ -30,6 +30,7 @@ const WORDS: Readonly<Record<string, string>> = {
   modalities: 'generationConfig.responseModalities',
   audio: 'generationConfig.speechConfig',
   tool_choice: 'toolConfig',
+  n: 'generationConfig.candidateCount',
 }
 /** Some of these clients take a comment of an event stream for an answer; all ignore an empty line. */
 const EMPTY_LINE = Buffer.from('\r\n')
@@ -61,7 +62,7 @@ export function generateContentOperation(request: GenerateContentRequest, adapte
             ...(isNative ? [] : [...untranslated, ...unsentParts(chat, start, WORDS)]),
           ],
         },
-        (answers) => (isNative ? askNatively(request, start, answers) : askTranslated(start, chat, answers)),
+        (answers) => (isNative ? askNatively(request, start, answers) : askTranslated(start, chat, answers, WORDS)),
       )
     },
   }
@@ -78,7 +79,7 @@ function planContent(
 ): Plan {
   const any = canChat(adapters)
   const plan = (able: (endpoint: Endpoint) => boolean): Plan =>
-    planChat({ ...input, request: chat, type: 'generate_content', able })
+    toldInWords(() => planChat({ ...input, request: chat, type: 'generate_content', able }))
   if (!needsSearch && nativeOnly === null) return plan(any)
   const serves = (endpoint: Endpoint): boolean =>
     (!needsSearch || searches(chat, endpoint)) &&
@@ -98,6 +99,16 @@ function planContent(
       'invalid_input',
       `tools: '${search ?? ''}' is not offered with model '${id}': it has no price there. Only functions of your own are`,
     )
+  }
+}
+
+/** A plan refuses more answers than a model gives by chat's name of their number. */
+function toldInWords(plan: () => Plan): Plan {
+  try {
+    return plan()
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError) || thrown.errorName !== 'invalid_input') throw thrown
+    throw new ApiError(thrown.errorName, inWords(thrown.message, WORDS), thrown.details)
   }
 }
 

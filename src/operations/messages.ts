@@ -64,7 +64,7 @@ export function messagesOperation(request: MessagesRequest, requestId: string, a
               : [...untranslated, ...unsentParts(chat, start, WORDS)]),
           ],
         },
-        (answers) => (isNative ? askNatively(request, start, answers) : askTranslated(start, chat, answers)),
+        (answers) => (isNative ? askNatively(request, start, answers) : askTranslated(start, chat, answers, WORDS)),
       )
     },
   }

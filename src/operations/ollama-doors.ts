@@ -62,7 +62,7 @@ function ollamaChatOperation({ chat, dropped }: OllamaChatRequest, adapters: Ada
       const writer = new OllamaWriter(start.identity)
       const left = [...dropped, ...unsentParts(chat, start, WORDS)]
       return new ChatAttempt({ request: chat, writer, inputs: 1, start, sink, dropped: left }, (answers) =>
-        askTranslated(start, chat, answers),
+        askTranslated(start, chat, answers, WORDS),
       )
     },
   }

@@ -210,5 +210,5 @@ function ask(request: ResponsesRequest, start: AttemptStart, sink: AnswerSink): 
       },
       sink,
     )
-  return askTranslated(start, request.chat, sink)
+  return askTranslated(start, request.chat, sink, WORDS)
 }

@@ -115,7 +115,7 @@ function cohereChatOperation({ chat, dropped }: CohereChatRequest, adapters: Ada
       const writer = new CohereWriter(start.identity)
       const left = [...dropped, ...unsentParts(chat, start, COHERE_WORDS)]
       return new ChatAttempt({ request: chat, writer, inputs: 1, start, sink, dropped: left }, (answers) =>
-        askTranslated(start, chat, answers),
+        askTranslated(start, chat, answers, COHERE_WORDS),
       )
     },
   }
@@ -140,7 +140,9 @@ export function chatOperation(
       const splice = request.stream ? (field: 'content' | 'reasoning') => textAround(identity, field) : null
       const left = [...dropped, ...unsentParts(request, start, CHAT_WORDS)]
       return new ChatAttempt({ request, writer, inputs: 1, start, sink, dropped: left }, (answers) =>
-        askChat(start, request, answers, splice),
+        start.candidate.endpoint.provider.adapter === 'openai'
+          ? askChat(start, request, answers, splice)
+          : askTranslated(start, request, answers, CHAT_WORDS, splice),
       )
     },
   }

@@ -19,9 +19,9 @@ export interface SafelyNamed {
  * alone, so that it is the same in every turn. null = all names are safe.
  */
 export function safelyNamed(chat: ChatRequest): SafelyNamed | null {
+  if (areSafe(chat)) return null
   const given = new Set(namesOf(chat))
   const unsafe = [...given].filter((name) => !SAFE.test(name))
-  if (unsafe.length === 0) return null
   const names = new Map(unsafe.map((name) => [name, safeName(name, given)]))
   const originals = new Map([...names].map(([name, sent]) => [sent, name]))
   const sent = (name: string): string => names.get(name) ?? name
@@ -39,6 +39,15 @@ export function safelyNamed(chat: ChatRequest): SafelyNamed | null {
     },
     original: (name) => originals.get(name) ?? name,
   }
+}
+
+/** Most requests end here, so it makes nothing. */
+function areSafe({ tools, toolChoice, messages }: ChatRequest): boolean {
+  if (tools !== null) for (const { function: called } of tools) if (!SAFE.test(called.name)) return false
+  if (toolChoice !== null && typeof toolChoice !== 'string' && !SAFE.test(toolChoice.function.name)) return false
+  for (const { tool_calls: calls } of messages)
+    if (calls !== undefined) for (const { function: called } of calls) if (!SAFE.test(called.name)) return false
+  return true
 }
 
 function* namesOf({ tools, toolChoice, messages }: ChatRequest): Generator<string> {
