@@ -43,7 +43,6 @@ const KEY: KeyRecord = {
   createdAtMs: 0,
   lastUsedAtMs: null,
   graceUntilMs: null,
-  madeBy: null,
 }
 
 const ADMINISTRATOR: ConsoleSession = {
@@ -70,7 +69,6 @@ const ADMINISTRATOR: ConsoleSession = {
     hash: 'h',
     id: 'ses_1',
     userId: 'usr_1',
-    accountId: null,
     ip: '127.0.0.1',
     userAgent: '',
     createdAtMs: 0,
@@ -78,7 +76,6 @@ const ADMINISTRATOR: ConsoleSession = {
     idleMs: 1,
     endsAtMs: 1,
   },
-  membership: null,
 }
 
 class Bench {

@@ -81,8 +81,19 @@ export const Account = object({
 })
 export type Account = Static<typeof Account>
 
+export const AccountSort = oneOf(
+  ['created_at', '-created_at', 'name', '-name'],
+  'The largest first after `-`; `-created_at` if absent.',
+)
+
 export const AccountQuery = object(
-  { ...PageQuery.fields, query: optional(text()), status: optional(AccountStatus), group: optional(text('Its id.')) },
+  {
+    ...PageQuery.fields,
+    query: optional(text()),
+    status: optional(AccountStatus),
+    group: optional(text('Its id.')),
+    sort: optional(AccountSort),
+  },
   '`query` finds by the beginning of id, external id, name or e-mail.',
 )
 export type AccountQuery = Static<typeof AccountQuery>
@@ -145,6 +156,8 @@ export const Entry = object({
   created_at: time(),
 })
 export type Entry = Static<typeof Entry>
+export const LedgerEntry = object({ ...Entry.fields, balance: nullable(rub('Of the account after it.')) })
+export type LedgerEntry = Static<typeof LedgerEntry>
 
 export const Key = object({
   id: text(),
@@ -203,11 +216,17 @@ export const IpBlock = object({
 })
 export type IpBlock = Static<typeof IpBlock>
 
+export const UserSort = oneOf(
+  ['created_at', '-created_at', 'email', '-email'],
+  'The largest first after `-`; `-created_at` if absent.',
+)
+
 export const UserQuery = object({
   ...PageQuery.fields,
   account: optional(text("Narrows to one account's.")),
   role: optional(UserRole),
   query: optional(text('The beginning of the e-mail.')),
+  sort: optional(UserSort),
 })
 
 export const UserPatch = body({

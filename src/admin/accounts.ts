@@ -12,6 +12,7 @@ import type { EntryRecord } from '../store/ledger/entry-store.ts'
 import type { Judged } from '../kinds/fields/strict-body.ts'
 import {
   AccountPut,
+  AccountSort,
   AccountStatus,
   type Account,
   type AccountBody,
@@ -146,6 +147,7 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<AdminRe
     query: query === '' ? null : query,
     status,
     groupId: call.query.get('group'),
+    order: choiceParameter(call.query, 'sort', AccountSort),
     ...page(call),
   })
   return { status: 200, body: { data: data.map(accountBody), total } }
@@ -345,7 +347,11 @@ async function listEntries(
   const { id } = await account(ports, param(call, 'id'))
   const { limit, offset } = page(call)
   const { data, total } = await ports.store.entries.list(id, limit, offset)
-  return { status: 200, body: { data: data.map(entryBody), total } }
+  const lines = data.map((entry) => ({
+    ...entryBody(entry),
+    balance: entry.balanceMicro === null ? null : rubles(entry.balanceMicro),
+  }))
+  return { status: 200, body: { data: lines, total } }
 }
 
 async function statement(

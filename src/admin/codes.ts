@@ -4,8 +4,9 @@ import { fieldError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
 import type { Judged } from '../kinds/fields/strict-body.ts'
 import { microOf, rubles } from '../money.ts'
+import { choiceParameter } from '../query-parameters.ts'
 import type { CodeRecord } from '../store/accounts/code-store.ts'
-import type { Code, CodeBody, PaymentRow } from './top-up-contract.ts'
+import { CreatedSort, type Code, type CodeBody, type PaymentRow } from './top-up-contract.ts'
 import {
   actor,
   adminRoute,
@@ -31,7 +32,8 @@ export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
   return [
     adminRoute('GET /admin/v1/codes', async (call) => {
       const { limit, offset } = page(call)
-      const { data, total } = await ports.store.codes.list(limit, offset)
+      const order = choiceParameter(call.query, 'sort', CreatedSort) ?? '-created_at'
+      const { data, total } = await ports.store.codes.list(limit, offset, order)
       return { status: 200, body: { data: data.map(wireCode), total } }
     }),
     adminRoute('GET /admin/v1/codes/:id', async (call) => ({ status: 200, body: wireCode(await one(ports, call)) })),
@@ -143,6 +145,7 @@ async function listPayments(ports: AdminPorts, call: AdminCall): Promise<AdminRe
   const { data, total } = await ports.store.payments.list({
     accountId: call.query.get('account'),
     beforeMs: null,
+    order: choiceParameter(call.query, 'sort', CreatedSort),
     ...page(call),
   })
   const rows: readonly PaymentRow[] = data.map((payment) => ({

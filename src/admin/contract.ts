@@ -6,7 +6,6 @@ import {
   Deleted,
   IpBlock,
   listed,
-  PageQuery,
   PasswordLinkBody,
   PersonLink,
   UserPatch,
@@ -31,7 +30,7 @@ import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from 
 import { Removed } from './record-contract.ts'
 import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
-import { Code, CodeBody, CodePatch, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
+import { Code, CodeBody, CodePatch, CodeQuery, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
 import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { PRICE_ROUTES } from './price-contract.ts'
@@ -294,7 +293,7 @@ export const ADMIN_ROUTES = {
   'GET /admin/v1/codes': {
     scope: 'money:read',
     summary: 'Codes that customers redeem for money.',
-    query: PageQuery,
+    query: CodeQuery,
     answer: listed(Code),
     errors: ['invalid_input'],
     example: {},

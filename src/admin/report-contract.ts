@@ -221,6 +221,8 @@ export const AuditEvent = object({
 })
 export type AuditEvent = Static<typeof AuditEvent>
 
+export const EventSort = oneOf(['at', '-at'], '`-at`, the newest first, if absent.')
+
 export const EventQuery = object(
   {
     ...PageQuery.fields,
@@ -229,6 +231,7 @@ export const EventQuery = object(
     object: optional(text()),
     from: optional(text()),
     to: optional(text()),
+    sort: optional(EventSort),
   },
   'The filters match exactly, but `action`, which matches by its beginning.',
 )

@@ -24,7 +24,7 @@ import {
   type AdminPorts,
 } from './ports.ts'
 import { handedLink, refuseOwnLink } from './users.ts'
-import { UsageGroup } from './report-contract.ts'
+import { EventSort, UsageGroup } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 import { DAY_MS, isoTime } from '../lib/time.ts'
 
@@ -95,7 +95,8 @@ function endpointHealth(ports: AdminPorts): AdminReply<'GET /admin/v1/endpoints/
 
 async function events(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/events'>> {
   const { limit, offset } = page(call)
-  const { data, total } = await ports.store.events.list(limit, offset, eventFilter(call.query))
+  const order = choiceParameter(call.query, 'sort', EventSort) ?? '-at'
+  const { data, total } = await ports.store.events.list(limit, offset, eventFilter(call.query), order)
   const body = data.map(({ atMs, before, after, ...event }) => ({
     ...event,
     // The store writes no other action.

@@ -67,4 +67,6 @@ export const CodePatch = body({
   note: optional(nullable(filled())),
 })
 export const NewCodes = object({ data: list(object({ ...Code.fields, code: text('Shown this once.') })) })
-export const PaymentQuery = object({ ...PageQuery.fields, account: optional(text()) })
+export const CreatedSort = oneOf(['created_at', '-created_at'], '`-created_at`, the newest first, if absent.')
+export const CodeQuery = object({ ...PageQuery.fields, sort: optional(CreatedSort) })
+export const PaymentQuery = object({ ...PageQuery.fields, account: optional(text()), sort: optional(CreatedSort) })

@@ -8,7 +8,7 @@ import type { MailedLink } from '../notices/mailed-links.ts'
 import { choiceParameter } from '../query-parameters.ts'
 import type { Static } from '../schema.ts'
 import type { UserPatch, UserRecord } from '../store/people/user-store.ts'
-import { UserRole, type ConsoleUser, type PersonLink } from './account-contract.ts'
+import { UserRole, UserSort, type ConsoleUser, type PersonLink } from './account-contract.ts'
 import type { BodyOf } from '../wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import {
@@ -72,6 +72,7 @@ async function listUsers(ports: AdminPorts, call: AdminCall): Promise<AdminReply
     accountId: call.query.get('account'),
     role,
     query: call.query.get('query'),
+    order: choiceParameter(call.query, 'sort', UserSort),
     ...page(call),
   })
   return { status: 200, body: { data: data.map(wireUser), total } }

@@ -5,29 +5,48 @@ import { sendCsv } from '../http/sent-csv.ts'
 import { focusCsv } from '../ledger/focus-export.ts'
 import { statementOf, type Statement } from '../ledger/statement.ts'
 import { rubles } from '../money.ts'
+import { fieldError } from '../refusals.ts'
+import type { LedgerEntry, LedgerFilter } from '../store/ledger/entry-store.ts'
 import { EntryFilter, type EntryPage } from './money-contract.ts'
-import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
 import { isoTime } from '../lib/time.ts'
+
+/** A page begins below an entry, and its balances are counted from the one before that entry. */
+const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/
 
 /** Every entry of the account, newest first. */
 export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<EntryPage> {
   const kind = choiceParameter(call.query, 'kind', EntryFilter)
   const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
-  const rows = await ports.store.entries.before({ accountId, kind, beforeId: cursorOf(call.query), limit })
+  const rows = await ports.store.entries.before({ accountId, kind, before: beforeOf(call.query), limit })
   const data = rows.map((entry) => ({
     id: entry.id,
     at: isoTime(entry.createdAtMs),
     kind: entry.kind,
     amount: rubles(entry.amountMicro),
+    balance: entry.balanceMicro === null ? null : rubles(entry.balanceMicro),
     reference: entry.reference,
     reason: entry.reason,
   }))
   return {
     data,
-    next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
+    next_cursor: rows.length < limit ? null : nextOf(rows.at(-1)),
     ...moneyOf(await accountOf(ports, accountId)),
   }
+}
+
+function beforeOf(query: URLSearchParams): LedgerFilter['before'] {
+  const text = query.get('cursor')
+  if (text === null) return null
+  const [, id, balance] = CURSOR.exec(text) ?? []
+  if (id === undefined) throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+  return { id: Number(id), balanceMicro: balance === undefined ? null : BigInt(balance) }
+}
+
+function nextOf(last: LedgerEntry | undefined): string | null {
+  if (last === undefined) return null
+  return last.balanceMicro === null ? String(last.id) : `${last.id}_${last.balanceMicro - last.amountMicro}`
 }
 
 /** The account's usage and cost by FOCUS. */

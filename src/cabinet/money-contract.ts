@@ -27,6 +27,9 @@ export const Entry = object({
   at: time(),
   kind: EntryKind,
   amount: rub('As it changed the balance: charges and refunds are negative.'),
+  balance: nullable(
+    rub('Of the account after it; null if a filter leaves out more than 10,000 entries above it on the page.'),
+  ),
   reference: text("A charge's generation id, a payment's id, a code's label, or the operator's reference."),
   reason: nullable(text()),
 })

@@ -26,16 +26,6 @@ export async function signUp(
   person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
   ip: string,
 ): Promise<UserRecord> {
-  const user = await withAccount(ports, await newUser(ports, person))
-  await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
-  return user
-}
-
-/** A new user without an account. */
-export async function newUser(
-  ports: PeoplePorts,
-  person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
-): Promise<UserRecord> {
   if ((await ports.store.users.findByEmail(person.email)) !== null) throw taken(person.email)
   const created = await ports.store.users.create({
     ...person,
@@ -45,16 +35,15 @@ export async function newUser(
     createdAtMs: ports.clock.now(),
   })
   if (created === null) throw taken(person.email)
-  return created
+  const user = await withAccount(ports, created)
+  await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
+  return user
 }
 
-/**
- * Every user acts for an account: who is in none gets one. In a demo the first administrator takes the account that is
- * already there.
- */
+/** Every user acts for an account. In a demo the first administrator takes the account that is already there. */
 export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise<UserRecord> {
-  const { accounts, members, users } = ports.store
-  if ((await members.of(user)).length > 0) return user
+  if (user.accountId !== null) return user
+  const { accounts, users } = ports.store
   const demo = user.role === 'admin' ? await demoAccount(ports) : null
   const account =
     demo ??

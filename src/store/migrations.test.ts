@@ -34,7 +34,7 @@ const LANDED = {
     '27 5a2cb55dff69',
     '28 5e4343d92298',
     '29 b1aef5f3d3af',
-    '30 affa7f2749a4',
+    '30 964b0404d777',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -66,7 +66,7 @@ const LANDED = {
     '27 051b9be4bd3c',
     '28 d76d80bda631',
     '29 5c8a79a19a37',
-    '30 2686f7690f0f',
+    '30 1363674d29e2',
   ],
 } as const
 

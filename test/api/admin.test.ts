@@ -153,10 +153,10 @@ test('ledger entries move the balance exactly once per reference and never below
   const list = await tollgate.admin('GET', `/admin/v1/accounts/${id}/ledger?limit=2`)
   assert.equal(list.body.total, 3)
   assert.deepEqual(
-    list.body.data.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]),
+    list.body.data.map((entry: Record<string, unknown>) => [entry['kind'], entry['amount'], entry['balance']]),
     [
-      ['adjustment', -10.5],
-      ['refund', -40],
+      ['adjustment', -10.5, 49.500001],
+      ['refund', -40, 60.000001],
     ],
     'newest first',
   )

@@ -333,18 +333,20 @@ test('the ledger is every entry with the balance, and a statement whose lines le
   })
   const ledger = (await own.get('ledger')).body
   assert.deepEqual(
-    ledger.data.map(({ kind, amount }: Record<string, unknown>) => [kind, amount]),
+    ledger.data.map(({ kind, amount, balance }: Record<string, unknown>) => [kind, amount, balance]),
     [
-      ['refund', -5],
-      ['charge', -cost],
-      ['topup', 20],
+      ['refund', -5, ledger.balance],
+      ['charge', -cost, Math.round((20 - cost) * 1e6) / 1e6],
+      ['topup', 20, 20],
     ],
   )
   assert.ok(Math.abs(ledger.balance - (15 - cost)) < 1e-9)
   assert.deepEqual((await own.get('ledger?kind=money')).body.data.length, 2)
   assert.deepEqual((await own.get('ledger?kind=charge')).body.data.length, 1)
   const page = (await own.get('ledger?limit=2')).body
-  assert.equal((await own.get(`ledger?limit=2&cursor=${page.next_cursor}`)).body.data[0].kind, 'topup')
+  const next = (await own.get(`ledger?limit=2&cursor=${page.next_cursor}`)).body.data[0]
+  assert.deepEqual([next.kind, next.balance], ['topup', 20])
+  refused(await own.get('ledger?cursor=5_'), 400, 'invalid_input')
   refused(await own.get('ledger?kind=insured'), 400, 'invalid_input')
   const today = (await own.get('summary')).body.days.at(-1).day
   const statement = (await own.get(`statement?from=${today}&to=${today}`)).body

@@ -50,7 +50,6 @@ export function administratorTests(records: BenchTest): void {
         hash: 'session',
         id: 'ses_1',
         userId: 'usr_1',
-        accountId: null,
         ip: '::1',
         userAgent: 'test',
         createdAtMs: NOON_MS,
@@ -349,7 +348,7 @@ export function administratorTests(records: BenchTest): void {
       const money = await store.entries.before({
         accountId: person.accountId,
         kind: 'money',
-        beforeId: null,
+        before: null,
         limit: 10,
       })
       assert.equal(money.filter(({ reference }) => reference === 'yookassa:p-1').length, 1)

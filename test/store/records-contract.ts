@@ -4,7 +4,7 @@ import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.t
 import { digestOf } from '../../src/access/api-key.ts'
 import { ExternalIdTakenError } from '../../src/store/accounts/external-id-store.ts'
 import type { NewEvent } from '../../src/store/events/event-store.ts'
-import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
+import type { LedgerEntry, LedgerFilter, NewEntry } from '../../src/store/ledger/entry-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { administratorTests } from './administrators-contract.ts'
 import { Bench, type BenchTest, benchTests, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
@@ -16,6 +16,7 @@ export function recordsContract(open: () => Promise<Store>): void {
   const records = benchTests(open)
   accountTests(records)
   entryTests(records)
+  balanceTests(records)
   logTests(records)
   catalogTests(records)
   administratorTests(records)
@@ -229,6 +230,68 @@ function entryTests(records: BenchTest): void {
       chargesMicro: 3n * RUB,
     })
   })
+}
+
+function balanceTests(records: BenchTest): void {
+  records(
+    'each line of a ledger has the balance after it, on every page, with every filter, from either way to page',
+    async (bench) => {
+      const customer = await bench.customer(100n * RUB)
+      const other = await bench.customer(7n * RUB)
+      const { entries } = bench.store
+      for (const [turn, amountMicro] of [5n, 11n, 300_001n, 17n, 23n, 1n].entries()) {
+        const id = newId('gen-')
+        await bench.hold(customer, RUB, id)
+        if (turn % 2 === 0)
+          await entries.post({
+            accountId: customer.accountId,
+            kind: turn === 2 ? 'refund' : 'topup',
+            amountMicro: 3n * RUB + amountMicro,
+            reason: 'test',
+            reference: newId('ref-'),
+            actor: 'admin',
+            atMs: NOON_MS,
+          })
+        await bench.settle(customer, id, amountMicro)
+        await bench.hold(other, RUB, `${id}-other`)
+        await bench.settle(other, `${id}-other`, 2n)
+      }
+      // A hold is a part of the balance.
+      await bench.hold(customer, 4n * RUB, newId('gen-'))
+      const { data } = await entries.list(customer.accountId, 100, 0)
+      assert.equal(data.length, 10)
+      let balanceMicro = 0n
+      const after = new Map<number, bigint>()
+      for (const { id, amountMicro } of data.toReversed()) after.set(id, (balanceMicro += amountMicro))
+      const money = await bench.money(customer.accountId)
+      assert.equal(balanceMicro, money.available + money.held)
+      const check = (rows: readonly LedgerEntry[]): void =>
+        assert.deepEqual(
+          rows.map((entry) => entry.balanceMicro),
+          rows.map(({ id }) => after.get(id)),
+        )
+      check(data)
+      for (let offset = 0; offset < 10; offset += 3) check((await entries.list(customer.accountId, 3, offset)).data)
+      for (const kind of [null, 'money', 'charge', 'topup', 'refund'] as const) {
+        const seen: LedgerEntry[] = []
+        for (let before: LedgerFilter['before'] = null; ;) {
+          const rows = await entries.before({ accountId: customer.accountId, kind, before, limit: 2 })
+          seen.push(...rows)
+          const last = rows.at(-1)
+          if (last === undefined || last.balanceMicro === null) break
+          before = { id: last.id, balanceMicro: last.balanceMicro - last.amountMicro }
+        }
+        check(seen)
+        const wanted = data.filter((entry) =>
+          kind === null ? true : kind === 'money' ? entry.kind !== 'charge' : entry.kind === kind,
+        )
+        assert.deepEqual(
+          seen.map(({ id }) => id),
+          wanted.map(({ id }) => id),
+        )
+      }
+    },
+  )
 }
 
 function logTests(records: BenchTest): void {

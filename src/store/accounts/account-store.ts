@@ -19,7 +19,9 @@ import {
   type SqlValue,
   rowLock,
 } from '../database.ts'
-import type { Page } from '../page.ts'
+import { orderBy, type Order, type Page } from '../page.ts'
+
+export type AccountOrder = Order<'created_at' | 'name'>
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
@@ -67,6 +69,11 @@ const EXTERNAL_ID = EXTERNAL_IDS.account
 function selectOf(dialect: Database['dialect']): string {
   const column = setAside(dialect, 'account')
   return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, available, held, created_at, ${column}, ${EXTERNAL_ID} AS external_id FROM account`
+}
+
+/** Names in the order of their letters, alike in both databases. The index has this expression. */
+export function accountNameKey(dialect: Database['dialect']): string {
+  return dialect === 'sqlite' ? 'lower(name)' : 'lower(name COLLATE "C")'
 }
 
 /** The rules of an account that its requests are checked against. */
@@ -222,6 +229,8 @@ export class AccountStore {
     readonly query: string | null
     readonly status?: AccountStatus | null
     readonly groupId?: string | null
+    /** The newest first if absent. */
+    readonly order?: AccountOrder | null
     readonly limit: number
     readonly offset: number
   }): Promise<Page<AccountRecord>> {
@@ -240,7 +249,12 @@ export class AccountStore {
     const values: SqlValue[] = [...prefix, ...[status, groupId].filter((value) => value !== null)]
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
     const select = this.#select
-    const rows = await this.#database.all(`${select}${where} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
+    const order = orderBy(
+      filter.order ?? '-created_at',
+      { created_at: 'created_at', name: accountNameKey(this.#database.dialect) },
+      'id',
+    )
+    const rows = await this.#database.all(`${select}${where}${order} LIMIT ? OFFSET ?`, [
       ...values,
       BigInt(filter.limit),
       BigInt(filter.offset),

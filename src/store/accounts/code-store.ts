@@ -17,7 +17,7 @@ import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
-import type { Page } from '../page.ts'
+import { orderBy, type Order, type Page } from '../page.ts'
 
 export interface CodeRecord {
   readonly id: string
@@ -103,12 +103,12 @@ export class CodeStore {
     })
   }
 
-  async list(limit: number, offset: number): Promise<Page<CodeRecord>> {
+  async list(limit: number, offset: number, order: Order<'created_at'> = '-created_at'): Promise<Page<CodeRecord>> {
     const [count] = await this.#database.all('SELECT COUNT(*) AS total FROM redeem_code')
-    const rows = await this.#database.all(`${SELECT} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
-      BigInt(limit),
-      BigInt(offset),
-    ])
+    const rows = await this.#database.all(
+      `${SELECT}${orderBy(order, { created_at: 'created_at' }, 'id')} LIMIT ? OFFSET ?`,
+      [BigInt(limit), BigInt(offset)],
+    )
     return { data: rows.map(readCode), total: count === undefined ? 0 : integer(count, 'total') }
   }
 

@@ -14,7 +14,7 @@ import {
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow, type RowChange, type Sealing } from '../sealed-row.ts'
-import type { Page } from '../page.ts'
+import { orderBy, type Order, type Page } from '../page.ts'
 
 export interface PaymentRecord {
   readonly id: string
@@ -132,6 +132,8 @@ export class PaymentStore {
   async list(filter: {
     readonly accountId: string | null
     readonly beforeMs: number | null
+    /** The newest first if absent. */
+    readonly order?: Order<'created_at'> | null
     readonly limit: number
     readonly offset: number
   }): Promise<Page<PaymentRecord>> {
@@ -150,7 +152,7 @@ export class PaymentStore {
       values.push(BigInt(filter.beforeMs))
     }
     const rows = await this.#database.all(
-      `${SELECT} WHERE ${parts.join(' AND ')} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`,
+      `${SELECT} WHERE ${parts.join(' AND ')}${orderBy(filter.order ?? '-created_at', { created_at: 'created_at' }, 'id')} LIMIT ? OFFSET ?`,
       [...values, BigInt(filter.limit), BigInt(filter.offset)],
     )
     return { data: rows.map(readPayment), total: count === undefined ? 0 : integer(count, 'total') }

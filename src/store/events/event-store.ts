@@ -5,7 +5,7 @@ import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { chainHash } from '../ledger/hash-chain.ts'
-import type { Page } from '../page.ts'
+import type { Order, Page } from '../page.ts'
 
 export interface EventRecord {
   readonly id: number
@@ -87,10 +87,17 @@ export class EventStore {
     })
   }
 
-  async list(limit: number, offset: number, filter: EventFilter = {}): Promise<Page<EventRecord>> {
+  /** The newest first, or the oldest. */
+  async list(
+    limit: number,
+    offset: number,
+    filter: EventFilter = {},
+    sort: Order<'at'> = '-at',
+  ): Promise<Page<EventRecord>> {
     const { where, values } = conditions(filter)
+    const order = sort === 'at' ? 'ASC' : 'DESC'
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM event${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id DESC LIMIT ? OFFSET ?`, [
+    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id ${order} LIMIT ? OFFSET ?`, [
       ...values,
       BigInt(limit),
       BigInt(offset),

@@ -1,17 +1,6 @@
 import type { Sealing } from '../sealed-row.ts'
 import type { Micro } from '../../money.ts'
-import {
-  big,
-  bigOrNull,
-  integer,
-  text,
-  textOrNull,
-  type Database,
-  type Row,
-  type Sql,
-  type SqlValue,
-  rowLock,
-} from '../database.ts'
+import { big, bigOrNull, integer, text, textOrNull, type Database, type Row, type Sql, rowLock } from '../database.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { tellBalance } from '../notices/notice-store.ts'
 import { entryHash } from './hash-chain.ts'
@@ -31,6 +20,21 @@ export interface EntryRecord {
   readonly reason: string | null
   readonly actor: string | null
   readonly createdAtMs: number
+}
+
+/** An entry as a line of a ledger. */
+export interface LedgerEntry extends EntryRecord {
+  /** Of the account after it; null = too much lies between this entry and the one before it on the page. */
+  readonly balanceMicro: Micro | null
+}
+
+export interface LedgerFilter {
+  readonly accountId: string
+  /** `money` = all but charges; null = all. */
+  readonly kind: OwnEntryKind | 'money' | null
+  /** The entry below which the page begins, and the balance before it; null = the newest. */
+  readonly before: { readonly id: number; readonly balanceMicro: Micro | null } | null
+  readonly limit: number
 }
 
 export interface NewEntry {
@@ -59,7 +63,10 @@ const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
 const OWN = `WHERE account_id = ? AND ${OWN_KINDS}`
 /** Entries that are counted while others wait. */
 const COUNT_MAX = 10_000
-const SELECT = 'SELECT id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at FROM entry'
+/** Entries of other kinds that are read to know the balances of a filtered page. */
+const BETWEEN_MAX = 10_000
+const COLUMNS = 'id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at'
+const SELECT = `SELECT ${COLUMNS} FROM entry`
 
 /** An entry as its account sees it: money that leaves the account is negative. */
 function readEntry(row: Row): EntryRecord {
@@ -101,7 +108,8 @@ export class EntryStore {
     return row === undefined ? null : readEntry(row)
   }
 
-  async list(accountId: string, limit: number, offset: number): Promise<Page<EntryRecord>> {
+  /** Newest first, each with the balance after it. */
+  async list(accountId: string, limit: number, offset: number): Promise<Page<LedgerEntry>> {
     const [few] = await this.#database.all(
       `SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX}) AS found`,
       [accountId],
@@ -121,32 +129,50 @@ export class EntryStore {
     )
   }
 
-  /** Newest first, below `beforeId`; `money` = all but charges. */
-  async before(filter: {
-    readonly accountId: string
-    readonly kind: 'topup' | 'refund' | 'adjustment' | 'charge' | 'money' | null
-    readonly beforeId: number | null
-    readonly limit: number
-  }): Promise<readonly EntryRecord[]> {
-    // The literal lets SQLite use the partial index of credits.
-    const kind =
-      filter.kind === null
-        ? OWN_KINDS
-        : filter.kind === 'charge'
-          ? `kind = 'charge'`
-          : filter.kind === 'money'
-            ? `kind <> 'charge' AND ${OWN_KINDS}`
-            : `kind <> 'charge' AND kind = ?`
-    const values: SqlValue[] =
-      filter.kind === null || filter.kind === 'money' || filter.kind === 'charge' ? [] : [filter.kind]
-    const before = filter.beforeId === null ? '' : ' AND id < ?'
-    if (filter.beforeId !== null) values.push(BigInt(filter.beforeId))
+  /** Newest first, each with the balance after it. */
+  async before({ accountId, kind, before: place, limit }: LedgerFilter): Promise<readonly LedgerEntry[]> {
+    const condition = conditionOf(kind)
+    const before = place === null ? '' : ' AND id < ?'
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS}, (SELECT available + held FROM account WHERE id = ?) AS balance_now, (SELECT MAX(id) FROM entry WHERE account_id = ?) AS newest
+        FROM entry WHERE account_id = ? AND ${condition}${before} ORDER BY id DESC LIMIT ?`,
+      [
+        accountId,
+        accountId,
+        accountId,
+        ...(kind === null || kind === 'money' || kind === 'charge' ? [] : [kind]),
+        ...(place === null ? [] : [BigInt(place.id)]),
+        BigInt(limit),
+      ],
+    )
+    const [first, last] = [rows[0], rows.at(-1)]
+    if (first === undefined || last === undefined) return []
+    const entries = rows.map(readEntry)
+    const top =
+      place === null
+        ? { id: integer(first, 'newest') + 1, balanceMicro: big(first, 'balance_now') }
+        : { id: place.id, balanceMicro: place.balanceMicro }
+    if (top.balanceMicro === null) return entries.map((entry) => ({ ...entry, balanceMicro: null }))
+    const between = kind === null ? [] : await this.#between(accountId, kind, top.id, integer(last, 'id'))
+    return withBalances(entries, between, top.balanceMicro)
+  }
+
+  /**
+   * What a filter leaves out, newest first. An account's entries have their numbers in the order of their commits, so
+   * nothing is added here after the page was read.
+   */
+  async #between(
+    accountId: string,
+    kind: OwnEntryKind | 'money',
+    belowId: number,
+    aboveId: number,
+  ): Promise<readonly EntryRecord[]> {
+    const condition = kind === 'charge' ? conditionOf('money') : kind === 'money' ? conditionOf('charge') : `kind <> ?`
     return (
-      await this.#database.all(`${SELECT} WHERE account_id = ? AND ${kind}${before} ORDER BY id DESC LIMIT ?`, [
-        filter.accountId,
-        ...values,
-        BigInt(filter.limit),
-      ])
+      await this.#database.all(
+        `${SELECT} WHERE account_id = ? AND ${condition} AND ${OWN_KINDS} AND id < ? AND id > ? ORDER BY id DESC LIMIT ${BETWEEN_MAX}`,
+        [accountId, ...(kind === 'charge' || kind === 'money' ? [] : [kind]), BigInt(belowId), BigInt(aboveId)],
+      )
     ).map(readEntry)
   }
 
@@ -172,10 +198,46 @@ async function page(
   accountId: string,
   limit: number,
   offset: number,
-): Promise<readonly EntryRecord[]> {
-  return (
-    await sql.all(`${SELECT} ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`, [accountId, BigInt(limit), BigInt(offset)])
-  ).map(readEntry)
+): Promise<readonly LedgerEntry[]> {
+  // One statement: a charge that is booked meanwhile would be in one of two, and not in the other.
+  const rows = await sql.all(
+    `SELECT ${COLUMNS}, (SELECT available + held FROM account WHERE id = ?) - (SELECT CAST(COALESCE(SUM(CASE WHEN debit = ? THEN -amount ELSE amount END), 0) AS BIGINT)
+      FROM (SELECT debit, amount FROM entry ${OWN} ORDER BY id DESC LIMIT ?) AS newer) AS balance_first
+      FROM entry ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`,
+    [accountId, `account:${accountId}`, accountId, BigInt(offset), accountId, BigInt(limit), BigInt(offset)],
+  )
+  const [first] = rows
+  return first === undefined ? [] : withBalances(rows.map(readEntry), [], big(first, 'balance_first'))
+}
+
+/**
+ * The balance after each entry of a page, from the one after the newest of `entries` and `between`. Both are newest
+ * first; `between` is what the page leaves out.
+ */
+function withBalances(
+  entries: readonly EntryRecord[],
+  between: readonly EntryRecord[],
+  newestMicro: Micro,
+): readonly LedgerEntry[] {
+  const knownTo = between.length < BETWEEN_MAX ? 0 : (between.at(-1)?.id ?? 0)
+  let balanceMicro = newestMicro
+  let at = 0
+  return entries.map((entry) => {
+    for (let left = between[at]; left !== undefined && left.id > entry.id; left = between[at]) {
+      balanceMicro -= left.amountMicro
+      at += 1
+    }
+    const afterMicro = entry.id > knownTo ? balanceMicro : null
+    balanceMicro -= entry.amountMicro
+    return { ...entry, balanceMicro: afterMicro }
+  })
+}
+
+/** The literals let SQLite use the partial index of credits. */
+function conditionOf(kind: OwnEntryKind | 'money' | null): string {
+  if (kind === null) return OWN_KINDS
+  if (kind === 'charge') return `kind = 'charge'`
+  return kind === 'money' ? `kind <> 'charge' AND ${OWN_KINDS}` : `kind <> 'charge' AND kind = ?`
 }
 
 /** Posts an entry as part of a larger change. */

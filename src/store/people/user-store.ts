@@ -15,7 +15,7 @@ import type { OperatorRole } from '../../admin-scopes.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { IdentityName } from './identity.ts'
-import type { Page } from '../page.ts'
+import { orderBy, type Order, type Page } from '../page.ts'
 
 /** `admin` = an operator of the console. */
 export type UserRole = 'user' | 'admin'
@@ -198,6 +198,8 @@ export class UserStore {
     readonly accountId: string | null
     readonly role: UserRole | null
     readonly query: string | null
+    /** The newest first if absent. */
+    readonly order?: Order<'created_at' | 'email'> | null
     readonly limit: number
     readonly offset: number
   }): Promise<Page<UserRecord>> {
@@ -208,15 +210,13 @@ export class UserStore {
       parts.push(condition)
       values.push(value)
     }
-    if (filter.accountId !== null) {
-      parts.push('(u.account_id = ? OR u.id IN (SELECT user_id FROM account_member WHERE account_id = ?))')
-      values.push(filter.accountId, filter.accountId)
-    }
+    add('u.account_id = ?', filter.accountId)
     add('u.role = ?', filter.role)
     add(String.raw`u.email LIKE ? ESCAPE '\'`, filter.query === null ? null : likePrefix(filter.query.toLowerCase()))
     const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
     const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM console_user u${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY u.created_at DESC, u.id LIMIT ? OFFSET ?`, [
+    const order = orderBy(filter.order ?? '-created_at', { created_at: 'u.created_at', email: 'u.email' }, 'u.id')
+    const rows = await this.#database.all(`${SELECT}${where}${order} LIMIT ? OFFSET ?`, [
       ...values,
       BigInt(filter.limit),
       BigInt(filter.offset),
