@@ -167,6 +167,7 @@ async function photograph(
     { name: 'operator-settings', path: '/operator/settings', who: 'operator', look: WIDE },
     { name: 'operator-audit', path: '/operator/audit', who: 'operator', look: WIDE },
     { name: 'operator-events', path: '/operator/events', who: 'operator', look: WIDE },
+    { name: 'operator-notices', path: '/operator/notices', who: 'operator', look: WIDE },
     { name: 'operator-codes', path: '/operator/codes', who: 'operator', look: WIDE },
     {
       name: 'operator-request-dark',

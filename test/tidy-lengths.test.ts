@@ -13,6 +13,19 @@ const FUNCTION_LINES_MAX = 70
 const TABLES: readonly string[] = [
   'src/store/audit/audit-store.ts queries',
   'src/store/audit/audit-store.ts historyQueries',
+  // Columns of lists.
+  'console/src/pages/models/ModelList.tsx ModelList',
+  'console/src/pages/operator/AccountKeys.tsx KeyList',
+  'console/src/pages/operator/AccountsPage.tsx AccountList',
+  'console/src/pages/operator/CodesPage.tsx CodeList',
+  'console/src/pages/operator/MarginPage.tsx Groups',
+  'console/src/pages/operator/ProvidersPage.tsx ProviderList',
+  'console/src/pages/operator/UserList.tsx Rows',
+  'console/src/pages/operator/customer-prices/AccountGroups.tsx Rows',
+  'console/src/pages/operator/notices/Deliveries.tsx Deliveries',
+  'console/src/pages/operator/requests/RequestRows.tsx useColumns',
+  'console/src/pages/usage/AppsPage.tsx AppList',
+  'console/src/pages/usage/UsageReport.tsx UsageReport',
 ]
 /** Functions that are still longer, with their largest allowed length. */
 const LONG_FUNCTIONS: Readonly<Record<string, number>> = {}

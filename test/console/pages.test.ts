@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Route } from 'playwright-core'
-import { seriousFindings } from '../harness/axe.ts'
+import { namelessControls, seriousFindings } from '../harness/axe.ts'
 import { browserSkip, openBrowser, visitor, type Visitor, type VisitorOptions } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
@@ -10,7 +10,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
-const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong', '/join?token=wrong']
+const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong']
 /** Pages that show data. */
 const CUSTOMER = [
   '/',
@@ -24,7 +24,6 @@ const CUSTOMER = [
   '/top-up',
   '/ledger',
   '/statement',
-  '/people',
   '/security',
 ]
 const OPERATOR = [
@@ -44,6 +43,7 @@ const OPERATOR = [
   '/audit',
   '/events',
   '/settings',
+  '/notices',
   '/ip-blocks',
   '/tokens',
 ].map((name) => `/operator${name}`)
@@ -138,6 +138,7 @@ for (const look of LOOKS) {
           )
           const found = [
             ...(await seriousFindings(guest.page)),
+            ...(await namelessControls(guest.page)),
             ...guest.troubles.splice(0),
             ...(wide > 0 ? [`${wide} px wider than the window`] : []),
             ...(look.language === 'ru' ? await englishTexts(guest.page) : []),

@@ -28,3 +28,35 @@ export async function seriousFindings(page: Page): Promise<readonly string[]> {
         ),
     )
 }
+
+/** What a user acts with, by its role for assistive technology. */
+const CONTROLS: ReadonlySet<unknown> = new Set([
+  'button',
+  'checkbox',
+  'combobox',
+  'link',
+  'menuitem',
+  'option',
+  'radio',
+  'searchbox',
+  'slider',
+  'spinbutton',
+  'switch',
+  'tab',
+  'textbox',
+])
+
+/** Controls without a name, as the browser itself tells assistive technology of them. */
+export async function namelessControls(page: Page): Promise<readonly string[]> {
+  const session = await page.context().newCDPSession(page)
+  try {
+    const { nodes } = await session.send('Accessibility.getFullAXTree')
+    return nodes
+      .filter(
+        ({ ignored, role, name }) => !ignored && CONTROLS.has(role?.value) && `${name?.value ?? ''}`.trim() === '',
+      )
+      .map(({ role, properties }) => `a ${role?.value} without a name: ${JSON.stringify(properties?.slice(0, 3))}`)
+  } finally {
+    await session.detach()
+  }
+}

@@ -89,13 +89,12 @@ const every = (text: string): string =>
   `(rows) => rows.length > 0 && rows.every((row) => row.includes(${JSON.stringify(text)}))`
 
 /** A day as the English pages show it, and as their fields accept it. */
-function dayTexts(ms: number): { readonly typed: string; readonly shown: string; readonly short: string } {
+function dayTexts(ms: number): { readonly typed: string; readonly short: string } {
   const part = (options: Intl.DateTimeFormatOptions): string =>
     new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', ...options }).format(ms)
   const today = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Moscow', dateStyle: 'short' }).format(Date.now())
   return {
     typed: part({ day: '2-digit', month: '2-digit', year: 'numeric' }),
-    shown: part({ dateStyle: 'medium' }),
     // A row of today has only its time.
     short: part({ dateStyle: 'short' }) === today ? ':' : part({ day: 'numeric', month: 'short' }),
   }
@@ -126,7 +125,7 @@ export function customerSteps(log: FullLog, turn: number): readonly LogStep[] {
     {
       name: 'last day',
       act: (page) => page.getByRole('textbox', { name: t('range.to') }).fill(day.typed),
-      until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.shown)})`,
+      until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.short)})`,
     },
     {
       name: 'id',

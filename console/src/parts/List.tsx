@@ -1,5 +1,7 @@
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { CsvValue } from '../../../src/lib/csv.ts'
 import css from '../style/list.module.css'
 import { Empty, type EmptyProps } from './Loaded.tsx'
 
@@ -10,6 +12,15 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode
   /** Numbers are aligned at the end of the cell. */
   readonly end?: boolean
+  /** Takes the whole width of a card on a phone. */
+  readonly wide?: boolean
+  readonly className?: string | undefined
+  /** The whole text of a cell that is cut off. */
+  readonly hint?: (row: Row) => string | undefined
+  /** What a list of all rows is sorted by, and what a file has; a column of buttons has none. */
+  readonly value?: (row: Row) => CsvValue
+  /** The server can sort by it, under the column's id. */
+  readonly ordered?: boolean
 }
 
 export interface ListProps<Row> {
@@ -21,36 +32,76 @@ export interface ListProps<Row> {
   readonly empty: EmptyProps
 }
 
+/** The styles of a list with a form of its own. */
+export interface ListLook {
+  readonly frame: string | undefined
+  readonly list: string | undefined
+}
+
+export type Sorted = 'ascending' | 'descending' | 'none'
+
+export interface ListSorting<Row> {
+  /** null = the list cannot be sorted by the column. */
+  readonly of: (column: Column<Row>) => Sorted | null
+  readonly toggle: (column: Column<Row>) => void
+}
+
+export interface ListTableProps<Row> extends ListProps<Row> {
+  readonly dense?: boolean
+  readonly look?: ListLook
+  readonly rowClass?: (row: Row) => string | undefined
+  readonly sorting?: ListSorting<Row>
+}
+
+/** A short list on a page with other things; lists that are searched are a `DataList`. */
+export function List<Row>(props: ListProps<Row>): ReactNode {
+  return <ListTable {...props} />
+}
+
 /** A table; on a phone each row is a card. The first column names the row. */
-export function List<Row>({ label, columns, rows, rowId, empty }: ListProps<Row>): ReactNode {
+export function ListTable<Row>({
+  label,
+  columns,
+  rows,
+  rowId,
+  empty,
+  dense = false,
+  look = { frame: css.frame, list: css.list },
+  rowClass,
+  sorting,
+}: ListTableProps<Row>): ReactNode {
   if (rows.length === 0)
     return (
-      <div className={css.frame}>
+      <div className={look.frame}>
         <Empty {...empty} />
       </div>
     )
   return (
-    <div className={css.frame} role="region" aria-label={label} tabIndex={0}>
-      <table className={css.list} role="table">
+    <div className={look.frame} role="region" aria-label={label} tabIndex={0}>
+      <table className={look.list} role="table" data-dense={dense}>
         <caption className={css.caption}>{label}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ id, title, end }) => (
-              <th key={id} scope="col" role="columnheader" className={clsx(end === true && css.end)}>
-                {title === '' ? <span className={css.caption}>{id}</span> : title}
-              </th>
+            {columns.map((column) => (
+              <Head key={column.id} column={column} sorting={sorting} />
             ))}
           </tr>
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={rowId(row)} role="row">
-              {columns.map(({ id, title, cell, end }, index) => (
+            <tr key={rowId(row)} role="row" className={rowClass?.(row)}>
+              {columns.map(({ id, title, cell, end, wide, className, hint }, index) => (
                 <td
                   key={id}
                   role="cell"
                   data-label={index === 0 ? '' : title}
-                  className={clsx(end === true && css.end, index === 0 && css.lead)}
+                  title={hint?.(row)}
+                  className={clsx(
+                    end === true && css.end,
+                    wide === true && css.wide,
+                    index === 0 && css.lead,
+                    className,
+                  )}
                 >
                   {cell(row)}
                 </td>
@@ -60,5 +111,35 @@ export function List<Row>({ label, columns, rows, rowId, empty }: ListProps<Row>
         </tbody>
       </table>
     </div>
+  )
+}
+
+function Head<Row>({
+  column,
+  sorting,
+}: {
+  readonly column: Column<Row>
+  readonly sorting: ListSorting<Row> | undefined
+}): ReactNode {
+  const { t } = useTranslation()
+  const { title, end, className } = column
+  const sorted = sorting?.of(column) ?? null
+  return (
+    <th
+      scope="col"
+      role="columnheader"
+      aria-sort={sorted ?? undefined}
+      className={clsx(end === true && css.end, className)}
+    >
+      {title === '' ? (
+        <span className={css.caption}>{t('common.actions')}</span>
+      ) : sorted === null ? (
+        title
+      ) : (
+        <button type="button" className={css.sort} onClick={() => sorting?.toggle(column)}>
+          {title}
+        </button>
+      )}
+    </th>
   )
 }

@@ -38,10 +38,12 @@ export interface Format {
   /** The first and the last day of a period. The year is written once if both days are in it. */
   span(from: string, to: string): { readonly from: string; readonly to: string }
   time(iso: string): string
-  /** As short as a list needs: the time of today, the day and the minute of other days. */
+  /** As short as a list needs: the time of today, the day and the minute of other days, the year of other years. */
   moment(iso: string): string
   ago(iso: string): string
   duration(ms: number): string
+  /** The order of two texts, numbers in them by their size. */
+  compare(one: string, other: string): number
   /** The size of a file. */
   bytes(count: number): string
 }
@@ -103,11 +105,9 @@ export function createFormat(language: string, zone: string): Format {
     clock: (iso) => time(iso, { hour: '2-digit', minute: '2-digit' }),
     span: (from, to) => ({ from: longDay(from, from.slice(0, 4) !== to.slice(0, 4)), to: longDay(to, true) }),
     time: (iso) => time(iso, { timeStyle: 'medium' }),
-    moment: (iso) =>
-      time(iso, { dateStyle: 'short' }) === time(new Date().toISOString(), { dateStyle: 'short' })
-        ? time(iso, { timeStyle: 'medium' })
-        : time(iso, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+    moment: (iso) => moment(iso, time),
     ago: (iso) => ago(locale, iso),
+    compare: new Intl.Collator(locale, { numeric: true }).compare,
     duration: (ms) =>
       ms < 1_000
         ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
@@ -128,6 +128,14 @@ function bytesStyle(count: number): Intl.NumberFormatOptions {
     unit: count < 1_000_000 ? 'kilobyte' : 'megabyte',
     maximumFractionDigits: count < 1_000 || count >= 1_000_000 ? 1 : 0,
   }
+}
+
+function moment(iso: string, time: (iso: string, options: Intl.DateTimeFormatOptions) => string): string {
+  const now = new Date().toISOString()
+  if (time(iso, { dateStyle: 'short' }) === time(now, { dateStyle: 'short' })) return time(iso, { timeStyle: 'medium' })
+  const isThisYear = time(iso, { year: 'numeric' }) === time(now, { year: 'numeric' })
+  const day = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+  return time(iso, isThisYear ? day : { ...day, year: 'numeric' })
 }
 
 /** The digits of the decimal in the places of another sum of the same sign. */

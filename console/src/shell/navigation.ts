@@ -14,6 +14,7 @@ import {
   LogIcon,
   MarginIcon,
   ModelsIcon,
+  NoticesIcon,
   PaymentsIcon,
   PlaygroundIcon,
   PricesIcon,
@@ -25,7 +26,6 @@ import {
   WalletIcon,
 } from '../parts/icons.ts'
 import type { AdminScope } from '../../../src/admin-scopes.ts'
-import type { MemberScope } from '../../../src/member-scopes.ts'
 import type en from '../locales/en.json'
 
 export interface Destination {
@@ -34,8 +34,6 @@ export interface Destination {
   readonly icon: Icon
   /** Of the operator's pages: who lacks it does not see the page. */
   readonly scope?: AdminScope
-  /** Of the customer's pages: the same, in the account. */
-  readonly needs?: MemberScope
 }
 
 export interface DestinationGroup {
@@ -48,9 +46,9 @@ export const CUSTOMER: readonly DestinationGroup[] = [
     name: 'work',
     items: [
       { to: '/', name: 'home', icon: HomeIcon },
-      { to: '/keys', name: 'keys', icon: KeyIcon, needs: 'keys:read' },
+      { to: '/keys', name: 'keys', icon: KeyIcon },
       { to: '/models', name: 'models', icon: ModelsIcon },
-      { to: '/playground', name: 'playground', icon: PlaygroundIcon, needs: 'playground' },
+      { to: '/playground', name: 'playground', icon: PlaygroundIcon },
     ],
   },
   {
@@ -64,15 +62,14 @@ export const CUSTOMER: readonly DestinationGroup[] = [
   {
     name: 'billing',
     items: [
-      { to: '/top-up', name: 'top_up', icon: WalletIcon, needs: 'money:write' },
-      { to: '/ledger', name: 'ledger', icon: PaymentsIcon, needs: 'money:read' },
-      { to: '/statement', name: 'statement', icon: StatementIcon, needs: 'money:read' },
+      { to: '/top-up', name: 'top_up', icon: WalletIcon },
+      { to: '/ledger', name: 'ledger', icon: PaymentsIcon },
+      { to: '/statement', name: 'statement', icon: StatementIcon },
     ],
   },
   {
     name: 'account',
     items: [
-      { to: '/people', name: 'people', icon: AccountsIcon, needs: 'members:read' },
       { to: '/settings', name: 'settings', icon: SettingsIcon },
       { to: '/security', name: 'security', icon: SecurityIcon },
     ],
@@ -113,30 +110,22 @@ export const OPERATOR: readonly DestinationGroup[] = [
     name: 'service',
     items: [
       { to: '/operator/settings', name: 'service_settings', icon: SettingsIcon, scope: 'settings:read' },
+      { to: '/operator/notices', name: 'notices', icon: NoticesIcon, scope: 'settings:read' },
       { to: '/operator/tokens', name: 'tokens', icon: KeyIcon, scope: 'tokens:read' },
       { to: '/operator/ip-blocks', name: 'ip_blocks', icon: BlocksIcon, scope: 'security:read' },
     ],
   },
 ]
 
-/** What somebody may do as an operator, and in the account of their session. */
-export interface Rights {
-  readonly scopes: readonly AdminScope[]
-  readonly account_scopes: readonly MemberScope[]
-}
-
-/** The pages that these rights open. */
+/** The pages that these scopes open. */
 export function openedBy(
-  { scopes, account_scopes: own }: Rights,
+  scopes: readonly AdminScope[],
   groups: readonly DestinationGroup[],
 ): readonly DestinationGroup[] {
   return groups
     .map(({ name, items }) => ({
       name,
-      items: items.filter(
-        ({ scope, needs }) =>
-          (scope === undefined || scopes.includes(scope)) && (needs === undefined || own.includes(needs)),
-      ),
+      items: items.filter(({ scope }) => scope === undefined || scopes.includes(scope)),
     }))
     .filter(({ items }) => items.length > 0)
 }

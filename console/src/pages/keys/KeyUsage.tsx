@@ -55,7 +55,6 @@ export function KeyPace({ apiKey }: { readonly apiKey: Paced }): ReactNode {
   )
 }
 
-/** Whether the key works now, and until when. */
 /** A key's name, and its label below. */
 export function KeyName({ apiKey }: { readonly apiKey: Pick<Key, 'name' | 'label'> }): ReactNode {
   return (
@@ -70,18 +69,23 @@ export function KeyName({ apiKey }: { readonly apiKey: Pick<Key, 'name' | 'label
   )
 }
 
-export function KeyState({
-  apiKey,
-}: {
-  readonly apiKey: Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining' | 'old_secret_until'>
-}): ReactNode {
+type Stated = Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining'>
+const TONES = { disabled: 'quiet', expired: 'bad', spent: 'warn', active: 'good' } as const
+
+/** Whether the key works now. */
+export function keyState({ disabled, expires_at: expires, limit_remaining: left }: Stated): keyof typeof TONES {
+  if (disabled) return 'disabled'
+  if (expires !== null && Date.parse(expires) <= Date.now()) return 'expired'
+  return left !== null && left <= 0 ? 'spent' : 'active'
+}
+
+/** The same as a word, and until when. */
+export function KeyState({ apiKey }: { readonly apiKey: Stated & Pick<Key, 'old_secret_until'> }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const { disabled, expires_at: expires, limit_remaining: left, old_secret_until: grace } = apiKey
-  if (disabled) return <StatusBadge tone="quiet">{t('keys.disabled')}</StatusBadge>
-  if (expires !== null && Date.parse(expires) <= Date.now())
-    return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
-  if (left !== null && left <= 0) return <StatusBadge tone="warn">{t('keys.spent')}</StatusBadge>
+  const { expires_at: expires, old_secret_until: grace } = apiKey
+  const state = keyState(apiKey)
+  if (state !== 'active') return <StatusBadge tone={TONES[state]}>{t(`keys.${state}`)}</StatusBadge>
   return (
     <div>
       <StatusBadge tone="good">{t('keys.active')}</StatusBadge>

@@ -16,14 +16,14 @@ import {
   RotateIcon,
   TrashIcon,
 } from '../../parts/icons.ts'
-import { useMay } from '../../parts/may.ts'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import { KeyName, KeyPace, KeyState, KeyUsage } from './KeyUsage.tsx'
+import { KeyName, KeyPace, keyState, KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ManagementKeys } from './ManagementKeys.tsx'
 import { RotateDialog } from './RotateDialog.tsx'
 import { ShownOnce } from './ShownOnce.tsx'
@@ -36,14 +36,13 @@ const KeyForm = onDemand('KeyForm', async () => (await import('./KeyForm.tsx')).
 export function KeysPage(): ReactNode {
   const { t } = useTranslation()
   const { create } = useSearch({ strict: false })
-  const may = useMay()
   const keys = useRead('GET /cabinet/v1/keys', {})
   const [edited, setEdited] = useState<Key | 'new' | null>(create === undefined ? null : 'new')
   const [made, setMade] = useState<NewKey | null>(null)
   const [used, setUsed] = useState<Key | null>(null)
   const [rotated, setRotated] = useState<Key | null>(null)
   const close = (): void => setEdited(null)
-  const add = may('keys:write') && (
+  const add = (
     <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
       {t('keys.create')}
     </Button>
@@ -87,7 +86,7 @@ export function KeysPage(): ReactNode {
           }}
         />
       )}
-      {may('programs:write') && <ManagementKeys />}
+      <ManagementKeys />
       <ShownOnce made={made} close={() => setMade(null)} />
     </Page>
   )
@@ -102,44 +101,63 @@ interface KeyActs {
 function KeyList({ keys, edit, use, rotate }: KeyActs & { readonly keys: readonly Key[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const may = useMay()
   return (
-    <List
+    <DataList
+      name="keys"
+      hiddenAtFirst={['created']}
       label={t('nav.keys')}
       rows={keys}
       rowId={({ id }) => id}
       empty={{
         title: t('keys.none'),
         text: t('keys.none_text'),
-        action: may('keys:write') && (
+        action: (
           <Button mt="sm" onClick={() => edit('new')}>
             {t('keys.create')}
           </Button>
         ),
       }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: (key) => <KeyName apiKey={key} /> },
-        { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
-        { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <UsageAndPace apiKey={key} /> },
-        { id: 'month', title: t('keys.month'), end: true, cell: (key) => format.moneyInColumn(key.usage_monthly) },
+        { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (key) => <KeyName apiKey={key} /> },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          value: (key) => t(`keys.${keyState(key)}`),
+          cell: (key) => <KeyState apiKey={key} />,
+        },
+        {
+          id: 'usage',
+          title: t('keys.usage_limit'),
+          wide: true,
+          value: ({ usage }) => usage,
+          cell: (key) => <UsageAndPace apiKey={key} />,
+        },
+        {
+          id: 'month',
+          title: t('keys.month'),
+          end: true,
+          value: (key) => key.usage_monthly,
+          cell: (key) => format.moneyInColumn(key.usage_monthly),
+        },
         {
           id: 'used',
           title: t('keys.last_used'),
           end: true,
-          cell: (key) =>
-            key.last_used_at === null ? (
-              t('keys.never')
-            ) : (
-              <time dateTime={key.last_used_at} title={format.dateTime(key.last_used_at)}>
-                {format.ago(key.last_used_at)}
-              </time>
-            ),
+          value: (key) => key.last_used_at,
+          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
         },
         {
-          id: t('common.actions'),
+          id: 'created',
+          title: t('keys.created'),
+          end: true,
+          value: (key) => key.created_at,
+          cell: (key) => <Moment at={key.created_at} as="date" />,
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
-          cell: (key) => may('keys:write') && <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
+          cell: (key) => <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
         },
       ]}
     />

@@ -66,7 +66,7 @@ function ManagementKeyList({ keys }: { readonly keys: readonly ManagementKey[] }
           cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : format.ago(used)),
         },
         {
-          id: t('common.actions'),
+          id: 'actions',
           title: '',
           end: true,
           cell: (key) => (

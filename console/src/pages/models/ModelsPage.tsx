@@ -1,15 +1,16 @@
-import { Button, Checkbox, Select } from '@mantine/core'
+import { Button, Checkbox } from '@mantine/core'
 import { useDeferredValue, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import { MODEL_TYPES } from '../../../../src/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
 import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
+import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
 import { Compare } from './Compare.tsx'
-import { ORDERS, shownModels, type ModelWish } from './find-models.ts'
+import { shownModels } from './find-models.ts'
 import { ModelList } from './ModelList.tsx'
 
 const COMPARED_MAX = 4
@@ -29,20 +30,28 @@ export function ModelsPage(): ReactNode {
   )
 }
 
-const NO_WISH: ModelWish = { text: '', type: null, provider: null, context: null, order: 'name', allowedOnly: false }
+type FilterName = 'query' | 'type' | 'provider' | 'context' | 'allowed'
 
 function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
   const { t } = useTranslation()
-  const [wish, setWish] = useState(NO_WISH)
+  const { filters, filter } = useFilters<FilterName>()
+  const [typed, setTyped] = useTyped(filters.query ?? '', (value) => filter('query', value))
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [comparing, setComparing] = useState(false)
-  const text = useDeferredValue(wish.text)
-  const shown = shownModels(models, { ...wish, text })
+  // What is typed narrows at once, and is in the address soon after.
+  const text = useDeferredValue(typed)
+  const shown = shownModels(models, {
+    text,
+    type: filters.type ?? null,
+    provider: filters.provider ?? null,
+    context: CONTEXTS.find((tokens) => String(tokens) === filters.context) ?? null,
+    allowedOnly: filters.allowed === 'true',
+  })
   const toggle = (id: string): void =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-COMPARED_MAX))
   return (
     <>
-      <Filters models={models} wish={wish} change={(part) => setWish((before) => ({ ...before, ...part }))} />
+      <Filters models={models} text={typed} setText={setTyped} filters={filters} filter={filter} />
       {chosen.length > 0 && (
         <div>
           <Button onClick={() => setComparing(true)} disabled={chosen.length < 2}>
@@ -65,45 +74,40 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactN
 
 interface FiltersProps {
   readonly models: readonly ModelRow[]
-  readonly wish: ModelWish
-  readonly change: (part: Partial<ModelWish>) => void
+  readonly text: string
+  readonly setText: (text: string) => void
+  readonly filters: Readonly<Partial<Record<FilterName, string>>>
+  readonly filter: (name: FilterName, value: string | null) => void
 }
 
-function Filters({ models, wish, change }: FiltersProps): ReactNode {
+function Filters({ models, text, setText, filters, filter }: FiltersProps): ReactNode {
   const { t } = useTranslation()
   return (
     <div className={css.fields}>
-      <SearchField value={wish.text} change={(text) => change({ text })} />
+      <SearchField value={text} change={setText} />
       <ChoiceField
         label={t('models.type')}
-        value={wish.type}
-        onChange={(type) => change({ type })}
+        value={filters.type ?? null}
+        onChange={(value) => filter('type', value)}
         data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
       />
       <ChoiceField
         label={t('log.filter_provider')}
         searchable
-        value={wish.provider}
-        onChange={(provider) => change({ provider })}
+        value={filters.provider ?? null}
+        onChange={(value) => filter('provider', value)}
         data={providersOf(models)}
       />
       <ChoiceField
         label={t('models.context_from')}
-        value={wish.context === null ? null : String(wish.context)}
-        onChange={(context) => change({ context: context === null ? null : Number(context) })}
+        value={filters.context ?? null}
+        onChange={(value) => filter('context', value)}
         data={CONTEXTS.map((tokens) => ({ value: String(tokens), label: `${tokens / 1_000}K` }))}
-      />
-      <Select
-        label={t('models.order')}
-        allowDeselect={false}
-        value={wish.order}
-        onChange={(value) => change({ order: ORDERS.find((known) => known === value) ?? 'name' })}
-        data={ORDERS.map((value) => ({ value, label: t(`models.order_${value}`) }))}
       />
       <Checkbox
         label={t('models.allowed_only')}
-        checked={wish.allowedOnly}
-        onChange={({ currentTarget }) => change({ allowedOnly: currentTarget.checked })}
+        checked={filters.allowed === 'true'}
+        onChange={({ currentTarget }) => filter('allowed', currentTarget.checked ? 'true' : null)}
         mb={8}
       />
     </div>

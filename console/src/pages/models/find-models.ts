@@ -2,20 +2,16 @@ import type { ModelEndpoint, ModelRow } from '../../../../src/cabinet/model-cont
 import { MODEL_TYPE_TABLE } from '../../../../src/model-types.ts'
 import { ownValue } from '../../../../src/lib/own-value.ts'
 
-export const ORDERS = ['name', 'cheap', 'context', 'new', 'fast'] as const
-export type Order = (typeof ORDERS)[number]
-
 export interface ModelWish {
   readonly text: string
   readonly type: string | null
   readonly provider: string | null
   /** Least context length in tokens. */
   readonly context: number | null
-  readonly order: Order
   readonly allowedOnly: boolean
 }
 
-/** The models that a user wishes to see, in the wished order. The id, name or aliases contain each word of the text. */
+/** The models that a user wishes to see, by their names. The id, name or aliases contain each word of the text. */
 export function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly ModelRow[] {
   const words = wish.text
     .toLowerCase()
@@ -32,26 +28,22 @@ export function shownModels(models: readonly ModelRow[], wish: ModelWish): reado
         (!wish.allowedOnly || model.allowed)
       )
     })
-    .toSorted(COMPARE[wish.order])
+    .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
-const COMPARE: Readonly<Record<Order, (a: ModelRow, b: ModelRow) => number>> = {
-  name: (a, b) => a.name.localeCompare(b.name),
-  cheap: (a, b) => mainPrice(a) - mainPrice(b),
-  context: (a, b) => (b.context_length ?? 0) - (a.context_length ?? 0),
-  new: (a, b) => b.created.localeCompare(a.created),
-  fast: (a, b) => bestSpeed(b) - bestSpeed(a),
-}
-
-/** The main price of a model of this type. It is only good for sorting: charges are never computed with it. */
-function mainPrice({ type, prices }: ModelRow): number {
+/**
+ * The main price of a model of this type; null = it has none. It is only good for sorting: charges are never computed
+ * with it.
+ */
+export function mainPrice({ type, prices }: ModelRow): number | null {
   const keys = ['prompt', ...MODEL_TYPE_TABLE[type].complete.map(([first]) => first ?? '')]
   const price = keys.map((key) => ownValue(prices, key)).find((each) => each !== undefined)
-  return price === undefined ? Infinity : Number(price)
+  return price === undefined ? null : Number(price)
 }
 
-function bestSpeed(model: ModelRow): number {
-  return bestOf(model, ({ throughput }) => throughput?.p50 ?? null, Math.max) ?? -1
+/** Output tokens per second of the fastest endpoint. */
+export function bestSpeed(model: ModelRow): number | null {
+  return bestOf(model, ({ throughput }) => throughput?.p50 ?? null, Math.max)
 }
 
 /** The best value that an endpoint of the model has; null = no endpoint has one. */

@@ -1,23 +1,32 @@
 import { Button, SegmentedControl, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import clsx from 'clsx'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Entry } from '../../../../src/cabinet/money-contract.ts'
 import { call } from '../../api/call.ts'
-import { List } from '../../parts/List.tsx'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList } from '../../parts/DataList.tsx'
+import { everyCursor, type EveryRow } from '../../parts/list-csv.ts'
+import { useFilters } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
+import list from '../../style/list.module.css'
 
 const KINDS = ['all', 'money', 'charge', 'topup', 'refund', 'adjustment'] as const
 const PAGE_ROWS = 50
+const CSV_PAGE_ROWS = 300
 
 /** Every entry of the account, newest first. */
 export function LedgerPage(): ReactNode {
   const { t } = useTranslation()
-  const [kind, setKind] = useState<(typeof KINDS)[number]>('all')
+  const { filters, filter } = useFilters<'kind'>()
+  const kind = KINDS.find((known) => known === filters.kind) ?? 'all'
+  const query = kind === 'all' ? {} : { kind }
   const pages = useInfiniteQuery({
     queryKey: ['GET /cabinet/v1/ledger', kind],
     queryFn: ({ pageParam, signal }) =>
@@ -26,7 +35,7 @@ export function LedgerPage(): ReactNode {
         {
           query: {
             limit: PAGE_ROWS,
-            ...(kind === 'all' ? {} : { kind }),
+            ...query,
             ...(pageParam === null ? {} : { cursor: pageParam }),
           },
         },
@@ -49,13 +58,22 @@ export function LedgerPage(): ReactNode {
       <div className={css.scrolled}>
         <SegmentedControl
           value={kind}
-          onChange={setKind}
+          onChange={(value) => filter('kind', value === 'all' ? null : value)}
           data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))}
           aria-label={t('ledger.kind')}
         />
       </div>
       <Loaded of={pages} height={420}>
-        {({ pages: loaded }) => <Entries entries={loaded.flatMap(({ data }) => data)} />}
+        {({ pages: loaded }) => (
+          <Entries
+            entries={loaded.flatMap(({ data }) => data)}
+            everyRow={everyCursor((cursor) =>
+              call('GET /cabinet/v1/ledger', {
+                query: { ...query, limit: CSV_PAGE_ROWS, ...(cursor === null ? {} : { cursor }) },
+              }),
+            )}
+          />
+        )}
       </Loaded>
       {pages.hasNextPage && (
         <div>
@@ -68,44 +86,64 @@ export function LedgerPage(): ReactNode {
   )
 }
 
-function Entries({ entries }: { readonly entries: readonly Entry[] }): ReactNode {
+function Entries({
+  entries,
+  everyRow,
+}: {
+  readonly entries: readonly Entry[]
+  readonly everyRow: EveryRow<Entry>
+}): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
-    <List
+    <DataList
+      name="ledger"
+      begun
+      everyRow={everyRow}
       label={t('nav.ledger')}
       rows={entries}
       rowId={({ id }) => id}
       empty={{ title: t('ledger.none'), text: t('ledger.none_text') }}
       columns={[
-        { id: 'at', title: t('log.time'), cell: ({ at }) => <time dateTime={at}>{format.dateTime(at)}</time> },
-        { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
+        { id: 'at', title: t('log.time'), value: ({ at }) => at, cell: ({ at }) => <Moment at={at} /> },
+        { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => kind, cell: ({ kind }) => t(`ledger.${kind}`) },
         {
           id: 'reference',
           title: t('ledger.reference'),
-          cell: ({ kind, reference }) => (
-            <span className={css.mono}>
-              {kind === 'charge' ? (
-                <Link to="/log/$id" params={{ id: reference }}>
-                  {reference}
-                </Link>
-              ) : (
-                reference
-              )}
-            </span>
-          ),
+          value: ({ reference }) => reference,
+          cell: ({ kind, reference }) =>
+            kind === 'charge' ? (
+              <Link to="/log/$id" params={{ id: reference }} title={reference} className={clsx(list.clip, list.mono)}>
+                {reference}
+              </Link>
+            ) : (
+              <Clip text={reference} mono />
+            ),
         },
-        { id: 'reason', title: t('ledger.reason'), cell: ({ reason }) => reason ?? '' },
+        {
+          id: 'reason',
+          title: t('ledger.reason'),
+          value: ({ reason }) => reason,
+          cell: ({ reason }) => reason !== null && <Clip text={reason} />,
+        },
         {
           id: 'amount',
           title: t('money.amount'),
           end: true,
+          value: ({ amount }) => amount,
           cell: ({ amount }) => (
-            <Text span size="sm" fw={600} className={amount > 0 ? (css.added ?? '') : ''}>
+            <Text span inherit fw={600} className={amount > 0 ? (css.added ?? '') : ''}>
               {amount > 0 ? '+' : ''}
-              {format.money(amount)}
+              {format.moneyInColumn(amount)}
             </Text>
           ),
+        },
+        {
+          id: 'balance',
+          title: t('ledger.balance'),
+          end: true,
+          value: ({ balance }) => balance,
+          cell: ({ balance }) => (balance === null ? '–' : format.moneyInColumn(balance)),
         },
       ]}
     />

@@ -5,8 +5,12 @@ import { useTranslation } from 'react-i18next'
 import { useForm } from '@mantine/form'
 import type { Payment } from '../../../../src/cabinet/money-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { List } from '../../parts/List.tsx'
+import { call } from '../../api/call.ts'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList } from '../../parts/DataList.tsx'
+import { everyCursor } from '../../parts/list-csv.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
@@ -75,20 +79,35 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
   const { t } = useTranslation()
   const format = useFormat()
   return (
-    <List
+    <DataList
+      name="payments"
+      begun
+      everyRow={everyCursor((cursor) => call('GET /cabinet/v1/payments', { query: cursor === null ? {} : { cursor } }))}
       label={t('money.payments')}
       rows={payments}
       rowId={({ id }) => id}
       empty={{ title: t('money.no_payments') }}
       columns={[
-        { id: 'created', title: t('log.time'), cell: (payment) => format.dateTime(payment.created_at) },
+        {
+          id: 'created',
+          title: t('log.time'),
+          value: (payment) => payment.created_at,
+          cell: (payment) => <Moment at={payment.created_at} />,
+        },
         {
           id: 'state',
           title: t('keys.state'),
+          value: ({ state }) => t(`money.state_${state}`),
           cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge>,
         },
-        { id: 'id', title: t('money.number'), cell: ({ id }) => <span className={css.mono}>{id}</span> },
-        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
+        { id: 'id', title: t('money.number'), value: ({ id }) => id, cell: ({ id }) => <Clip text={id} mono /> },
+        {
+          id: 'amount',
+          title: t('money.amount'),
+          end: true,
+          value: ({ amount }) => amount,
+          cell: ({ amount }) => format.moneyInColumn(amount),
+        },
         {
           id: 'pay',
           title: '',

@@ -7,15 +7,15 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { useFormat } from '../../parts/use-format.ts'
+import { Moment } from '../../parts/Moment.tsx'
 import css from '../../style/layout.module.css'
-import { KeyState, KeyUsage } from '../keys/KeyUsage.tsx'
+import { keyState, KeyState, KeyUsage } from '../keys/KeyUsage.tsx'
 import { ShownOnce } from '../keys/ShownOnce.tsx'
 
 const RENEWS = ['GET /admin/v1/accounts/:id/keys'] as const
-const KEYS_MAX = 200
+const KEYS_MAX = 1_000
 
 /** The keys of an account. An administrator can create, disable and delete them. */
 export function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
@@ -56,7 +56,6 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
 
 function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const change = useAct('PATCH /admin/v1/keys/:id', { renews: RENEWS, said: t('common.saved') })
   const remove = useAct('DELETE /admin/v1/keys/:id', { renews: RENEWS, said: t('keys.deleted') })
   const ask = ({ id, name }: Key): void =>
@@ -67,7 +66,8 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
       onConfirm: () => remove.mutate({ params: { id } }),
     })
   return (
-    <List
+    <DataList
+      name="account-keys"
       label={t('nav.keys')}
       rows={keys}
       rowId={({ id }) => id}
@@ -76,6 +76,7 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
         {
           id: 'name',
           title: t('keys.name'),
+          value: ({ name }) => name,
           cell: (key) => (
             <div>
               {key.name}
@@ -84,16 +85,28 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
             </div>
           ),
         },
-        { id: 'state', title: t('keys.state'), cell: (key) => <KeyState apiKey={key} /> },
-        { id: 'usage', title: t('keys.usage_limit'), cell: (key) => <KeyUsage apiKey={key} /> },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          value: (key) => t(`keys.${keyState(key)}`),
+          cell: (key) => <KeyState apiKey={key} />,
+        },
+        {
+          id: 'usage',
+          title: t('keys.usage_limit'),
+          wide: true,
+          value: ({ usage }) => usage,
+          cell: (key) => <KeyUsage apiKey={key} />,
+        },
         {
           id: 'used',
           title: t('keys.last_used'),
           end: true,
-          cell: (key) => (key.last_used_at === null ? t('keys.never') : format.ago(key.last_used_at)),
+          value: (key) => key.last_used_at,
+          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
         },
         {
-          id: t('common.actions'),
+          id: 'actions',
           title: '',
           end: true,
           cell: (key) => (

@@ -1,47 +1,78 @@
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { call } from '../../api/call.ts'
 import { useRead } from '../../api/hooks.ts'
-import { List } from '../../parts/List.tsx'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
+import { everyPage } from '../../parts/list-csv.ts'
+import { useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-
-const PAGE_ROWS = 50
 
 export function AccountLedger({ accountId }: { readonly accountId: string }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const [offset, setOffset] = useState(0)
+  const { offset } = useListPlace()
+  const params = { id: accountId }
   const entries = useRead(
     'GET /admin/v1/accounts/:id/ledger',
-    { params: { id: accountId }, query: { limit: PAGE_ROWS, offset } },
+    { params, query: { limit: PAGE_ROWS, offset } },
     { keep: true },
   )
   return (
     <Loaded of={entries} height={260}>
       {({ data, total }) => (
-        <>
-          <List
-            label={t('nav.ledger')}
-            rows={data}
-            rowId={({ id }) => id}
-            empty={{ title: t('ledger.none') }}
-            columns={[
-              { id: 'at', title: t('log.time'), cell: (entry) => format.dateTime(entry.created_at) },
-              { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
-              {
-                id: 'reference',
-                title: t('ledger.reference'),
-                cell: ({ reference }) => <span className={css.mono}>{reference}</span>,
-              },
-              { id: 'reason', title: t('ledger.reason'), cell: ({ reason }) => reason ?? '' },
-              { id: 'actor', title: t('events.actor'), cell: ({ actor }) => actor ?? '' },
-              { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
-            ]}
-          />
-          <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
-        </>
+        <DataList
+          name="account-ledger"
+          label={t('nav.ledger')}
+          rows={data}
+          page={{ total }}
+          everyRow={everyPage((query) => call('GET /admin/v1/accounts/:id/ledger', { params, query }))}
+          rowId={({ id }) => id}
+          empty={{ title: t('ledger.none') }}
+          columns={[
+            {
+              id: 'at',
+              title: t('log.time'),
+              value: (entry) => entry.created_at,
+              cell: (entry) => <Moment at={entry.created_at} />,
+            },
+            { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => kind, cell: ({ kind }) => t(`ledger.${kind}`) },
+            {
+              id: 'reference',
+              title: t('ledger.reference'),
+              value: ({ reference }) => reference,
+              cell: ({ reference }) => <Clip text={reference} mono />,
+            },
+            {
+              id: 'reason',
+              title: t('ledger.reason'),
+              value: ({ reason }) => reason,
+              cell: ({ reason }) => reason !== null && <Clip text={reason} />,
+            },
+            {
+              id: 'actor',
+              title: t('events.actor'),
+              value: ({ actor }) => actor,
+              cell: ({ actor }) => actor !== null && <Clip text={actor} />,
+            },
+            {
+              id: 'amount',
+              title: t('money.amount'),
+              end: true,
+              value: ({ amount }) => amount,
+              cell: ({ amount }) => format.moneyInColumn(amount),
+            },
+            {
+              id: 'balance',
+              title: t('ledger.balance'),
+              end: true,
+              value: ({ balance }) => balance,
+              cell: ({ balance }) => (balance === null ? '–' : format.moneyInColumn(balance)),
+            },
+          ]}
+        />
       )}
     </Loaded>
   )

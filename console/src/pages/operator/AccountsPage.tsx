@@ -1,54 +1,46 @@
 import { Button, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useDebouncedValue } from '@mantine/hooks'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
+import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Can } from '../../parts/Can.tsx'
-import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
+import { Can, useCan } from '../../parts/Can.tsx'
+import { ChoiceField, SearchField, withChosen } from '../../parts/ChoiceField.tsx'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { List } from '../../parts/List.tsx'
+import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { sortOf, useFilters, useListPlace, useTyped } from '../../parts/list-place.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { AccountState } from './AccountState.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
-const PAGE_ROWS = 50
-const TYPING_MS = 200
 const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 
 /** All accounts of customers. */
 export function AccountsPage(): ReactNode {
   const { t } = useTranslation()
-  const [text, setText] = useState('')
-  const [status, setStatus] = useState<AccountStatus | null>(null)
-  const [offset, setOffset] = useState(0)
+  const { filters, filter } = useFilters<'query' | 'status' | 'group'>()
+  const { sort, offset } = useListPlace()
   const [adding, setAdding] = useState(false)
-  const [search] = useDebouncedValue(text, TYPING_MS)
-  const accounts = useRead(
-    'GET /admin/v1/accounts',
-    {
-      query: {
-        limit: PAGE_ROWS,
-        offset,
-        ...(search === '' ? {} : { query: search }),
-        ...(status === null ? {} : { status }),
-      },
-    },
-    { keep: true },
-  )
-  const first =
-    <Value,>(set: (value: Value) => void) =>
-    (value: Value): void => {
-      setOffset(0)
-      set(value)
-    }
+  const [text, setText] = useTyped(filters.query ?? '', (value) => filter('query', value))
+  const status = STATUSES.find((known) => known === filters.status) ?? null
+  const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: useCan()('GET /admin/v1/account-groups') })
+  const query = {
+    ...(filters.query === undefined ? {} : { query: filters.query }),
+    ...(status === null ? {} : { status }),
+    ...(filters.group === undefined ? {} : { group: filters.group }),
+    ...sortOf(['created_at', 'name'], sort),
+  }
+  const accounts = useRead('GET /admin/v1/accounts', { query: { ...query, limit: PAGE_ROWS, offset } }, { keep: true })
+  const groupNames = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
   return (
     <OperatorPage
       title={t('nav.accounts')}
@@ -62,20 +54,34 @@ export function AccountsPage(): ReactNode {
       }
     >
       <div className={css.fields}>
-        <SearchField description={t('accounts.search_hint')} value={text} change={first(setText)} />
+        <SearchField description={t('accounts.search_hint')} value={text} change={setText} />
         <ChoiceField
           label={t('keys.state')}
           value={status}
-          onChange={(value) => first(setStatus)(STATUSES.find((known) => known === value) ?? null)}
+          onChange={(value) => filter('status', value)}
           data={STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) }))}
         />
+        {(groupNames.size > 0 || filters.group !== undefined) && (
+          <ChoiceField
+            label={t('accounts.group')}
+            value={filters.group ?? null}
+            onChange={(value) => filter('group', value)}
+            data={withChosen(
+              [...groupNames].map(([value, label]) => ({ value, label })),
+              filters.group,
+            )}
+            searchable
+          />
+        )}
       </div>
       <Loaded of={accounts} height={420}>
         {({ data, total }) => (
-          <>
-            <AccountList accounts={data} />
-            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
-          </>
+          <AccountList
+            accounts={data}
+            total={total}
+            groupNames={groupNames}
+            everyRow={everyPage((range) => call('GET /admin/v1/accounts', { query: { ...query, ...range } }))}
+          />
         )}
       </Loaded>
       <Dialog opened={adding} onClose={() => setAdding(false)} title={t('accounts.create')}>
@@ -85,44 +91,91 @@ export function AccountsPage(): ReactNode {
   )
 }
 
-function AccountList({ accounts }: { readonly accounts: readonly Account[] }): ReactNode {
+interface AccountListProps {
+  readonly accounts: readonly Account[]
+  readonly total: number
+  readonly groupNames: ReadonlyMap<string, string>
+  readonly everyRow: EveryRow<Account>
+}
+
+function AccountList({ accounts, total, groupNames, everyRow }: AccountListProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const groupOf = ({ group }: Account): string | null => (group === null ? null : (groupNames.get(group) ?? group))
   return (
-    <List
+    <DataList
+      name="accounts"
       label={t('nav.accounts')}
       rows={accounts}
+      page={{ total }}
+      everyRow={everyRow}
       rowId={({ id }) => id}
       empty={{ title: t('accounts.none') }}
+      hiddenAtFirst={['id', 'external', 'reserved', ...(groupNames.size === 0 ? ['group'] : [])]}
       columns={[
         {
           id: 'name',
           title: t('keys.name'),
+          ordered: true,
+          value: ({ name }) => name,
           cell: (account) => (
             <div>
               <Link to="/operator/accounts/$id" params={{ id: account.id }}>
                 {account.name === '' ? account.id : account.name}
               </Link>
-              <div className={css.mono}>{account.email ?? account.id}</div>
               <ExternalName of={account} />
             </div>
           ),
         },
-        { id: 'state', title: t('keys.state'), cell: ({ status }) => <AccountState status={status} /> },
-        { id: 'balance', title: t('home.balance'), end: true, cell: ({ balance }) => format.moneyInColumn(balance) },
+        {
+          id: 'email',
+          title: t('entry.email'),
+          value: ({ email }) => email,
+          cell: ({ email }) => email !== null && <Clip text={email} />,
+        },
+        { id: 'id', title: t('accounts.id'), value: ({ id }) => id, cell: ({ id }) => <Clip text={id} mono /> },
+        {
+          id: 'external',
+          title: t('field.external_id'),
+          value: ({ external_id: id }) => id,
+          cell: ({ external_id: id }) => id !== null && <Clip text={id} mono />,
+        },
+        { id: 'group', title: t('accounts.group'), value: groupOf, cell: groupOf },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          value: ({ status }) => t(`accounts.${status}`),
+          cell: ({ status }) => <AccountState status={status} />,
+        },
+        {
+          id: 'balance',
+          title: t('home.balance'),
+          end: true,
+          value: ({ balance }) => balance,
+          cell: ({ balance }) => format.moneyInColumn(balance),
+        },
         {
           id: 'available',
           title: t('money.available'),
           end: true,
+          value: ({ available }) => available,
           cell: ({ available }) => format.moneyInColumn(available),
         },
         {
           id: 'reserved',
           title: t('money.reserved'),
           end: true,
+          value: ({ reserved }) => reserved,
           cell: ({ reserved }) => format.moneyInColumn(reserved),
         },
-        { id: 'created', title: t('accounts.since'), end: true, cell: (account) => format.date(account.created_at) },
+        {
+          id: 'created_at',
+          title: t('accounts.since'),
+          end: true,
+          ordered: true,
+          value: (account) => account.created_at,
+          cell: (account) => <Moment at={account.created_at} as="date" />,
+        },
       ]}
     />
   )

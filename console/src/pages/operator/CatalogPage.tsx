@@ -5,6 +5,7 @@ import type { CatalogDocument } from '../../../../src/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { saveFile } from '../../parts/save-file.ts'
 import { Section } from '../../parts/Section.tsx'
 import { CatalogWarnings, useCatalogWarnings } from './CatalogWarnings.tsx'
 import { Difference } from './Difference.tsx'
@@ -108,7 +109,12 @@ function Editor({ document, known }: EditorProps): ReactNode {
               </Button>
             )}
           </FileButton>
-          <Button variant="default" size="xs" leftSection={<DownloadIcon size={15} />} onClick={() => save(text)}>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<DownloadIcon size={15} />}
+            onClick={() => saveFile('tollgate-catalogue.json', 'application/json', text)}
+          >
             {t('catalog.save')}
           </Button>
         </Group>
@@ -155,11 +161,4 @@ function parsed(text: string): CatalogDocument | null {
   } catch {
     return null
   }
-}
-
-function save(text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: 'tollgate-catalogue.json' })
-  link.click()
-  URL.revokeObjectURL(url)
 }

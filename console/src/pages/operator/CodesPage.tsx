@@ -3,7 +3,9 @@ import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Code } from '../../../../src/admin/top-up-contract.ts'
+import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { lastSecondOf } from '../../parts/zoned-day.ts'
@@ -11,24 +13,25 @@ import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { List } from '../../parts/List.tsx'
+import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { sortOf, useListPlace } from '../../parts/list-place.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
-import { Pager } from '../../parts/Pager.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
 
-const PAGE_ROWS = 50
 const CODES_MAX = 1_000
 
 /** Codes that customers turn into balance. */
 export function CodesPage(): ReactNode {
   const { t } = useTranslation()
-  const [offset, setOffset] = useState(0)
+  const { sort, offset } = useListPlace()
+  const order = sortOf(['created_at'], sort)
   const [adding, setAdding] = useState(false)
-  const codes = useRead('GET /admin/v1/codes', { query: { limit: PAGE_ROWS, offset } }, { keep: true })
+  const codes = useRead('GET /admin/v1/codes', { query: { ...order, limit: PAGE_ROWS, offset } }, { keep: true })
   return (
     <OperatorPage
       title={t('nav.codes')}
@@ -41,10 +44,11 @@ export function CodesPage(): ReactNode {
     >
       <Loaded of={codes} height={360}>
         {({ data, total }) => (
-          <>
-            <CodeList codes={data} />
-            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
-          </>
+          <CodeList
+            codes={data}
+            total={total}
+            everyRow={everyPage((range) => call('GET /admin/v1/codes', { query: { ...order, ...range } }))}
+          />
         )}
       </Loaded>
       <Dialog opened={adding} onClose={() => setAdding(false)} title={t('codes.create')}>
@@ -54,45 +58,76 @@ export function CodesPage(): ReactNode {
   )
 }
 
-function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
+interface CodeListProps {
+  readonly codes: readonly Code[]
+  readonly total: number
+  readonly everyRow: EveryRow<Code>
+}
+
+function CodeList({ codes, total, everyRow }: CodeListProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const change = useAct('PATCH /admin/v1/codes/:id', { renews: ['GET /admin/v1/codes'], said: t('common.saved') })
   return (
-    <List
+    <DataList
+      name="codes"
       label={t('nav.codes')}
       rows={codes}
+      page={{ total }}
+      everyRow={everyRow}
       rowId={({ id }) => id}
       empty={{ title: t('codes.none'), text: t('codes.none_text') }}
       columns={[
         {
           id: 'label',
           title: t('money.code'),
+          value: ({ label }) => label,
           cell: (code) => (
             <div>
               <span className={css.mono}>{code.label}…</span>
-              {code.note !== null && <div>{code.note}</div>}
               <ExternalName of={code} />
             </div>
           ),
         },
-        { id: 'state', title: t('keys.state'), cell: (code) => <CodeState code={code} /> },
+        {
+          id: 'state',
+          title: t('keys.state'),
+          value: (code) => t(stateOf(code)[1]),
+          cell: (code) => <CodeState code={code} />,
+        },
         {
           id: 'uses',
           title: t('codes.uses'),
           end: true,
+          value: ({ uses }) => uses,
           cell: (code) => `${format.number(code.uses)} / ${format.number(code.uses_max)}`,
         },
         {
           id: 'expires',
           title: t('keys.expiry'),
           end: true,
+          value: (code) => code.expires_at,
           cell: (code) => (code.expires_at === null ? '–' : format.date(code.expires_at)),
         },
-        { id: 'by', title: t('codes.by'), cell: (code) => `${code.created_by} · ${format.date(code.created_at)}` },
-        { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
+        { id: 'note', title: t('codes.note'), value: ({ note }) => note, cell: ({ note }) => note },
+        { id: 'by', title: t('codes.by'), value: (code) => code.created_by, cell: (code) => code.created_by },
         {
-          id: t('common.actions'),
+          id: 'created_at',
+          title: t('accounts.since'),
+          end: true,
+          ordered: true,
+          value: (code) => code.created_at,
+          cell: (code) => <Moment at={code.created_at} as="date" />,
+        },
+        {
+          id: 'amount',
+          title: t('money.amount'),
+          end: true,
+          value: ({ amount }) => amount,
+          cell: ({ amount }) => format.moneyInColumn(amount),
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: ({ id, disabled }) => (
@@ -110,16 +145,16 @@ function CodeList({ codes }: { readonly codes: readonly Code[] }): ReactNode {
   )
 }
 
+function stateOf({ disabled, expires_at: expires, uses, uses_max: most }: Code) {
+  if (disabled) return ['quiet', 'keys.disabled'] as const
+  if (expires !== null && Date.parse(expires) <= Date.now()) return ['bad', 'keys.expired'] as const
+  return uses >= most ? (['quiet', 'codes.used_up'] as const) : (['good', 'keys.active'] as const)
+}
+
 function CodeState({ code }: { readonly code: Code }): ReactNode {
   const { t } = useTranslation()
-  if (code.disabled) return <StatusBadge tone="quiet">{t('keys.disabled')}</StatusBadge>
-  if (code.expires_at !== null && Date.parse(code.expires_at) <= Date.now())
-    return <StatusBadge tone="bad">{t('keys.expired')}</StatusBadge>
-  return code.uses >= code.uses_max ? (
-    <StatusBadge tone="quiet">{t('codes.used_up')}</StatusBadge>
-  ) : (
-    <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
-  )
+  const [tone, text] = stateOf(code)
+  return <StatusBadge tone={tone}>{t(text)}</StatusBadge>
 }
 
 interface Values {

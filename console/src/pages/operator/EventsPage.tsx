@@ -1,64 +1,49 @@
 import { Button, Text, TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import i18n from 'i18next'
 import type { AuditEvent } from '../../../../src/admin/report-contract.ts'
 import type { EventAction, EventActor } from '../../../../src/ledger/event-action.ts'
+import { call } from '../../api/call.ts'
 import { useRead } from '../../api/hooks.ts'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { List } from '../../parts/List.tsx'
+import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { sortOf, useFilters, useListPlace, useTyped } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Pager } from '../../parts/Pager.tsx'
-import { useFormat } from '../../parts/use-format.ts'
+import { Moment } from '../../parts/Moment.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
 
-const PAGE_ROWS = 50
-const TYPING_MS = 250
 const FIELDS = ['actor', 'action', 'object'] as const
-const NOTHING = { actor: '', action: '', object: '' }
 
 /** Who changed what, and when: an append-only log. */
 export function EventsPage(): ReactNode {
   const { t } = useTranslation()
-  const search: Readonly<Partial<Record<(typeof FIELDS)[number], string | undefined>>> = useSearch({ strict: false })
-  const navigate = useNavigate()
-  const [filters, setFilters] = useState({ ...NOTHING, ...search })
-  const [offset, setOffset] = useState(0)
+  const { filters, filter } = useFilters<(typeof FIELDS)[number]>()
+  const { sort, offset } = useListPlace()
   const [shown, setShown] = useState<AuditEvent | null>(null)
-  const [settled] = useDebouncedValue(filters, TYPING_MS)
-  const wanted = Object.fromEntries(Object.entries(settled).filter(([, value]) => value !== ''))
-  const events = useRead('GET /admin/v1/events', { query: { ...wanted, limit: PAGE_ROWS, offset } }, { keep: true })
-  const change = (name: (typeof FIELDS)[number], value: string): void => {
-    setOffset(0)
-    setFilters({ ...filters, [name]: value })
-    void navigate({
-      to: '/operator/events',
-      search: { ...search, [name]: value === '' ? undefined : value },
-      replace: true,
-    })
+  const query = {
+    ...Object.fromEntries(FIELDS.flatMap((name) => (filters[name] === undefined ? [] : [[name, filters[name]]]))),
+    ...sortOf(['at'], sort),
   }
+  const events = useRead('GET /admin/v1/events', { query: { ...query, limit: PAGE_ROWS, offset } }, { keep: true })
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
       <div className={css.fields}>
         {FIELDS.map((name) => (
-          <TextInput
-            key={name}
-            label={t(`events.${name}`)}
-            description={name === 'action' ? t('events.action_hint') : undefined}
-            value={filters[name]}
-            onChange={({ currentTarget }) => change(name, currentTarget.value)}
-          />
+          <FilterField key={name} name={name} value={filters[name] ?? ''} change={(value) => filter(name, value)} />
         ))}
       </div>
       <Loaded of={events} height={480}>
         {({ data, total }) => (
-          <>
-            <Rows events={data} show={setShown} />
-            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
-          </>
+          <Rows
+            events={data}
+            total={total}
+            show={setShown}
+            everyRow={everyPage((range) => call('GET /admin/v1/events', { query: { ...query, ...range } }))}
+          />
         )}
       </Loaded>
       <Dialog
@@ -78,40 +63,64 @@ export function EventsPage(): ReactNode {
   )
 }
 
-function Rows({
-  events,
-  show,
+function FilterField({
+  name,
+  value,
+  change,
 }: {
-  readonly events: readonly AuditEvent[]
-  readonly show: (event: AuditEvent) => void
+  readonly name: (typeof FIELDS)[number]
+  readonly value: string
+  readonly change: (value: string) => void
 }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
+  const [text, setText] = useTyped(value, change)
   return (
-    <List
+    <TextInput
+      label={t(`events.${name}`)}
+      description={name === 'action' ? t('events.action_hint') : undefined}
+      value={text}
+      onChange={({ currentTarget }) => setText(currentTarget.value)}
+    />
+  )
+}
+
+interface RowsProps {
+  readonly events: readonly AuditEvent[]
+  readonly total: number
+  readonly show: (event: AuditEvent) => void
+  readonly everyRow: EveryRow<AuditEvent>
+}
+
+function Rows({ events, total, show, everyRow }: RowsProps): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <DataList
+      name="events"
       label={t('nav.events')}
       rows={events}
+      page={{ total }}
+      everyRow={everyRow}
       rowId={({ id }) => id}
       empty={{ title: t('events.none') }}
       columns={[
-        { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
+        {
+          id: 'at',
+          title: t('log.time'),
+          ordered: true,
+          value: ({ at }) => at,
+          cell: ({ at }) => <Moment at={at} />,
+        },
         {
           id: 'actor',
           title: t('events.actor'),
-          cell: ({ actor, ip }) => (
-            <div>
-              {actorText(actor)}
-              {ip !== null && (
-                <Text size="xs" c="dimmed">
-                  {ip}
-                </Text>
-              )}
-            </div>
-          ),
+          value: ({ actor }) => actor,
+          cell: ({ actor }) => <Clip text={actorText(actor)} />,
         },
+        { id: 'ip', title: t('events.ip'), value: ({ ip }) => ip, cell: ({ ip }) => ip },
         {
           id: 'action',
           title: t('events.action'),
+          value: ({ action }) => action,
           cell: ({ action }) => (
             <div>
               {actionText(action)}
@@ -121,9 +130,14 @@ function Rows({
             </div>
           ),
         },
-        { id: 'object', title: t('events.object'), cell: ({ object }) => <code className={css.mono}>{object}</code> },
         {
-          id: t('common.actions'),
+          id: 'object',
+          title: t('events.object'),
+          value: ({ object }) => object,
+          cell: ({ object }) => <Clip text={object} mono />,
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: (event) =>

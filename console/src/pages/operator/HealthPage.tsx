@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useRead } from '../../api/hooks.ts'
 import { ModelLink } from '../../parts/links.tsx'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -19,17 +19,29 @@ export function HealthPage(): ReactNode {
     <OperatorPage title={t('nav.health')} lead={t('health.lead')}>
       <Loaded of={health} height={480}>
         {({ data }) => (
-          <List
+          <DataList
+            name="health"
             label={t('nav.health')}
             rows={data.toSorted((a, b) => rank(b) - rank(a))}
             rowId={({ endpoint, model }) => `${model} ${endpoint}`}
             empty={{ title: t('health.none') }}
             columns={[
-              { id: 'model', title: t('usage.model'), cell: ({ model }) => <ModelLink id={model} /> },
-              { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
+              {
+                id: 'model',
+                title: t('usage.model'),
+                value: ({ model }) => model,
+                cell: ({ model }) => <ModelLink id={model} />,
+              },
+              {
+                id: 'provider',
+                title: t('log.filter_provider'),
+                value: ({ provider }) => provider,
+                cell: ({ provider }) => provider,
+              },
               {
                 id: 'state',
                 title: t('keys.state'),
+                value: ({ state }) => t(`health.${state}`),
                 cell: ({ state }) => (
                   <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge>
                 ),
@@ -38,12 +50,14 @@ export function HealthPage(): ReactNode {
                 id: 'errors',
                 title: t('health.error_rate'),
                 end: true,
+                value: (row) => row.error_rate_30m,
                 cell: (row) => (row.error_rate_30m === null ? '–' : format.percent(row.error_rate_30m)),
               },
               {
                 id: 'ttft',
                 title: t('health.ttft'),
                 end: true,
+                value: (row) => row.ttft_ms_30m?.p50 ?? null,
                 cell: ({ ttft_ms_30m: ttft }) =>
                   ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p99)}`,
               },
@@ -51,6 +65,7 @@ export function HealthPage(): ReactNode {
                 id: 'throughput',
                 title: t('health.throughput'),
                 end: true,
+                value: (row) => row.throughput_30m?.p50 ?? null,
                 cell: ({ throughput_30m: speed }) =>
                   speed === null ? '–' : t('request.per_second', { tokens: format.number(speed.p50) }),
               },

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -23,17 +23,29 @@ export function IpBlocksPage(): ReactNode {
     <OperatorPage title={t('nav.ip_blocks')} lead={t('blocks.lead')}>
       <Loaded of={blocks} height={240}>
         {({ data }) => (
-          <List
+          <DataList
+            name="ip-blocks"
             label={t('nav.ip_blocks')}
             rows={data}
             rowId={({ ip }) => ip}
             empty={{ title: t('blocks.none') }}
             columns={[
-              { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
-              { id: 'until', title: t('blocks.until'), cell: ({ until }) => format.dateTime(until) },
-              { id: 'times', title: t('blocks.times'), end: true, cell: ({ times }) => format.number(times) },
+              { id: 'ip', title: 'IP', value: ({ ip }) => ip, cell: ({ ip }) => ip },
               {
-                id: t('common.actions'),
+                id: 'until',
+                title: t('blocks.until'),
+                value: ({ until }) => until,
+                cell: ({ until }) => format.dateTime(until),
+              },
+              {
+                id: 'times',
+                title: t('blocks.times'),
+                end: true,
+                value: ({ times }) => times,
+                cell: ({ times }) => format.number(times),
+              },
+              {
+                id: 'actions',
                 title: '',
                 end: true,
                 cell: ({ ip }) => (

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { MarginReport, UsageSums } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { DataList } from '../../parts/DataList.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
 import { List } from '../../parts/List.tsx'
@@ -138,7 +139,8 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
           aria-label={t('usage.group')}
         />
       </div>
-      <List
+      <DataList
+        name={`margin-${group}`}
         label={t('usage.groups')}
         rows={rows}
         rowId={({ id }) => id}
@@ -147,6 +149,7 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
           {
             id: 'id',
             title: t(`nav.${group}`),
+            value: ({ id, name }) => (name === undefined || name === '' ? id : name),
             cell: ({ id, name }) =>
               group === 'accounts' ? (
                 <Link to="/operator/accounts/$id" params={{ id }}>
@@ -156,30 +159,46 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
                 id
               ),
           },
-          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
+          {
+            id: 'requests',
+            title: t('usage.requests'),
+            end: true,
+            value: ({ requests }) => requests,
+            cell: ({ requests }) => format.number(requests),
+          },
           {
             id: 'revenue',
             title: t('margin.revenue'),
             end: true,
+            value: ({ revenue }) => revenue,
             cell: ({ revenue }) => format.moneyInColumn(revenue),
           },
           {
             id: 'cost',
             title: t('margin.provider_cost'),
             end: true,
+            value: (row) => row.provider_cost,
             cell: (row) => format.moneyInColumn(row.provider_cost),
           },
           {
             id: 'insured',
             title: t('margin.insured'),
             end: true,
+            value: ({ insured }) => insured,
             cell: ({ insured }) => format.moneyInColumn(insured),
           },
-          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.moneyInColumn(margin) },
+          {
+            id: 'margin',
+            title: t('margin.margin'),
+            end: true,
+            value: ({ margin }) => margin,
+            cell: ({ margin }) => format.moneyInColumn(margin),
+          },
           {
             id: 'percent',
             title: '%',
             end: true,
+            value: (row) => row.margin_percent,
             cell: (row) => (row.margin_percent === null ? '–' : format.percent(row.margin_percent / 100)),
           },
         ]}

@@ -6,17 +6,15 @@ import { useRead } from '../../api/hooks.ts'
 import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
+import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Pager } from '../../parts/Pager.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { usePriceName } from '../models/PriceLines.tsx'
 import { ModelForm } from './ModelForm.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
-
-const PAGE_ROWS = 30
 
 /** All models with their costs, prices and margins. */
 export function PricesPage(): ReactNode {
@@ -51,9 +49,10 @@ interface ModelsProps {
 
 function Models({ models, edit }: ModelsProps): ReactNode {
   const { t } = useTranslation()
-  const [text, setText] = useState('')
-  const [type, setType] = useState<string | null>(null)
-  const [offset, setOffset] = useState(0)
+  const { filters, filter } = useFilters<'query' | 'type'>()
+  const [text, setText] = useTyped(filters.query ?? '', (value) => filter('query', value))
+  const type = filters.type ?? null
+  // What is typed narrows at once, and is in the address soon after.
   const found = models.filter(
     (model) =>
       `${model.id} ${model.name}`.toLowerCase().includes(text.trim().toLowerCase()) &&
@@ -63,33 +62,25 @@ function Models({ models, edit }: ModelsProps): ReactNode {
   return (
     <>
       <div className={css.fields}>
-        <SearchField
-          value={text}
-          change={(value) => {
-            setOffset(0)
-            setText(value)
-          }}
-        />
+        <SearchField value={text} change={setText} />
         <ChoiceField
           label={t('models.type')}
           value={type}
-          onChange={(value) => {
-            setOffset(0)
-            setType(value)
-          }}
+          onChange={(value) => filter('type', value)}
           data={types.map((value) => ({ value, label: t(`type.${value}`) }))}
         />
       </div>
-      <ModelList models={found.slice(offset, offset + PAGE_ROWS)} edit={edit} />
-      <Pager offset={offset} size={PAGE_ROWS} total={found.length} go={setOffset} />
+      <ModelList models={found} edit={edit} />
     </>
   )
 }
 
 function ModelList({ models, edit }: ModelsProps): ReactNode {
   const { t } = useTranslation()
+  const format = useFormat()
   return (
-    <List
+    <DataList
+      name="prices"
       label={t('nav.prices')}
       rows={models}
       rowId={({ id }) => id}
@@ -98,6 +89,7 @@ function ModelList({ models, edit }: ModelsProps): ReactNode {
         {
           id: 'model',
           title: t('usage.model'),
+          value: ({ id }) => id,
           cell: ({ id, name }) => (
             <div>
               {name}
@@ -108,15 +100,38 @@ function ModelList({ models, edit }: ModelsProps): ReactNode {
         {
           id: 'state',
           title: t('keys.state'),
-          cell: ({ active, hidden }) => (
-            <StatusBadge tone={!active ? 'bad' : hidden ? 'quiet' : 'good'}>
-              {t(!active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'prices.on')}
+          value: (model) => t(stateOf(model)),
+          cell: (model) => (
+            <StatusBadge tone={!model.active ? 'bad' : model.hidden ? 'quiet' : 'good'}>
+              {t(stateOf(model))}
             </StatusBadge>
           ),
         },
-        { id: 'endpoints', title: t('prices.columns'), end: true, cell: (model) => <EndpointPrices model={model} /> },
         {
-          id: t('common.actions'),
+          id: 'type',
+          title: t('models.type'),
+          value: ({ type }) => t(`type.${type}`),
+          cell: ({ type }) => t(`type.${type}`),
+        },
+        {
+          id: 'margin',
+          title: t('prices.least_margin'),
+          end: true,
+          value: leastMargin,
+          cell: (model) => {
+            const margin = leastMargin(model)
+            return margin === null ? '–' : format.percent(margin / 100)
+          },
+        },
+        {
+          id: 'endpoints',
+          title: t('prices.columns'),
+          end: true,
+          wide: true,
+          cell: (model) => <EndpointPrices model={model} />,
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: ({ id }) => (
@@ -128,6 +143,16 @@ function ModelList({ models, edit }: ModelsProps): ReactNode {
       ]}
     />
   )
+}
+
+function stateOf({ active, hidden }: PricedModel) {
+  return !active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'prices.on'
+}
+
+/** Of the prices of all endpoints, in percent; null = nothing is sold. */
+function leastMargin({ endpoints }: PricedModel): number | null {
+  const margins = endpoints.flatMap(({ lines }) => lines.flatMap(({ margin_percent: margin }) => margin ?? []))
+  return margins.length === 0 ? null : Math.min(...margins)
 }
 
 function EndpointPrices({ model }: { readonly model: PricedModel }): ReactNode {

@@ -8,7 +8,8 @@ import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { ButtonLink } from '../../parts/links.tsx'
-import { List } from '../../parts/List.tsx'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -76,7 +77,8 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
       onConfirm: () => remove.mutate({ params: { slug } }),
     })
   return (
-    <List
+    <DataList
+      name="providers"
       label={t('nav.providers')}
       rows={providers}
       rowId={({ slug }) => slug}
@@ -85,6 +87,7 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
         {
           id: 'name',
           title: t('keys.name'),
+          value: ({ slug, entry }) => entry.name ?? slug,
           cell: ({ slug, entry }) => (
             <Group gap="sm" wrap="nowrap">
               <ProviderMark slug={slug} name={entry.name ?? slug} />
@@ -95,20 +98,33 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
             </Group>
           ),
         },
-        { id: 'adapter', title: t('providers.adapter'), cell: ({ entry }) => entry.adapter },
+        {
+          id: 'adapter',
+          title: t('providers.adapter'),
+          value: ({ entry }) => entry.adapter,
+          cell: ({ entry }) => entry.adapter,
+        },
         {
           id: 'address',
           title: t('providers.address'),
-          cell: ({ entry }) => <span className={css.mono}>{entry.base_url ?? '–'}</span>,
+          value: ({ entry }) => entry.base_url ?? null,
+          cell: ({ entry }) => (entry.base_url === undefined ? '–' : <Clip text={entry.base_url} mono />),
         },
         {
           id: 'keys',
           title: t('providers.credentials'),
-          cell: ({ entry }) => <span className={css.mono}>{keysOf(entry).join(', ') || '–'}</span>,
+          value: ({ entry }) => keysOf(entry).length,
+          cell: ({ entry }) => <Clip text={keysOf(entry).join(', ') || '–'} mono />,
         },
-        { id: 'models', title: t('nav.models'), end: true, cell: ({ slug }) => uses(slug) },
         {
-          id: t('common.actions'),
+          id: 'models',
+          title: t('nav.models'),
+          end: true,
+          value: ({ slug }) => uses(slug),
+          cell: ({ slug }) => uses(slug),
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: (provider) => (

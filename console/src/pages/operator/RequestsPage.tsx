@@ -1,4 +1,4 @@
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -6,7 +6,6 @@ import type { Generation } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
-import { Pager } from '../../parts/Pager.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RequestDrawer } from './requests/RequestDrawer.tsx'
@@ -47,21 +46,12 @@ export function RequestsPage(): ReactNode {
       <Loaded of={requests} height={560}>
         {({ data, total, total_exact: exact, searched_to: searchedTo }) => (
           <>
-            <RequestRows rows={data} search={search} opened={opened} />
-            <Group justify="space-between">
-              {searchedTo !== undefined && (
-                <Text size="sm" c="dimmed">
-                  {t('requests.searched_to', { when: format.dateTime(searchedTo) })}
-                </Text>
-              )}
-            </Group>
-            <Pager
-              offset={offset}
-              size={PAGE_ROWS}
-              total={total}
-              go={(wish) => go({ ...search, offset: wish === 0 ? undefined : String(wish) })}
-              atLeast={exact === false}
-            />
+            <RequestRows rows={data} page={{ total, atLeast: exact === false }} search={search} opened={opened} />
+            {searchedTo !== undefined && (
+              <Text size="sm" c="dimmed">
+                {t('requests.searched_to', { when: format.dateTime(searchedTo) })}
+              </Text>
+            )}
           </>
         )}
       </Loaded>

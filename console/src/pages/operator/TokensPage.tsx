@@ -3,16 +3,20 @@ import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AdminToken } from '../../../../src/admin/token-contract.ts'
+import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
+import { Clip } from '../../parts/Clip.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { List } from '../../parts/List.tsx'
+import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
@@ -20,13 +24,12 @@ import { OperatorPage } from './OperatorPage.tsx'
 import { ScopeNames } from './tokens/ScopeNames.tsx'
 import { TokenForm } from './tokens/TokenForm.tsx'
 
-const PAGE_ROWS = 50
 const TONES: Readonly<Record<AdminToken['state'], Tone>> = { active: 'good', expired: 'quiet', revoked: 'quiet' }
 
 /** Named tokens for programs that call the admin API. */
 export function TokensPage(): ReactNode {
   const { t } = useTranslation()
-  const [offset, setOffset] = useState(0)
+  const { offset } = useListPlace()
   const [making, setMaking] = useState(false)
   const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null)
   const tokens = useRead('GET /admin/v1/tokens', { query: { limit: PAGE_ROWS, offset } }, { keep: true })
@@ -44,10 +47,7 @@ export function TokensPage(): ReactNode {
     >
       <Loaded of={tokens} height={320}>
         {({ data, total }) => (
-          <>
-            <Rows tokens={data} />
-            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
-          </>
+          <Rows tokens={data} total={total} everyRow={everyPage((query) => call('GET /admin/v1/tokens', { query }))} />
         )}
       </Loaded>
       <Dialog opened={making} onClose={() => setMaking(false)} title={t('tokens.create')} size="lg">
@@ -86,19 +86,28 @@ export function TokensPage(): ReactNode {
   )
 }
 
-function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode {
+interface RowsProps {
+  readonly tokens: readonly AdminToken[]
+  readonly total: number
+  readonly everyRow: EveryRow<AdminToken>
+}
+
+function Rows({ tokens, total, everyRow }: RowsProps): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   return (
-    <List
+    <DataList
+      name="tokens"
       label={t('nav.tokens')}
       rows={tokens}
+      // A page that holds all of them is sorted here.
+      {...(total > PAGE_ROWS ? { page: { total }, everyRow } : {})}
       rowId={({ id }) => id}
       empty={{ title: t('tokens.none'), text: t('tokens.none_text') }}
       columns={[
         {
           id: 'name',
           title: t('keys.name'),
+          value: ({ name }) => name,
           cell: (token) => (
             <div>
               {token.name}
@@ -107,32 +116,41 @@ function Rows({ tokens }: { readonly tokens: readonly AdminToken[] }): ReactNode
             </div>
           ),
         },
-        { id: 'scopes', title: t('tokens.may'), cell: ({ scopes }) => <ScopeNames scopes={scopes} /> },
+        {
+          id: 'scopes',
+          title: t('tokens.may'),
+          wide: true,
+          value: ({ scopes }) => scopes.join(' '),
+          cell: ({ scopes }) => <ScopeNames scopes={scopes} />,
+        },
         {
           id: 'state',
           title: t('keys.state'),
+          value: ({ state }) => t(`tokens.${state}`),
           cell: (token) => <State token={token} />,
         },
         {
           id: 'used',
           title: t('keys.last_used'),
           end: true,
-          cell: ({ last_used_at: used }) =>
-            used === null ? t('keys.never') : <span title={format.dateTime(used)}>{format.ago(used)}</span>,
+          value: (token) => token.last_used_at,
+          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
         },
         {
           id: 'made',
           title: t('accounts.since'),
           end: true,
-          cell: ({ created_at: at, created_by: by }) => (
-            <div>
-              {format.date(at)}
-              <div className={css.small}>{by}</div>
-            </div>
-          ),
+          value: (token) => token.created_at,
+          cell: (token) => <Moment at={token.created_at} as="date" />,
         },
         {
-          id: t('common.actions'),
+          id: 'by',
+          title: t('codes.by'),
+          value: (token) => token.created_by,
+          cell: (token) => <Clip text={token.created_by} />,
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: (token) => <Acts token={token} />,

@@ -3,21 +3,21 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { OperatorRole } from '../../../../src/admin-scopes.ts'
 import type { ConsoleUser } from '../../../../src/admin/account-contract.ts'
+import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { ExternalName } from '../../parts/ExternalName.tsx'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
-import { List } from '../../parts/List.tsx'
+import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { sortOf, useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Pager } from '../../parts/Pager.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
 import { useRoles } from './tokens/RoleField.tsx'
-
-const PAGE_ROWS = 50
 
 export interface UserListProps {
   readonly account?: string
@@ -28,17 +28,20 @@ export interface UserListProps {
 
 /** Who may sign in to the console. */
 export function UserList(filter: UserListProps): ReactNode {
-  const [offset, setOffset] = useState(0)
+  const { sort, offset } = useListPlace()
+  const query = { ...filter, ...sortOf(['created_at', 'email'], sort) }
   const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
-  const users = useRead('GET /admin/v1/users', { query: { ...filter, limit: PAGE_ROWS, offset } }, { keep: true })
+  const users = useRead('GET /admin/v1/users', { query: { ...query, limit: PAGE_ROWS, offset } }, { keep: true })
   return (
     <>
       <Loaded of={users} height={300}>
         {({ data, total }) => (
-          <>
-            <Rows users={data} showLink={setLink} />
-            <Pager offset={offset} size={PAGE_ROWS} total={total} go={setOffset} />
-          </>
+          <Rows
+            users={data}
+            total={total}
+            showLink={setLink}
+            everyRow={everyPage((range) => call('GET /admin/v1/users', { query: { ...query, ...range } }))}
+          />
         )}
       </Loaded>
       <LinkShown shown={link} close={() => setLink(null)} />
@@ -76,31 +79,39 @@ function Person({ user }: { readonly user: ConsoleUser }): ReactNode {
   )
 }
 
-function Rows({
-  users,
-  showLink,
-}: {
+interface RowsProps {
   readonly users: readonly ConsoleUser[]
+  readonly total: number
   readonly showLink: (link: { readonly email: string; readonly link: string }) => void
-}): ReactNode {
+  readonly everyRow: EveryRow<ConsoleUser>
+}
+
+function Rows({ users, total, showLink, everyRow }: RowsProps): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
+  const roleOf = ({ role, operator_role: own }: ConsoleUser): string =>
+    own === null ? t(`settings.role_${role}`) : t(`role.${own}`)
   return (
-    <List
+    <DataList
+      name="users"
       label={t('nav.users')}
       rows={users}
+      page={{ total }}
+      everyRow={everyRow}
       rowId={({ id }) => id}
       empty={{ title: t('users.none') }}
       columns={[
-        { id: 'email', title: t('entry.email'), cell: (user) => <Person user={user} /> },
         {
-          id: 'role',
-          title: t('settings.role'),
-          cell: ({ role, operator_role: own }) => (own === null ? t(`settings.role_${role}`) : t(`role.${own}`)),
+          id: 'email',
+          title: t('entry.email'),
+          ordered: true,
+          value: ({ email }) => email,
+          cell: (user) => <Person user={user} />,
         },
+        { id: 'role', title: t('settings.role'), value: roleOf, cell: roleOf },
         {
           id: 'state',
           title: t('keys.state'),
+          value: ({ disabled }) => t(disabled ? 'keys.disabled' : 'keys.active'),
           cell: ({ disabled }) => (
             <StatusBadge tone={disabled ? 'bad' : 'good'}>
               {disabled ? t('keys.disabled') : t('keys.active')}
@@ -110,6 +121,7 @@ function Rows({
         {
           id: 'totp',
           title: t('security.totp'),
+          value: ({ totp }) => totp,
           cell: (user) => (
             <StatusBadge tone={user.totp ? 'good' : 'quiet'}>
               {user.totp ? t('security.on') : t('security.off')}
@@ -119,6 +131,7 @@ function Rows({
         {
           id: 'oidc',
           title: t('security.oidc'),
+          value: ({ identities }) => identities.map(({ email, subject }) => email ?? subject).join(', '),
           cell: ({ identities }) =>
             identities.map(({ id, email, subject, issuer }) => (
               <span key={id} title={issuer}>
@@ -130,10 +143,19 @@ function Rows({
           id: 'seen',
           title: t('users.last_sign_in'),
           end: true,
-          cell: (user) => (user.last_sign_in_at === null ? t('keys.never') : format.ago(user.last_sign_in_at)),
+          value: (user) => user.last_sign_in_at,
+          cell: ({ last_sign_in_at: at }) => (at === null ? t('keys.never') : <Moment at={at} as="ago" />),
         },
         {
-          id: t('common.actions'),
+          id: 'created_at',
+          title: t('accounts.since'),
+          end: true,
+          ordered: true,
+          value: (user) => user.created_at,
+          cell: (user) => <Moment at={user.created_at} as="date" />,
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: (user) => (

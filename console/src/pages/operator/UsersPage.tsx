@@ -1,26 +1,26 @@
 import { Button, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useDebouncedValue } from '@mantine/hooks'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { OperatorRole } from '../../../../src/admin-scopes.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { ChoiceField } from '../../parts/ChoiceField.tsx'
+import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { Section } from '../../parts/Section.tsx'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RoleField, useRoles } from './tokens/RoleField.tsx'
 import { LinkShown, UserList } from './UserList.tsx'
 
-const TYPING_MS = 200
+const ROLES = ['admin', 'user'] as const
 
 /** Everybody who may sign in, and new administrators. */
 export function UsersPage(): ReactNode {
   const { t } = useTranslation()
-  const [text, setText] = useState('')
-  const [role, setRole] = useState<'user' | 'admin' | null>(null)
-  const [query] = useDebouncedValue(text, TYPING_MS)
+  const { filters, filter } = useFilters<'query' | 'role'>()
+  const [text, setText] = useTyped(filters.query ?? '', (value) => filter('query', value))
+  const role = ROLES.find((known) => known === filters.role) ?? null
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
       <Can call="POST /admin/v1/administrators">
@@ -38,11 +38,14 @@ export function UsersPage(): ReactNode {
         <ChoiceField
           label={t('settings.role')}
           value={role}
-          onChange={(value) => setRole(value === 'admin' || value === 'user' ? value : null)}
-          data={(['admin', 'user'] as const).map((value) => ({ value, label: t(`settings.role_${value}`) }))}
+          onChange={(value) => filter('role', value)}
+          data={ROLES.map((value) => ({ value, label: t(`settings.role_${value}`) }))}
         />
       </div>
-      <UserList key={`${query} ${role}`} {...(query === '' ? {} : { query })} {...(role === null ? {} : { role })} />
+      <UserList
+        {...(filters.query === undefined ? {} : { query: filters.query })}
+        {...(role === null ? {} : { role })}
+      />
     </OperatorPage>
   )
 }

@@ -79,7 +79,7 @@ function Linked({
           cell: (identity) => (identity.linked_at === null ? '' : format.dateTime(identity.linked_at)),
         },
         {
-          id: t('common.actions'),
+          id: 'actions',
           title: '',
           end: true,
           cell: (identity) =>

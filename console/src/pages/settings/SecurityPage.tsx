@@ -106,7 +106,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
         { id: 'created', title: t('security.since'), cell: (session) => format.dateTime(session.created_at) },
         { id: 'seen', title: t('security.seen'), cell: (session) => format.ago(session.last_seen_at) },
         {
-          id: t('common.actions'),
+          id: 'actions',
           title: '',
           end: true,
           cell: ({ id, current }) =>

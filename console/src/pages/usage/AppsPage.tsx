@@ -1,25 +1,31 @@
 import { SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AppRow } from '../../../../src/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { LimitBar } from '../../parts/LimitBar.tsx'
-import { List } from '../../parts/List.tsx'
+import { Clip } from '../../parts/Clip.tsx'
+import { DataList } from '../../parts/DataList.tsx'
+import { useFilters } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+
+const RANGES = ['day', '7d', '30d'] as const
 
 /** The spending of each app, as named by HTTP-Referer and X-Title. */
 export function AppsPage(): ReactNode {
   const { t } = useTranslation()
-  const [range, setRange] = useState<'day' | '7d' | '30d'>('30d')
+  const { filters, filter } = useFilters<'range'>()
+  const range = RANGES.find((known) => known === filters.range) ?? '30d'
   const apps = useRead('GET /cabinet/v1/apps', { query: { range } }, { keep: true })
   const control = (
     <SegmentedControl
       value={range}
-      onChange={setRange}
-      data={(['day', '7d', '30d'] as const).map((value) => ({ value, label: t(`apps.range_${value}`) }))}
+      onChange={(value) => filter('range', value)}
+      data={RANGES.map((value) => ({ value, label: t(`apps.range_${value}`) }))}
       aria-label={t('range.period')}
     />
   )
@@ -36,7 +42,8 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
-    <List
+    <DataList
+      name="apps"
       label={t('nav.apps')}
       rows={apps}
       rowId={({ id }) => id}
@@ -45,6 +52,7 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
         {
           id: 'app',
           title: t('usage.app'),
+          value: ({ title, url }) => title ?? url,
           // A client sent this address: it is shown, but it is not a link.
           cell: ({ id, title, url }) => (
             <div>
@@ -62,12 +70,21 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
         {
           id: 'models',
           title: t('apps.models'),
-          cell: ({ top_models: models }) => <Text size="sm">{models.map(({ model }) => model).join(', ')}</Text>,
+          wide: true,
+          value: ({ top_models: models }) => models.map(({ model }) => model).join(', '),
+          cell: ({ top_models: models }) => <Clip text={models.map(({ model }) => model).join(', ')} />,
         },
-        { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
+        {
+          id: 'requests',
+          title: t('usage.requests'),
+          end: true,
+          value: ({ requests }) => requests,
+          cell: ({ requests }) => format.number(requests),
+        },
         {
           id: 'share',
           title: t('apps.share'),
+          value: ({ share }) => share,
           cell: ({ share }) => (
             <div>
               <Text size="sm" mb={4}>
@@ -77,8 +94,20 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
             </div>
           ),
         },
-        { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.moneyInColumn(cost) },
-        { id: 'last', title: t('keys.last_used'), end: true, cell: (app) => format.ago(app.last_used_at) },
+        {
+          id: 'cost',
+          title: t('usage.cost'),
+          end: true,
+          value: ({ cost }) => cost,
+          cell: ({ cost }) => format.moneyInColumn(cost),
+        },
+        {
+          id: 'last',
+          title: t('keys.last_used'),
+          end: true,
+          value: (app) => app.last_used_at,
+          cell: (app) => <Moment at={app.last_used_at} as="ago" />,
+        },
       ]}
     />
   )

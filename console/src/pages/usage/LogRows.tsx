@@ -1,23 +1,37 @@
 import { Button, Loader, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
 import type { TFunction } from 'i18next'
-import { memo, useEffect, type CSSProperties, type MouseEvent, type ReactNode } from 'react'
+import { memo, useEffect, useMemo, useRef, type CSSProperties, type MouseEvent, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { LogQuery, LogRow } from '../../../../src/cabinet/log-contract.ts'
 import { call } from '../../api/call.ts'
 import { errorName } from '../../parts/failure-text.ts'
+import { useListChoice } from '../../parts/list-choice.ts'
+import type { Column } from '../../parts/List.tsx'
+import { ListTools } from '../../parts/ListTools.tsx'
 import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import type { Format } from '../../parts/format.ts'
 import { useFormat } from '../../parts/use-format.ts'
-import { useVisibleRows } from '../../parts/use-visible-rows.ts'
+import list from '../../style/list.module.css'
 import css from './log.module.css'
 
 const PAGE_ROWS = 100
 /** The next page is loaded when fewer rows than this are left below. */
 const AHEAD_ROWS = 100
 const KEPT_MS = 15_000
+const ROW_PX = 54
+const DENSE_ROW_PX = 34
+const PHONE_ROW_PX = 92
+/** Rows kept above and below the visible part, so that a fast scroll shows no gap. */
+const SPARE_ROWS = 8
+const AS_IT_IS = { hidden: [], dense: false }
+/** The log has one order, and the server writes its file. */
+const NO_ROWS: readonly LogRow[] = []
+const UNSORTED = { of: () => null, toggle: () => undefined }
 const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
 /**
@@ -85,14 +99,76 @@ interface RowsProps {
 function Rows({ rows, old, more }: RowsProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const navigate = useNavigate()
-  const { frame, onScroll, first, last, rowHeight } = useVisibleRows(rows.length)
+  const [choice, choose] = useListChoice('log', AS_IT_IS)
+  const columns = useMemo(() => columnsOf(t, format), [t, format])
+  const seen = useMemo(
+    () => columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
+    [columns, choice.hidden],
+  )
+  const { frame, items, top, last, allPx, rowHeight } = useRowsInSight(rows.length, choice.dense)
   const { has, busy, fetch, searchedTo } = more
   const wants = has && !busy && searchedTo === null && last >= rows.length - AHEAD_ROWS
   useEffect(() => {
     if (wants) fetch()
   }, [wants, fetch])
-  const open = (event: MouseEvent): void => {
+  const open = useOpening()
+  // The type CSSProperties does not have custom properties.
+  const sizes = {
+    '--all': `${allPx}px`,
+    '--top': `${top}px`,
+    '--row': `${rowHeight}px`,
+    '--columns': seen.map(({ width }) => width).join(' '),
+  } as CSSProperties
+  return (
+    <div className={list.data}>
+      <ListTools
+        name="log"
+        columns={columns}
+        model={{ rows: NO_ROWS, columns: seen, sorting: UNSORTED }}
+        choice={choice}
+        choose={choose}
+        sort={null}
+        setSort={() => undefined}
+        file="none"
+      />
+      <div
+        className={css.frame}
+        style={sizes}
+        role="table"
+        aria-label={t('nav.log')}
+        aria-rowcount={has ? -1 : rows.length + 1}
+        aria-busy={old}
+        data-dense={choice.dense}
+      >
+        <div className={css.head} role="row" aria-rowindex={1}>
+          {seen.map(({ id, title, className }) => (
+            <span key={id} role="columnheader" className={className}>
+              {title}
+            </span>
+          ))}
+        </div>
+        <div ref={frame} className={css.scroll} onClick={open} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
+          <div className={css.all} role="presentation">
+            <div className={css.seen} role="presentation">
+              {items.map(({ index }) => {
+                const row = rows[index]
+                return row === undefined ? null : (
+                  <Row key={row.generation_id} row={row} index={index + 2} columns={seen} />
+                )
+              })}
+            </div>
+          </div>
+          <Foot count={rows.length} more={more} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** A click on a row's link opens its page. */
+function useOpening(): (event: MouseEvent) => void {
+  const navigate = useNavigate()
+  return (event) => {
     const id = event.target instanceof Element ? event.target.closest('a')?.dataset['generation'] : undefined
     // The browser itself opens a new tab or window.
     if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
@@ -100,97 +176,146 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
     event.preventDefault()
     void navigate({ to: '/log/$id', params: { id } })
   }
-  // The type CSSProperties does not have custom properties.
-  const sizes = { '--rows': rows.length, '--first': first, '--row': `${rowHeight}px` } as CSSProperties
+}
+
+function useRowsInSight(count: number, dense: boolean) {
+  const isNarrow = useMediaQuery('(max-width: 700px)') === true
+  const rowHeight = isNarrow ? PHONE_ROW_PX : dense ? DENSE_ROW_PX : ROW_PX
+  const frame = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: count,
+    getScrollElement: () => frame.current,
+    estimateSize: () => rowHeight,
+    overscan: SPARE_ROWS,
+    initialRect: { width: 0, height: ROW_PX * SPARE_ROWS },
+  })
+  const { measure } = virtual
+  useEffect(measure, [measure, rowHeight])
+  const items = virtual.getVirtualItems()
+  const [top, last] = [items[0]?.start ?? 0, (items.at(-1)?.index ?? -1) + 1]
+  return { frame, items, top, last, allPx: virtual.getTotalSize(), rowHeight }
+}
+
+/** What follows the last row: more rows, or the end. */
+function Foot({
+  count,
+  more: { has, busy, fetch, searchedTo },
+}: {
+  readonly count: number
+  readonly more: More
+}): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
   return (
-    <div
-      className={css.frame}
-      role="table"
-      aria-label={t('nav.log')}
-      aria-rowcount={has ? -1 : rows.length + 1}
-      aria-busy={old}
-    >
-      <div className={css.head} role="row" aria-rowindex={1}>
-        {(['time', 'model', 'status', 'tokens', 'duration', 'cost'] as const).map((name) => (
-          <span key={name} role="columnheader" className={css[name]}>
-            {t(`log.${name}`)}
-          </span>
-        ))}
-      </div>
-      <div
-        ref={frame}
-        className={css.scroll}
-        onScroll={onScroll}
-        onClick={open}
-        tabIndex={0}
-        role="rowgroup"
-        aria-label={t('nav.log')}
-      >
-        <div className={css.all} style={sizes} role="presentation">
-          <div className={css.seen} role="presentation">
-            {rows.slice(first, last).map((row, index) => (
-              <Row key={row.generation_id} row={row} index={first + index + 2} t={t} format={format} />
-            ))}
-          </div>
-        </div>
-        <div className={css.foot} role="row">
-          <span role="cell">
-            {busy ? (
-              <Loader size="sm" aria-label={t('common.loading')} />
-            ) : has ? (
-              <Button size="xs" variant="default" onClick={fetch}>
-                {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
-              </Button>
-            ) : (
-              <Text size="sm" c="dimmed">
-                {t('log.end', { count: rows.length, shown: format.number(rows.length) })}
-              </Text>
-            )}
-          </span>
-        </div>
-      </div>
+    <div className={css.foot} role="row">
+      <span role="cell">
+        {busy ? (
+          <Loader size="sm" aria-label={t('common.loading')} />
+        ) : has ? (
+          <Button size="xs" variant="default" onClick={fetch}>
+            {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
+          </Button>
+        ) : (
+          <Text size="sm" c="dimmed">
+            {t('log.end', { count, shown: format.number(count) })}
+          </Text>
+        )}
+      </span>
     </div>
+  )
+}
+
+interface LogColumn extends Column<LogRow> {
+  /** Of the grid. */
+  readonly width: string
+}
+
+function columnsOf(t: TFunction, format: Format): readonly LogColumn[] {
+  return [
+    {
+      id: 'time',
+      title: t('log.time'),
+      width: '138px',
+      className: css.time,
+      cell: (row) => (
+        <a href={`/log/${row.generation_id}`} data-generation={row.generation_id} title={format.dateTime(row.at)}>
+          <time dateTime={row.at}>{format.moment(row.at)}</time>
+        </a>
+      ),
+    },
+    {
+      id: 'model',
+      title: t('log.model'),
+      width: 'minmax(150px, 1fr)',
+      className: css.model,
+      cell: (row) => <Names row={row} />,
+    },
+    {
+      id: 'status',
+      title: t('log.status'),
+      width: 'minmax(96px, 150px)',
+      className: css.status,
+      cell: (row) => (
+        <StatusBadge tone={TONES[row.status]}>
+          {row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}
+        </StatusBadge>
+      ),
+    },
+    {
+      id: 'tokens',
+      title: t('log.tokens'),
+      width: '126px',
+      className: css.tokens,
+      cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`,
+    },
+    {
+      id: 'duration',
+      title: t('log.duration'),
+      width: '84px',
+      className: css.duration,
+      cell: (row) => format.duration(row.duration_ms),
+    },
+    {
+      id: 'cost',
+      title: t('log.cost'),
+      width: '118px',
+      className: css.cost,
+      cell: (row) => format.moneyInColumn(row.cost),
+    },
+  ]
+}
+
+function Names({ row }: { readonly row: LogRow }): ReactNode {
+  const rest = [row.key_name, row.app_title ?? row.app_url, row.provider_name]
+    .filter((part) => part !== null && part !== '')
+    .join(' · ')
+  return (
+    <>
+      <span className={css.line} title={row.model}>
+        {row.model}
+      </span>
+      <span className={css.small} title={rest}>
+        {rest}
+      </span>
+    </>
   )
 }
 
 interface RowProps {
   readonly row: LogRow
   readonly index: number
-  readonly t: TFunction
-  readonly format: Format
+  readonly columns: readonly LogColumn[]
 }
 
 /** A row has no hooks and few components, because each change of a filter draws about thirty rows. */
-const Row = memo(function Row({ row, index, t, format }: RowProps): ReactNode {
+const Row = memo(function Row({ row, index, columns }: RowProps): ReactNode {
   return (
     <div className={css.row} role="row" aria-rowindex={index}>
-      <span role="cell" className={css.time}>
-        <a href={`/log/${row.generation_id}`} data-generation={row.generation_id}>
-          <time dateTime={row.at}>{format.dateTime(row.at)}</time>
-        </a>
-      </span>
-      <span role="cell" className={css.model}>
-        <span className={css.line}>{row.model}</span>
-        <span className={css.small}>
-          {[row.key_name, row.app_title ?? row.app_url, row.provider_name]
-            .filter((part) => part !== null && part !== '')
-            .join(' · ')}
+      {columns.map(({ id, className, cell }) => (
+        <span key={id} role="cell" className={className}>
+          {cell(row)}
         </span>
-      </span>
-      <span role="cell" className={css.status}>
-        <StatusBadge tone={TONES[row.status]}>
-          {row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}
-        </StatusBadge>
-      </span>
-      <span role="cell" className={css.tokens}>
-        {format.number(row.input_tokens)} → {format.number(row.output_tokens)}
-      </span>
-      <span role="cell" className={css.duration}>
-        {format.duration(row.duration_ms)}
-      </span>
-      <span role="cell" className={css.cost}>
-        {format.money(row.cost)}
-      </span>
+      ))}
     </div>
   )
 })

@@ -3,8 +3,8 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SpendSums, UsageAnswer, UsageGroup } from '../../../../src/cabinet/log-contract.ts'
+import { DataList } from '../../parts/DataList.tsx'
 import { DayChart, type ChartSeries } from '../../parts/DayChart.tsx'
-import { List } from '../../parts/List.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -78,24 +78,61 @@ export function UsageReport(props: UsageReportProps): ReactNode {
           }}
         />
       </Section>
-      <List
+      <DataList
+        name="usage"
         label={t('usage.groups')}
         rows={groups}
         rowId={({ id }) => id}
         empty={{ title: t('usage.none'), text: t('usage.none_text') }}
         columns={[
-          { id: 'group', title: t(`usage.${group}`), cell: (row) => <GroupName group={group} row={row} span={span} /> },
-          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
-          { id: 'errors', title: t('usage.errors'), end: true, cell: ({ errors }) => format.number(errors) },
-          { id: 'input', title: t('usage.input_tokens'), end: true, cell: (row) => format.number(row.input_tokens) },
-          { id: 'output', title: t('usage.output_tokens'), end: true, cell: (row) => format.number(row.output_tokens) },
+          {
+            id: 'group',
+            title: t(`usage.${group}`),
+            value: ({ id, label }) => (id === '…rest' ? t('usage.rest') : label),
+            cell: (row) => <GroupName group={group} row={row} span={span} />,
+          },
+          {
+            id: 'requests',
+            title: t('usage.requests'),
+            end: true,
+            value: (row) => row.requests,
+            cell: ({ requests }) => format.number(requests),
+          },
+          {
+            id: 'errors',
+            title: t('usage.errors'),
+            end: true,
+            value: (row) => row.errors,
+            cell: ({ errors }) => format.number(errors),
+          },
+          {
+            id: 'input',
+            title: t('usage.input_tokens'),
+            end: true,
+            value: (row) => row.input_tokens,
+            cell: (row) => format.number(row.input_tokens),
+          },
+          {
+            id: 'output',
+            title: t('usage.output_tokens'),
+            end: true,
+            value: (row) => row.output_tokens,
+            cell: (row) => format.number(row.output_tokens),
+          },
           {
             id: 'saved',
             title: t('usage.cache_saved'),
             end: true,
+            value: (row) => row.cache_saved,
             cell: (row) => (row.cache_saved === 0 ? '–' : format.money(row.cache_saved)),
           },
-          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.moneyInColumn(cost) },
+          {
+            id: 'cost',
+            title: t('usage.cost'),
+            end: true,
+            value: (row) => row.cost,
+            cell: ({ cost }) => format.moneyInColumn(cost),
+          },
         ]}
       />
     </>

@@ -1,5 +1,6 @@
 import { Button, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AccountGroup } from '../../../../../src/admin/group-contract.ts'
@@ -9,7 +10,7 @@ import { confirm } from '../../../parts/confirm.tsx'
 import { Dialog } from '../../../parts/Dialog.tsx'
 import { ExternalName } from '../../../parts/ExternalName.tsx'
 import { PlusIcon } from '../../../parts/icons.ts'
-import { List } from '../../../parts/List.tsx'
+import { DataList } from '../../../parts/DataList.tsx'
 import { Failed, Loaded } from '../../../parts/Loaded.tsx'
 import { Section } from '../../../parts/Section.tsx'
 import css from '../../../style/layout.module.css'
@@ -68,17 +69,20 @@ function Rows({ groups, edit }: RowsProps): ReactNode {
       onConfirm: () => remove.mutate({ params: { id } }),
     })
   return (
-    <List
+    <DataList
+      name="groups"
+      prefix="groups_"
       label={t('customers.groups')}
       rows={groups}
       rowId={({ id }) => id}
       empty={{ title: t('customers.no_groups'), text: t('customers.no_groups_text') }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: (group) => <GroupName group={group} /> },
+        { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (group) => <GroupName group={group} /> },
         {
           id: 'markup',
           title: t('field.markup'),
           end: true,
+          value: ({ markup }) => ({ decimal: markup }),
           cell: ({ markup }) => (
             <div>
               {text.factor(markup)}
@@ -86,9 +90,19 @@ function Rows({ groups, edit }: RowsProps): ReactNode {
             </div>
           ),
         },
-        { id: 'accounts', title: t('nav.accounts'), end: true, cell: ({ accounts }) => accounts },
         {
-          id: t('common.actions'),
+          id: 'accounts',
+          title: t('nav.accounts'),
+          end: true,
+          value: ({ accounts }) => accounts,
+          cell: ({ id, accounts }) => (
+            <Link to="/operator/accounts" search={{ group: id }}>
+              {accounts}
+            </Link>
+          ),
+        },
+        {
+          id: 'actions',
           title: '',
           end: true,
           cell: (group) =>

@@ -1,6 +1,6 @@
 import { Button, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account } from '../../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../../api/hooks.ts'
@@ -16,7 +16,6 @@ import { useMarkupText } from './markup-text.ts'
 /** The group and the markup of an account, and what it pays by them. */
 export function AccountPrices({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
-  const [offset, setOffset] = useState(0)
   return (
     <div className={css.page}>
       <Can call="PATCH /admin/v1/accounts/:id">
@@ -24,7 +23,7 @@ export function AccountPrices({ account }: { readonly account: Account }): React
           <RuleForm account={account} />
         </Section>
       </Can>
-      <CustomerPriceTable query={{ account: account.id }} offset={offset} go={setOffset} />
+      <CustomerPriceTable query={{ account: account.id }} />
     </div>
   )
 }

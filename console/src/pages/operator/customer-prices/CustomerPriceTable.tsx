@@ -4,26 +4,26 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CustomerEndpoint, CustomerPrice, CustomerPriceQuery } from '../../../../../src/admin/group-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
-import { List } from '../../../parts/List.tsx'
+import { call } from '../../../api/call.ts'
+import { DataList, PAGE_ROWS } from '../../../parts/DataList.tsx'
+import { everyPage } from '../../../parts/list-csv.ts'
+import { useListPlace } from '../../../parts/list-place.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
-import { Pager } from '../../../parts/Pager.tsx'
 import { useFormat } from '../../../parts/use-format.ts'
 import css from '../../../style/layout.module.css'
 import { usePriceName } from '../../models/PriceLines.tsx'
 import { useMarkupText } from './markup-text.ts'
 import own from './customer-prices.module.css'
 
-const PAGE_ROWS = 25
-
 export interface CustomerPriceTableProps {
   readonly query: Pick<CustomerPriceQuery, 'account' | 'model' | 'query'>
-  readonly offset: number
-  readonly go: (offset: number) => void
 }
 
 /** What an account pays for each model, or each account for a model, with the rules that make the price. */
-export function CustomerPriceTable({ query, offset, go }: CustomerPriceTableProps): ReactNode {
+export function CustomerPriceTable({ query }: CustomerPriceTableProps): ReactNode {
   const { t } = useTranslation()
+  const name = usePriceName()
+  const { offset } = useListPlace()
   const prices = useRead(
     'GET /admin/v1/customer-prices',
     { query: { ...query, limit: PAGE_ROWS, offset } },
@@ -33,30 +33,44 @@ export function CustomerPriceTable({ query, offset, go }: CustomerPriceTableProp
   return (
     <Loaded of={prices} height={420}>
       {({ data, total }) => (
-        <>
-          <List
-            label={t('customers.table')}
-            rows={data}
-            rowId={({ account, model }) => `${account} ${model}`}
-            empty={{ title: t(byAccount ? 'accounts.none' : 'models.none') }}
-            columns={[
-              {
-                id: 'who',
-                title: t(byAccount ? 'requests.account' : 'usage.model'),
-                cell: byAccount ? accountOf : modelOf,
-              },
-              { id: 'rule', title: t('customers.rule'), cell: (row) => <Rule row={row} /> },
-              {
-                id: 'prices',
-                title: t('customers.columns'),
-                end: true,
-                cell: ({ endpoints }) =>
-                  endpoints.map((endpoint) => <EndpointPrices key={endpoint.endpoint} endpoint={endpoint} />),
-              },
-            ]}
-          />
-          <Pager offset={offset} size={PAGE_ROWS} total={total} go={go} />
-        </>
+        <DataList
+          name="customer-prices"
+          label={t('customers.table')}
+          rows={data}
+          page={{ total }}
+          everyRow={everyPage((range) => call('GET /admin/v1/customer-prices', { query: { ...query, ...range } }))}
+          rowId={({ account, model }) => `${account} ${model}`}
+          empty={{ title: t(byAccount ? 'accounts.none' : 'models.none') }}
+          columns={[
+            {
+              id: 'who',
+              title: t(byAccount ? 'requests.account' : 'usage.model'),
+              value: (row) => (byAccount ? row.account_name : row.model),
+              cell: byAccount ? accountOf : modelOf,
+            },
+            {
+              id: 'rule',
+              title: t('customers.rule'),
+              wide: true,
+              value: ({ rule, markup }) => `${rule} ${markup ?? ''}`.trim(),
+              cell: (row) => <Rule row={row} />,
+            },
+            {
+              id: 'prices',
+              title: t('customers.columns'),
+              end: true,
+              wide: true,
+              value: ({ endpoints }) =>
+                endpoints
+                  .flatMap(({ provider_name: provider, lines }) =>
+                    lines.map(({ price, paid }) => `${provider}, ${name(price)}: ${paid}`),
+                  )
+                  .join('; '),
+              cell: ({ endpoints }) =>
+                endpoints.map((endpoint) => <EndpointPrices key={endpoint.endpoint} endpoint={endpoint} />),
+            },
+          ]}
+        />
       )}
     </Loaded>
   )

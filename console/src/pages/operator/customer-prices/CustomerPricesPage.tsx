@@ -10,7 +10,6 @@ import { Section } from '../../../parts/Section.tsx'
 import css from '../../../style/layout.module.css'
 import { OperatorPage } from '../OperatorPage.tsx'
 import { AccountField } from '../requests/AccountField.tsx'
-import { offsetOf } from '../requests/request-search.ts'
 import { AccountGroups } from './AccountGroups.tsx'
 import { CustomerPriceTable } from './CustomerPriceTable.tsx'
 
@@ -79,8 +78,6 @@ function Table(): ReactNode {
             ...(by === 'account' ? { account: picked } : { model: picked }),
             ...(search.query === undefined ? {} : { query: search.query }),
           }}
-          offset={offsetOf(search)}
-          go={(offset) => go({ ...search, offset: String(offset) })}
         />
       )}
     </Stack>

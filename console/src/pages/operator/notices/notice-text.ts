@@ -1,0 +1,9 @@
+import { NOTICES, type NoticeKind } from '../../../../../src/notice-table.ts'
+import { ownValue } from '../../../../../src/lib/own-value.ts'
+import { currentLanguage } from '../../../i18n.ts'
+
+/** A kind of notice in the reader's language; one of another release stays a code. */
+export function noticeText(kind: string): string {
+  const rows: Readonly<Record<string, (typeof NOTICES)[NoticeKind]>> = NOTICES
+  return ownValue(rows, kind)?.label[currentLanguage()] ?? kind
+}

@@ -1,0 +1,102 @@
+import type { ReactNode } from 'react'
+import css from '../style/list.module.css'
+import type { EveryRow } from './list-csv.ts'
+import { useListChoice } from './list-choice.ts'
+import { useListModel } from './list-model.ts'
+import { useListPlace } from './list-place.ts'
+import { ListTable, type ListProps, type ListTableProps } from './List.tsx'
+import { ListTools } from './ListTools.tsx'
+import { Pager } from './Pager.tsx'
+import { useFormat } from './use-format.ts'
+
+/** Rows of a page, of the server's and of ours. */
+export const PAGE_ROWS = 50
+const NOTHING: readonly string[] = []
+
+export interface DataListProps<Row> extends ListProps<Row> {
+  /** Of its choices in the browser, and of its files. */
+  readonly name: string
+  /** The server's page that the rows are; absent = the rows are all, or a beginning to which more are added below. */
+  readonly page?: { readonly total: number; readonly atLeast?: boolean }
+  /** Every row for a file, where `rows` are not all. */
+  readonly everyRow?: EveryRow<Row>
+  /** What stands before its parameters in the address, if it is not the only list of the page. */
+  readonly prefix?: string
+  /** A beginning: more rows are added below, and the list has no order but its own. */
+  readonly begun?: boolean
+  readonly denseAtFirst?: boolean
+  /** Columns that are not seen before they are chosen. */
+  readonly hiddenAtFirst?: readonly string[]
+  /** A form of its own. */
+  readonly own?: Pick<ListTableProps<Row>, 'look' | 'rowClass'>
+  /** Below saves the height of a line. */
+  readonly tools?: 'above' | 'below'
+}
+
+/**
+ * A list that is sorted, whose columns and height of rows are chosen, and that can be saved as a file. Its order and
+ * page are in the address.
+ */
+export function DataList<Row extends object>({
+  name,
+  page,
+  everyRow,
+  prefix = '',
+  begun = false,
+  denseAtFirst = false,
+  hiddenAtFirst = NOTHING,
+  tools = 'above',
+  own,
+  ...list
+}: DataListProps<Row>): ReactNode {
+  const format = useFormat()
+  const { sort, offset, go } = useListPlace(prefix)
+  const setSort = (wish: string | null): void => go({ sort: wish, offset: 0 })
+  const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
+  const model = useListModel({
+    columns: list.columns,
+    rows: list.rows,
+    paged: page !== undefined || begun,
+    sort,
+    setSort,
+    // The first column names the row.
+    hidden: choice.hidden.filter((id) => id !== list.columns[0]?.id),
+    format,
+  })
+  const total = page?.total ?? model.rows.length
+  // A page that is there no more is the last one that is.
+  const first = page === undefined && offset >= total ? 0 : offset
+  const rows = page === undefined && !begun ? model.rows.slice(first, first + PAGE_ROWS) : model.rows
+  const toolbar = rows.length > 0 && (
+    <ListTools
+      name={name}
+      columns={list.columns}
+      model={model}
+      choice={choice}
+      choose={choose}
+      sort={sort}
+      setSort={setSort}
+      everyRow={everyRow}
+    />
+  )
+  return (
+    <div className={css.data}>
+      {tools === 'above' && toolbar}
+      <ListTable {...list} columns={model.columns} rows={rows} dense={choice.dense} sorting={model.sorting} {...own} />
+      {(!begun || tools === 'below') && (
+        <div className={css.below}>
+          {tools === 'below' && toolbar}
+          {!begun && (
+            <Pager
+              offset={first}
+              size={PAGE_ROWS}
+              total={total}
+              go={(wish) => go({ offset: wish })}
+              atLeast={page?.atLeast ?? false}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,86 @@
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ownValue } from '../../../src/lib/own-value.ts'
+
+const TYPING_MS = 250
+
+type Search = Readonly<Record<string, string | undefined>>
+
+/** Where a list stands: its order and its first row. Both are in the address of the page. */
+export interface ListPlace {
+  /** The id of a column, after `-` for the largest first; null = the list's own order. */
+  readonly sort: string | null
+  readonly offset: number
+  readonly go: (wish: { readonly sort?: string | null; readonly offset: number }) => void
+}
+
+/** The place of the page's list. Further lists of a page put their names before. */
+export function useListPlace(prefix = ''): ListPlace {
+  const search: Search = useSearch({ strict: false })
+  const change = useChange()
+  const [sortName, offsetName] = [`${prefix}sort`, `${prefix}offset`]
+  const offset = ownValue(search, offsetName) ?? ''
+  return {
+    sort: ownValue(search, sortName) ?? null,
+    offset: /^\d{1,12}$/.test(offset) ? Number(offset) : 0,
+    go: (wish) =>
+      change({
+        [offsetName]: wish.offset === 0 ? undefined : String(wish.offset),
+        ...(wish.sort === undefined ? {} : { [sortName]: wish.sort ?? undefined }),
+      }),
+  }
+}
+
+/** The filters of the page's list. They are in the address, and a change begins at the first row. */
+export function useFilters<const Name extends string>(): {
+  readonly filters: Readonly<Partial<Record<Name, string>>>
+  readonly filter: (name: Name, value: string | null) => void
+} {
+  const search: Search = useSearch({ strict: false })
+  const change = useChange()
+  return {
+    // The other parameters of the address are of no interest here.
+    filters: search as Readonly<Partial<Record<Name, string>>>,
+    filter: (name, value) => change({ [name]: value === null || value === '' ? undefined : value, offset: undefined }),
+  }
+}
+
+function useChange(): (wish: Search) => void {
+  const search: Search = useSearch({ strict: false })
+  const navigate = useNavigate()
+  return (wish) => void navigate({ to: '.', search: { ...search, ...wish }, replace: true, resetScroll: false })
+}
+
+/** The text of a field that changes a filter when nothing has been typed for a moment. */
+export function useTyped(value: string, change: (value: string) => void): readonly [string, (text: string) => void] {
+  const [text, setText] = useState(value)
+  const [sent, setSent] = useState(value)
+  const [seen, setSeen] = useState(value)
+  // The address changed: by what was typed here, or by a link.
+  if (value !== seen) {
+    setSeen(value)
+    if (value !== sent) setText(value)
+  }
+  const later = useDebouncedCallback((wish: string) => {
+    setSent(wish)
+    change(wish)
+  }, TYPING_MS)
+  return [
+    text,
+    (wish) => {
+      setText(wish)
+      later(wish)
+    },
+  ]
+}
+
+/** The order of the address as a query for the server, if the server has it. */
+export function sortOf<const Name extends string>(
+  names: readonly Name[],
+  sort: string | null,
+): { readonly sort?: Name | `-${Name}` } {
+  const name = names.find((known) => known === sort?.replace(/^-/, ''))
+  if (name === undefined || sort === null) return {}
+  return { sort: sort.startsWith('-') ? `-${name}` : name }
+}

@@ -1,0 +1,1 @@
+import './lists.test.ts'

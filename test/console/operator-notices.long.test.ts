@@ -1,0 +1,1 @@
+import './operator-notices.test.ts'
