@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { UsageError } from '../src/cli/command.ts'
 import { commandOf } from '../src/cli/run-command.ts'
 import { runCli } from './harness/cli-run.ts'
+import { startInProcess } from './harness/in-process.ts'
 import { shellCommands } from './harness/shell-words.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -16,17 +17,29 @@ const LOCAL: ReadonlySet<string> = new Set(
   'start check apply export catalog copy migrate backup audit reconcile admin kek launch help'.split(' '),
 )
 
+/** An id of which a page shows the beginning. */
+const NO_SUCH = /^(?:chn|dlv|prc)_…$/
+/** Receivers by mail and Telegram may be made, and nothing is sent to them. */
+const TELLING = {
+  SMTP_HOST: '127.0.0.1',
+  SMTP_FROM: 'ai@example.com',
+  TELEGRAM_BOT_TOKEN: `1:${'a'.repeat(35)}`,
+  TELEGRAM_API_URL: 'http://127.0.0.1:9',
+}
+
 interface Shown {
   readonly page: string
+  /** false = it stands in a sentence. */
+  readonly isLine: boolean
   /** Behind the name of the program. */
   readonly words: readonly string[]
 }
 
 /** The commands of a text that begin with this program's name. */
-function ours(page: string, text: string): readonly Shown[] {
+function ours(page: string, isLine: boolean, text: string): readonly Shown[] {
   return shellCommands(text).flatMap((words) => {
     const [program = '', ...rest] = words[0] === 'node' ? words.slice(1) : words
-    return program === 'tollgate' || program === 'bin/tollgate.js' ? [{ page, words: rest }] : []
+    return program === 'tollgate' || program === 'bin/tollgate.js' ? [{ page, isLine, words: rest }] : []
   })
 }
 
@@ -37,7 +50,7 @@ function shownIn(page: string): readonly Shown[] {
   const sentences = [
     ...text.replaceAll(/^```.*?^```/gms, '').matchAll(/`((?:node bin\/)?tollgate(?:\.js)? [^`\n]+)`/g),
   ].map(([, code = '']) => code.replaceAll(/[[\]]/g, ' '))
-  return [...blocks, ...sentences].flatMap((part) => ours(page, part))
+  return [...blocks.flatMap((part) => ours(page, true, part)), ...sentences.flatMap((part) => ours(page, false, part))]
 }
 
 /** Those that name a command. */
@@ -79,6 +92,29 @@ test('every command of the admin API that a page shows gives its options values 
     const { code, err } = await runCli(words)
     assert.match(err, /^tollgate: TOLLGATE_ADMIN_TOKEN is not set/, `${page}: tollgate ${words.join(' ')}`)
     assert.equal(code, 1)
+  }
+})
+
+test('every line of a page that asks a server is answered by one, page by page from the first', async () => {
+  const server = await startInProcess({ env: TELLING })
+  try {
+    const env = { TOLLGATE_URL: server.url, TOLLGATE_ADMIN_TOKEN: server.adminToken }
+    const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'Ada' })).body.id
+    const lines = SHOWN.filter(({ isLine, words: [first = ''] }) => isLine && !LOCAL.has(first))
+    assert.ok(lines.length > 20, String(lines.length))
+    const wrong: string[] = []
+    for (const { page, words } of lines) {
+      const { code, err } = await runCli(
+        words.map((word) => (word === 'acc_…' ? account : word)),
+        env,
+      )
+      // Of the other ids that a reader fills in, there are none here.
+      const isUnknown = words.some((word) => NO_SUCH.test(word)) && err.endsWith(' not found')
+      if (code !== 0 && !isUnknown) wrong.push(`${page}: tollgate ${words.join(' ')}: ${err}`)
+    }
+    assert.deepEqual(wrong, [])
+  } finally {
+    await server.stop()
   }
 })
 
