@@ -8,7 +8,7 @@ export function startPage(address: string): string {
 <section><h2>First request</h2>
 <p>The key is printed by the first <code>npm start</code>; further keys come from the admin API.</p>
 <pre><code>curl ${address}/v1/chat/completions \\
-  -H "Authorization: Bearer $TOLLGATE_KEY" \\
+  -H "Authorization: Bearer $TOLLGATE_API_KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"model":"sandbox/chat","messages":[{"role":"user","content":"Hello"}]}'</code></pre></section>
 <section><h2>Look around</h2><ul>

@@ -60,7 +60,7 @@ async function sentUntilPause(unread: UnreadMessages): Promise<{ count: number; 
   }
 }
 
-test('a client that does not read is sent no more than the bound and a message, until it reads', async () => {
+test('F41: a client that does not read is sent no more than the bound and a message, until it reads', async () => {
   const { client, unread } = await pair()
   let received = 0
   client.on('message', () => (received += 1))

@@ -29,7 +29,7 @@ before(async () => {
     response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: SAID } })),
   )
   tollgate = await startTollgate({
-    env: { TOLLGATE_LOG_LEVEL: 'error', TOLLGATE_ALLOW_PRIVATE_UPSTREAMS: '1' },
+    env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' },
     catalog: `
 providers:
   north: { name: Northgate, adapter: openai, base_url: "${upstream.url}", api_key: sk-north }
