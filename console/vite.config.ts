@@ -15,7 +15,7 @@ const SCOPES = 'virtual:admin-scopes'
 const SCOPE_OF = Object.fromEntries(Object.entries(ADMIN_ROUTES).map(([route, { scope }]) => [route, scope]))
 
 /** What a customer loads first. */
-const FIRST = /console\/src\/(?:[^/]+$|shell\/(?!OpenedMenu)|api\/|pages\/home\/)/
+const FIRST = /console\/src\/(?:[^/]+$|shell\/(?!OpenedMenu)|api\/|pages\/home\/(?!FirstSteps|FirstArrival))/
 
 /** Lists and menus that open over the page. */
 const PICKERS = /@floating-ui|@mantine\/core\/.*\/(?:Popover|Menu|Combobox|Select|MultiSelect|Autocomplete|Pills?\w*)\//

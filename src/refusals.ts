@@ -48,6 +48,7 @@ export interface FieldChecks {
   readonly lines_most: { readonly most: number }
   readonly list: None
   readonly masked_key: { readonly given: string }
+  readonly member_limit: { readonly most: number }
   readonly metadata_address: { readonly given: string }
   readonly model_id: { readonly given: string }
   readonly name_taken: { readonly given: string }
@@ -116,13 +117,19 @@ export interface RefusalReasons {
   readonly last_owner: None
   readonly last_way_in: None
   readonly link_dead: None
+  readonly link_not_yours: { readonly email: string }
   readonly mail_unset: None
+  readonly member_already: None
+  readonly member_keys_over: None
+  readonly members_most: { readonly most: number }
   readonly not_parked: { readonly id: string }
   readonly oidc_refused: None
+  readonly owner_stays: None
   readonly oidc_unset: None
   readonly only_administrators: None
   readonly only_provider: None
   readonly reference_taken: { readonly reference: string }
+  readonly role_needed: { readonly role: string }
   readonly scope_needed: { readonly scope: string }
   readonly session_stale: { readonly minutes: number }
   readonly sign_in_first: None

@@ -43,6 +43,7 @@ const KEY: KeyRecord = {
   createdAtMs: 0,
   lastUsedAtMs: null,
   graceUntilMs: null,
+  madeBy: null,
 }
 
 const ADMINISTRATOR: ConsoleSession = {
@@ -69,6 +70,7 @@ const ADMINISTRATOR: ConsoleSession = {
     hash: 'h',
     id: 'ses_1',
     userId: 'usr_1',
+    accountId: null,
     ip: '127.0.0.1',
     userAgent: '',
     createdAtMs: 0,
@@ -76,6 +78,7 @@ const ADMINISTRATOR: ConsoleSession = {
     idleMs: 1,
     endsAtMs: 1,
   },
+  membership: null,
 }
 
 class Bench {

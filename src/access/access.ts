@@ -1,6 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ROLE_SCOPES, type AdminScope } from '../admin-scopes.ts'
+import { MEMBER_ROLE_SCOPES, type MemberScope } from '../member-scopes.ts'
+import { roleNeeded } from './role-needed.ts'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../errors.ts'
 import { fieldError, reasonError } from '../refusals.ts'
@@ -34,6 +36,7 @@ const PROVE_EVERY_MS = 60_000
 /** How often the last use of an admin token is written. */
 const TOUCH_MS = 60_000
 const NO_SCOPES: ReadonlySet<AdminScope> = new Set()
+const NO_MEMBER_SCOPES: ReadonlySet<MemberScope> = new Set()
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const ALONE: NonNullable<AccessOptions['shared']> = Object.freeze({
   nodes: () => 1,
@@ -398,7 +401,11 @@ class AccessStage implements Access {
     if ('error' in result) return result
     const keyId = playgroundKey(request)
     const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
-    if (owner === null || owner.account.id !== this.sessionOf(request).user.accountId)
+    const { user, membership } = this.sessionOf(request)
+    const scopes = membership === null ? NO_MEMBER_SCOPES : MEMBER_ROLE_SCOPES[membership.role]
+    if (membership !== null && !scopes.has('playground')) return refusal(roleNeeded(membership.role))
+    const isVisible = scopes.has('keys:all') || owner?.key.madeBy === user.id
+    if (owner === null || owner.account.id !== membership?.accountId || !isVisible)
       return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
     const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
     const refused = refusalOf(known, this.#clock.now(), ip)

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { currentMembership, type Membership } from '../store/people/member-store.ts'
 import type { SessionRecord, SessionStore } from '../store/people/session-store.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
 import type { Cipher } from '../lib/cipher.ts'
@@ -32,6 +33,8 @@ const USER_AGENT_MAX = 300
 export interface ConsoleSession {
   readonly user: UserRecord
   readonly session: SessionRecord
+  /** The account that it acts for; null = the user has none. */
+  readonly membership: Membership | null
 }
 
 export interface ConsoleSessionPorts extends KnownDevicePorts {
@@ -61,6 +64,7 @@ export class ConsoleSessions {
     user: UserRecord,
     request: IncomingMessage,
     ip: string,
+    accountId: string | null = null,
   ): Promise<{ readonly session: SessionRecord; readonly cookies: readonly string[] }> {
     const before = this.#token(request)
     if (before !== null) await this.#ports.store.delete(hashOf(before))
@@ -71,6 +75,7 @@ export class ConsoleSessions {
       hash: hashOf(token),
       id: `ses_${this.#ports.ids.letters(16)}`,
       userId: user.id,
+      accountId,
       ip,
       userAgent: userAgentOf(request),
       createdAtMs: nowMs,
@@ -91,9 +96,11 @@ export class ConsoleSessions {
     const nowMs = this.#ports.clock.now()
     const found = await this.#ports.store.find(hashOf(token), nowMs)
     if (found === null) return null
-    if (nowMs - found.session.lastSeenAtMs < TOUCH_MS) return found
-    await this.#ports.store.touch(found.session.hash, nowMs)
-    return { user: found.user, session: { ...found.session, lastSeenAtMs: nowMs } }
+    const { user, session, memberships } = found
+    const membership = currentMembership(memberships, session.accountId)
+    if (nowMs - session.lastSeenAtMs < TOUCH_MS) return { user, session, membership }
+    await this.#ports.store.touch(session.hash, nowMs)
+    return { user, session: { ...session, lastSeenAtMs: nowMs }, membership }
   }
 
   /** The browser's id if this user has signed in from it before; else null. */

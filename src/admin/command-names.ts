@@ -82,6 +82,8 @@ export const ADMIN_COMMANDS: Readonly<Record<keyof AdminApi, string>> = {
   'GET /admin/v1/payments': 'payment list',
   'GET /admin/v1/ip-blocks': 'ip-block list',
   'DELETE /admin/v1/ip-blocks/*ip': 'ip-block delete',
+  'GET /admin/v1/accounts/:id/notices': 'account notices',
+  'PATCH /admin/v1/accounts/:id/notices': 'account notices-update',
   'GET /admin/v1/notices/channels': 'notice channels',
   'POST /admin/v1/notices/channels': 'notice channel-create [target]',
   'GET /admin/v1/notices/channels/:id': 'notice channel-show',

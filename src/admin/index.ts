@@ -1,6 +1,7 @@
 import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
+import { accountNoticeRoutes } from './account-notices.ts'
 import { accountAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes } from './catalog.ts'
@@ -30,6 +31,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...logAdminRoutes(ports),
     ...proofAdminRoutes(ports),
     ...noticeAdminRoutes(ports),
+    ...accountNoticeRoutes(ports),
     ...videoAdminRoutes(ports),
     ...userAdminRoutes(ports),
     ...tokenAdminRoutes(ports),

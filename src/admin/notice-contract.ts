@@ -10,6 +10,7 @@ import {
   object,
   oneOf,
   optional,
+  rub,
   text,
   time,
   whole,
@@ -59,10 +60,40 @@ export const NoticeDeliveryQuery = object({
   state: optional(oneOf(['pending', 'sent', 'dead'])),
 })
 
+export const AccountNotices = object({
+  channels: list(
+    object({
+      ...NoticeChannel.fields,
+      target: text('The e-mail address or the id of the chat; of a webhook only its host.'),
+      confirmed: flag('false: it gets nothing before its code is given in the cabinet.'),
+    }),
+    'Receivers that the people of the account have chosen.',
+  ),
+  low_balance: nullable(rub("The account's own threshold; null = that of the service.")),
+  service_low_balance: rub('0: no balance is low.'),
+})
+export type AccountNotices = Static<typeof AccountNotices>
+
+const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
 const CHANNEL = { id: 'chn_Vb3kQ9xT2mLr7dWa' }
 
 /** The routes of notices, a part of the operator's contract. */
 export const NOTICE_ROUTES = {
+  'GET /admin/v1/accounts/:id/notices': {
+    scope: 'accounts:read',
+    summary: 'Who is told about an account, and below which balance.',
+    answer: AccountNotices,
+    errors: ['not_found'],
+    example: { path: ACCOUNT },
+  },
+  'PATCH /admin/v1/accounts/:id/notices': {
+    scope: 'accounts:write',
+    summary: 'The threshold of a low balance, in rubles; 0: none is low; null: that of the service.',
+    body: body({ low_balance: nullable(rub('', { minimum: 0, maximum: 1_000_000_000 })) }),
+    answer: AccountNotices,
+    errors: ['invalid_input', 'not_found'],
+    example: { path: ACCOUNT, body: { low_balance: 500 } },
+  },
   'GET /admin/v1/notices/channels': {
     scope: 'settings:read',
     summary: "The receivers of the operator's notices.",

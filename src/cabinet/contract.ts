@@ -26,6 +26,7 @@ import {
   UsageHoursQuery,
   UsageQuery,
 } from './log-contract.ts'
+import { MEMBER_ROUTES } from './member-contract.ts'
 import { ModelRow, Models } from './model-contract.ts'
 import {
   CodeBody as RedeemBody,
@@ -332,6 +333,7 @@ export const CABINET_ROUTES = {
   },
 
   ...NOTICE_ROUTES,
+  ...MEMBER_ROUTES,
 
   'GET /cabinet/v1/ledger': {
     summary: 'The entries of the account, newest first, and its money.',

@@ -20,6 +20,9 @@ import { setUp, type SetUpRequest } from './people.ts'
 import { visitOf, visitRoute, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { passwordResetRoutes } from './password-reset.ts'
 import { profileRoutes } from './profile.ts'
+import { ROUTE_SCOPES } from './route-scopes.ts'
+import { memberRoutes } from './members.ts'
+import { joinRoutes } from './join.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { noted } from './sign-in.ts'
 import { requestStory } from './story.ts'
@@ -128,6 +131,8 @@ function cabinetRoutes(
 ): readonly Route<Principal>[] {
   return [
     ...sessionRoutes(ports, parts.oidc?.name ?? null),
+    ...joinRoutes(ports, parts.oidc?.name ?? null),
+    ...memberRoutes(ports),
     ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),
     ...passwordResetRoutes(ports),
     ...identityRoutes(ports, parts.oidc),
@@ -148,14 +153,14 @@ function cabinetRoutes(
       path: '/cabinet/v1/log.csv',
       plane: 'session',
       body: 'none',
-      handle: (call) => logCsv(ports, visitOf(ports, call)),
+      handle: (call) => logCsv(ports, visitOf(ports, call, ROUTE_SCOPES['GET /cabinet/v1/log.csv'])),
     },
     {
       method: 'GET',
       path: '/cabinet/v1/focus.csv',
       plane: 'session',
       body: 'none',
-      handle: (call) => focusExport(ports, visitOf(ports, call)),
+      handle: (call) => focusExport(ports, visitOf(ports, call, ROUTE_SCOPES['GET /cabinet/v1/focus.csv'])),
     },
     visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),

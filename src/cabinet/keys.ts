@@ -6,14 +6,14 @@ import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { KeyWithSpend } from '../store/accounts/key-store.ts'
 import type { Key, KeyBody, NewKey } from './key-contract.ts'
-import { recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
+import { may, recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime } from '../lib/time.ts'
 
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
-    visitRoute(ports, 'GET /cabinet/v1/keys', async ({ accountId }) => ({
-      data: (await ports.store.keys.list(accountId, ports.periods())).map((found) => shownKey(ports, found)),
+    visitRoute(ports, 'GET /cabinet/v1/keys', async (visit) => ({
+      data: (await visibleKeys(ports, visit)).map((found) => shownKey(ports, found)),
     })),
     visitRoute(ports, 'POST /cabinet/v1/keys', (visit, read) => createKey(ports, visit, read()), 201),
     visitRoute(ports, 'GET /cabinet/v1/keys/:id', async (visit) => shownKey(ports, await ownKey(ports, visit))),
@@ -27,6 +27,19 @@ export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
       return { id: key.id, deleted: true }
     }),
   ]
+}
+
+/** The keys of the account, or of somebody who may see no others those that they have made. */
+export async function visibleKeys(
+  ports: Pick<CabinetPorts, 'store' | 'periods'>,
+  visit: Pick<Visit, 'accountId' | 'user' | 'membership'>,
+): Promise<readonly KeyWithSpend[]> {
+  const keys = await ports.store.keys.list(visit.accountId, ports.periods())
+  return keys.filter((found) => isVisible(visit, found))
+}
+
+function isVisible(visit: Pick<Visit, 'user' | 'membership'>, { key }: KeyWithSpend): boolean {
+  return may(visit, 'keys:all') || key.madeBy === visit.user.id
 }
 
 export function shownKey(
@@ -55,11 +68,12 @@ async function rotateKey(
   return { ...after, key }
 }
 
-/** Another account's key gives the same 404 as a key that never existed. */
-async function ownKey(ports: CabinetPorts, { call, accountId }: Visit): Promise<KeyWithSpend> {
+/** Another account's key, or one that is hidden from this person, gives the same 404 as a key that never existed. */
+async function ownKey(ports: CabinetPorts, visit: Visit): Promise<KeyWithSpend> {
+  const { call, accountId } = visit
   const id = call.params['id'] ?? ''
   const found = await ports.store.keys.get(id, ports.periods())
-  if (found === null || found.key.accountId !== accountId)
+  if (found === null || found.key.accountId !== accountId || !isVisible(visit, found))
     throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Key '${id.slice(0, 80)}' not found`)
   return found
 }
@@ -68,7 +82,8 @@ async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit, 
   const { key, record } = newKey(given, accountId, ports.ids, ports.clock.now())
   const refusal = tooManyKeys((await ports.store.keys.list(accountId, ports.periods())).length)
   if (refusal !== null) throw refusal
-  const made = shownKey(ports, { key: await ports.store.keys.create(record), spend: NOTHING_SPENT })
+  const madeBy = { userId: user.id, month: ports.periods().month }
+  const made = shownKey(ports, { key: await ports.store.keys.create({ ...record, madeBy }), spend: NOTHING_SPENT })
   await recordEvent(ports, user.email, call.clientIp, 'key.create', made.id, made)
   return { ...made, key }
 }

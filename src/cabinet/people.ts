@@ -26,6 +26,16 @@ export async function signUp(
   person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
   ip: string,
 ): Promise<UserRecord> {
+  const user = await withAccount(ports, await newUser(ports, person))
+  await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
+  return user
+}
+
+/** A new user without an account. */
+export async function newUser(
+  ports: PeoplePorts,
+  person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
+): Promise<UserRecord> {
   if ((await ports.store.users.findByEmail(person.email)) !== null) throw taken(person.email)
   const created = await ports.store.users.create({
     ...person,
@@ -35,15 +45,16 @@ export async function signUp(
     createdAtMs: ports.clock.now(),
   })
   if (created === null) throw taken(person.email)
-  const user = await withAccount(ports, created)
-  await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
-  return user
+  return created
 }
 
-/** Every user acts for an account. In a demo the first administrator takes the account that is already there. */
+/**
+ * Every user acts for an account: who is in none gets one. In a demo the first administrator takes the account that is
+ * already there.
+ */
 export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise<UserRecord> {
-  if (user.accountId !== null) return user
-  const { accounts, users } = ports.store
+  const { accounts, members, users } = ports.store
+  if ((await members.of(user)).length > 0) return user
   const demo = user.role === 'admin' ? await demoAccount(ports) : null
   const account =
     demo ??

@@ -3,6 +3,7 @@ import type { Access } from '../access/access.ts'
 import type { ConsoleSession, ConsoleSessions } from '../access/console-sessions.ts'
 import type { Passwords } from '../access/passwords.ts'
 import type { Principal } from '../access/principal.ts'
+import { roleNeeded } from '../access/role-needed.ts'
 import { originRefusal } from '../access/same-origin.ts'
 import type { ModelType } from '../catalog/catalog.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
@@ -19,7 +20,9 @@ import type { UserRecord } from '../store/people/user-store.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { BodyOf, WireRoute } from '../wire-route.ts'
+import { MEMBER_ROLE_SCOPES, type MemberScope } from '../member-scopes.ts'
 import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
+import { ROUTE_SCOPES, type RouteScope, type SessionRoute } from './route-scopes.ts'
 import type { Percentiles } from './model-contract.ts'
 import type { Turns } from './turns.ts'
 
@@ -85,7 +88,13 @@ export type CabinetCall = Call<Principal>
 /** A call with its session. */
 export interface Visit extends ConsoleSession {
   readonly call: CabinetCall
+  /** The account of the session; empty where a route is about the user, who may have none. */
   readonly accountId: string
+}
+
+/** Whether the user may do that in the account of the session. */
+export function may({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): boolean {
+  return membership !== null && MEMBER_ROLE_SCOPES[membership.role].has(scope)
 }
 
 /** Reads the body of a route of the contract. */
@@ -109,7 +118,7 @@ function bodyOf(method: string): 'none' | 'json' {
 }
 
 /** One route of the contract for a signed-in user. */
-export function visitRoute<K extends keyof CabinetApi>(
+export function visitRoute<K extends keyof CabinetApi & SessionRoute>(
   ports: CabinetPorts,
   key: K,
   handle: (visit: Visit, read: CabinetBody<K>) => Promise<Answers[K]> | Answers[K],
@@ -119,7 +128,7 @@ export function visitRoute<K extends keyof CabinetApi>(
 }
 
 /** One route of the contract that answers with a cookie. */
-export function visitReply<K extends keyof CabinetApi>(
+export function visitReply<K extends keyof CabinetApi & SessionRoute>(
   ports: CabinetPorts,
   key: K,
   handle: (visit: Visit, read: CabinetBody<K>) => Promise<Reply>,
@@ -130,7 +139,7 @@ export function visitReply<K extends keyof CabinetApi>(
     path,
     plane: 'session',
     body: bodyOf(method),
-    handle: (call) => handle(visitOf(ports, call), readerOf(key, call)),
+    handle: (call) => handle(visitOf(ports, call, ROUTE_SCOPES[key]), readerOf(key, call)),
   }
 }
 
@@ -150,10 +159,19 @@ export function openRoute<K extends keyof CabinetApi>(
   }
 }
 
-export function visitOf(ports: CabinetPorts, call: CabinetCall): Visit {
-  const { user, session } = ports.access.sessionOf(call.request)
-  if (user.accountId === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
-  return { call, user, session, accountId: user.accountId }
+/** The visit of a user whose role in the account has the scope. */
+export function visitOf(ports: CabinetPorts, call: CabinetCall, scope: RouteScope): Visit {
+  const found = ports.access.sessionOf(call.request)
+  const { membership } = found
+  if (scope !== 'self') requireScope(found, scope)
+  return { ...found, call, accountId: membership?.accountId ?? '' }
+}
+
+/** Refuses what the user may not do in the account of the session. */
+export function requireScope({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): void {
+  if (membership === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
+  if (may({ membership }, scope)) return
+  throw roleNeeded(membership.role)
 }
 
 /** Appends a user's change to the audit log. */

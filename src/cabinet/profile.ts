@@ -5,7 +5,7 @@ import { wholeParameter } from '../query-parameters.ts'
 import { isTimezone } from '../ledger/period.ts'
 import type { UserPatch } from '../store/people/user-store.ts'
 import type { PasswordBody, Profile, ProfilePatch } from './session-contract.ts'
-import { cursorOf, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { cursorOf, recordEvent, requireScope, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { proveOwner } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
 import { isoTime } from '../lib/time.ts'
@@ -13,7 +13,7 @@ import { isoTime } from '../lib/time.ts'
 /** The signed-in user's settings, password, sessions and sign-ins. */
 export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
-    visitRoute(ports, 'GET /cabinet/v1/profile', ({ user }) => profileOf(ports, user)),
+    visitRoute(ports, 'GET /cabinet/v1/profile', ({ user, session }) => profileOf(ports, user, session)),
     visitRoute(ports, 'PATCH /cabinet/v1/profile', (visit, read) => patchProfile(ports, visit, read())),
     visitRoute(ports, 'POST /cabinet/v1/password', (visit, read) => changePassword(ports, visit, read())),
     visitRoute(ports, 'GET /cabinet/v1/sessions', async ({ user, session }) => ({
@@ -59,9 +59,10 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
 
 async function patchProfile(
   ports: CabinetPorts,
-  { user, accountId }: Visit,
+  visit: Visit,
   { name, default_model: defaultModel, timezone, language, theme }: ProfilePatch,
 ): Promise<Profile> {
+  const { user, session, accountId } = visit
   const patch: UserPatch = {
     ...(typeof name === 'string' ? { name } : {}),
     ...(timezone === undefined ? {} : { timezone }),
@@ -75,12 +76,13 @@ async function patchProfile(
       { given: timezone },
       `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
     )
+  if (defaultModel !== undefined) requireScope(visit, 'account:write')
   if (typeof defaultModel === 'string') checkModel(ports, defaultModel)
   if (defaultModel !== undefined) {
     await ports.store.accounts.update(accountId, { defaultModel })
     ports.access.invalidate({ accountId })
   }
-  return profileOf(ports, (await ports.store.users.update(user.id, patch)) ?? user)
+  return profileOf(ports, (await ports.store.users.update(user.id, patch)) ?? user, session)
 }
 
 function checkModel({ catalog }: CabinetPorts, id: string): void {
@@ -105,5 +107,5 @@ async function changePassword(
   await ports.store.users.update(user.id, { passwordHash: await ports.passwords.hash(next) })
   await ports.store.sessions.deleteOthers(user.id, session.hash)
   await recordEvent(ports, user.email, call.clientIp, 'user.password', user.id)
-  return profileOf(ports, user)
+  return profileOf(ports, user, session)
 }

@@ -1,4 +1,5 @@
 import { ADMIN_SCOPES, OPERATOR_ROLES } from '../admin-scopes.ts'
+import { MEMBER_ROLES, MEMBER_SCOPES } from '../member-scopes.ts'
 import {
   anything,
   body,
@@ -12,6 +13,7 @@ import {
   only,
   open,
   optional,
+  rub,
   text,
   time,
   whole,
@@ -60,6 +62,17 @@ export const ServiceFacts = object(
 )
 export type ServiceFacts = Static<typeof ServiceFacts>
 
+export const MemberRole = oneOf(
+  MEMBER_ROLES,
+  '`owner`: everything. `member`: makes keys of their own and asks models. `billing`: pays, and sees what is spent.',
+)
+export type MemberRole = Static<typeof MemberRole>
+
+export const MONTHLY_LIMIT =
+  'The most that the keys which this person makes may spend in a month; null = no limit of their own.'
+
+const Place = object({ account: text(), name: text('Of the account.'), role: MemberRole })
+
 export const Profile = object({
   user_id: text(),
   email: text(),
@@ -69,6 +82,10 @@ export const Profile = object({
   scopes: list(oneOf(ADMIN_SCOPES), 'What an operator may do in `/admin/v1`.'),
   account_id: text(),
   account_status: oneOf(['active', 'deactivated', 'locked']),
+  account_role: nullable(MemberRole, 'null = the user has no account.'),
+  account_scopes: list(oneOf(MEMBER_SCOPES), 'What the user may do in the account of this session.'),
+  monthly_limit: nullable(rub(MONTHLY_LIMIT)),
+  accounts: list(Place, 'Every account of the user; `POST /cabinet/v1/account` chooses one.'),
   default_model: nullable(text()),
   timezone: nullable(text("IANA name; null = the browser's.")),
   language: nullable(Language, "null = the browser's."),

@@ -1,6 +1,9 @@
 import { ROLE_SCOPES } from '../admin-scopes.ts'
 import { PASSWORD_LENGTH } from '../access/passwords.ts'
 import { publicUrlOf } from '../http/public-url.ts'
+import { MEMBER_ROLE_SCOPES } from '../member-scopes.ts'
+import { rubles } from '../money.ts'
+import { currentMembership } from '../store/people/member-store.ts'
 import type { SessionRecord } from '../store/people/session-store.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
 import type { Profile, ServiceFacts, SessionState } from './session-contract.ts'
@@ -25,9 +28,18 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
   }
 }
 
-export async function profileOf(ports: CabinetPorts, given: UserRecord): Promise<Profile> {
+/** The user, as they are in the account of the session. */
+export async function profileOf(
+  ports: CabinetPorts,
+  given: UserRecord,
+  { accountId: chosen }: Pick<SessionRecord, 'accountId'>,
+): Promise<Profile> {
   const user = (await ports.store.users.get(given.id)) ?? given
-  const account = user.accountId === null ? null : await ports.store.accounts.get(user.accountId)
+  const memberships = await ports.store.members.of(user)
+  const membership = currentMembership(memberships, chosen)
+  const account = membership === null ? null : await ports.store.accounts.get(membership.accountId)
+  const names = await ports.store.accounts.names(new Set(memberships.map(({ accountId }) => accountId)))
+  const limitMicro = membership?.monthlyLimitMicro ?? null
   return {
     user_id: user.id,
     email: user.email,
@@ -37,6 +49,14 @@ export async function profileOf(ports: CabinetPorts, given: UserRecord): Promise
     scopes: user.operatorRole === null ? [] : [...ROLE_SCOPES[user.operatorRole]],
     account_id: account?.id ?? '',
     account_status: account?.status ?? 'active',
+    account_role: membership?.role ?? null,
+    account_scopes: membership === null ? [] : [...MEMBER_ROLE_SCOPES[membership.role]],
+    monthly_limit: limitMicro === null ? null : rubles(limitMicro),
+    accounts: memberships.map(({ accountId, role }) => ({
+      account: accountId,
+      name: names.get(accountId) ?? '',
+      role,
+    })),
     default_model: account?.defaultModel ?? null,
     timezone: user.timezone,
     language: user.language,
@@ -63,7 +83,7 @@ export async function sessionState(
   const { session } = found
   return {
     service,
-    profile: await profileOf(ports, found.user),
+    profile: await profileOf(ports, found.user, session),
     session: {
       id: session.id,
       idle_ends_at: isoTime(Math.min(session.endsAtMs, session.lastSeenAtMs + session.idleMs)),

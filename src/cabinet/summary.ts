@@ -5,7 +5,7 @@ import type { AccountRecord } from '../store/accounts/account-store.ts'
 import type { Key } from './key-contract.ts'
 import type { Money } from './money-contract.ts'
 import type { Summary } from './summary-contract.ts'
-import { shownKey } from './keys.ts'
+import { shownKey, visibleKeys } from './keys.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
 import { DAY_MS, dayAfter } from '../lib/time.ts'
@@ -16,14 +16,15 @@ const NEAR_SHARE = 0.8
 const EXPIRES_SOON_MS = 7 * DAY_MS
 
 /** The first page after signing in. */
-export async function summary(ports: CabinetPorts, { accountId }: Visit): Promise<Summary> {
+export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summary> {
+  const { accountId } = visit
   const today = ports.periods().day
   const from = dayAfter(today, 1 - DAYS)
   const account = await accountOf(ports, accountId)
   const days = everyDay(await ports.store.log.days(accountId, from, today), from, today)
   const rows = await ports.store.log.grouped(accountId, 'model', from, today)
   const since = (day: string): ReturnType<typeof wireSums> => wireSums(total(rows.filter((row) => row.day >= day)))
-  const keys = (await ports.store.keys.list(accountId, ports.periods())).map((found) => shownKey(ports, found))
+  const keys = (await visibleKeys(ports, visit)).map((found) => shownKey(ports, found))
   return {
     money: moneyOf(account),
     today: since(today),

@@ -25,7 +25,7 @@ export function totpRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
       await proveCode(ports, visit, read().code)
       await ports.store.users.setTotp(visit.user.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
       await changed(ports, visit, 'totp.disable')
-      return profileOf(ports, visit.user)
+      return profileOf(ports, visit.user, visit.session)
     }),
   ]
 }

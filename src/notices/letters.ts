@@ -17,7 +17,7 @@ export interface Letter {
   readonly language: Language | null
   readonly about:
     | { readonly kind: 'code'; readonly code: string }
-    | { readonly kind: 'password' | 'invitation'; readonly link: string }
+    | { readonly kind: 'password' | 'invitation' | 'join'; readonly link: string }
 }
 
 interface LetterPorts {
@@ -33,23 +33,32 @@ const SUBJECTS: Readonly<Record<Letter['about']['kind'], Label>> = {
   code: { en: 'Your code', ru: 'Ваш код' },
   password: { en: 'A new password', ru: 'Новый пароль' },
   invitation: { en: 'An invitation', ru: 'Приглашение' },
+  join: { en: 'An invitation', ru: 'Приглашение' },
 }
 
 function textOf({ about }: Letter): Label {
-  return about.kind === 'code'
-    ? {
+  switch (about.kind) {
+    case 'code':
+      return {
         en: `The code ${about.code} confirms that notices of an account may be sent here. It is good for 30 minutes.\n\nIf you have not asked for it, do nothing: nothing else will be sent.`,
         ru: `Код ${about.code} подтверждает, что сюда можно отправлять уведомления аккаунта. Он действует 30 минут.\n\nЕсли вы его не запрашивали, ничего не делайте: других сообщений не будет.`,
       }
-    : about.kind === 'password'
-      ? {
-          en: `With this link you choose a new password. It works once, for an hour:\n\n${about.link}\n\nIf you have not asked for it, do nothing: your password stays.`,
-          ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${about.link}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
-        }
-      : {
-          en: `You were invited to the console. Choose a password with this link; it works once, for an hour:\n\n${about.link}`,
-          ru: `Вас пригласили в консоль. Задайте пароль по этой ссылке; она работает один раз, в течение часа:\n\n${about.link}`,
-        }
+    case 'password':
+      return {
+        en: `With this link you choose a new password. It works once, for an hour:\n\n${about.link}\n\nIf you have not asked for it, do nothing: your password stays.`,
+        ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${about.link}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
+      }
+    case 'invitation':
+      return {
+        en: `You were invited to the console. Choose a password with this link; it works once, for an hour:\n\n${about.link}`,
+        ru: `Вас пригласили в консоль. Задайте пароль по этой ссылке; она работает один раз, в течение часа:\n\n${about.link}`,
+      }
+    case 'join':
+      return {
+        en: `You were invited to work in an account of the console. Join it with this link; it works once, for a week:\n\n${about.link}\n\nIf you do not know of it, do nothing.`,
+        ru: `Вас пригласили работать в аккаунте консоли. Присоединитесь по этой ссылке; она работает один раз, в течение недели:\n\n${about.link}\n\nЕсли вы об этом не знаете, ничего не делайте.`,
+      }
+  }
 }
 
 function inLanguage(text: Label, language: Language | null, between: string): string {

@@ -5,11 +5,15 @@ export interface MailedLink {
   readonly email: string
   /** null = of a person who has not said; the letter has both. */
   readonly language: Language | null
-  readonly kind: 'password' | 'invitation'
+  /** `join`: an invitation to an account. */
+  readonly kind: 'password' | 'invitation' | 'join'
   readonly token: string
 }
 
-/** Mails links with which people choose a password. Their address is the configured one: a request's Host may lie. */
+/**
+ * Mails links with which people choose a password or join an account. Their address is the configured one: a request's
+ * Host may lie.
+ */
 export class MailedLinks {
   readonly #letters: Pick<Letters, 'post'>
   readonly #publicUrl: string
@@ -21,7 +25,7 @@ export class MailedLinks {
 
   /** Answers at once. */
   send({ email, language, kind, token }: MailedLink): void {
-    const link = `${this.#publicUrl}/setup?token=${token}`
+    const link = `${this.#publicUrl}/${kind === 'join' ? 'join' : 'setup'}?token=${token}`
     this.#letters.post({ by: 'email', to: email, language, about: { kind, link } })
   }
 }

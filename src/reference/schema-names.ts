@@ -13,6 +13,7 @@ import * as identities from '../cabinet/identity-contract.ts'
 import * as keys from '../cabinet/key-contract.ts'
 import * as story from '../ledger/request-story-contract.ts'
 import * as log from '../cabinet/log-contract.ts'
+import * as members from '../cabinet/member-contract.ts'
 import * as models from '../cabinet/model-contract.ts'
 import * as money from '../cabinet/money-contract.ts'
 import * as notices from '../cabinet/notice-contract.ts'
@@ -65,7 +66,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       video,
     ],
   ],
-  ['Cabinet', [sessions, identities, keys, log, story, models, money, notices, summary]],
+  ['Cabinet', [sessions, identities, keys, log, story, members, models, money, notices, summary]],
   [
     'Admin',
     [

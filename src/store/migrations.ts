@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../errors.ts'
 import { externalIdStatements } from './accounts/external-id-store.ts'
+import { groupStatements } from './accounts/group-migration.ts'
 import { orderStatements } from './accounts/order-migration.ts'
 import { secretStatements } from './accounts/secret-migration.ts'
 import { bookStatements } from './audit/book-migration.ts'
-import { adminTokenStatements, consoleStatements } from './people/console-migration.ts'
+import { adminTokenStatements, consoleStatements, memberStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
 import { blockStatements } from './log/block-migration.ts'
@@ -331,15 +332,7 @@ const MIGRATIONS: readonly Migration[] = [
     version: 26,
     name: 'markups of accounts and their groups',
     least: { sqlite: 24, postgres: 8 },
-    statements: (dialect) => {
-      const { clustered } = words(dialect)
-      return [
-        `CREATE TABLE account_group (id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, markup TEXT NOT NULL, created_at BIGINT NOT NULL, seal TEXT NOT NULL)${clustered}`,
-        'ALTER TABLE account ADD COLUMN group_id TEXT REFERENCES account_group(id)',
-        'ALTER TABLE account ADD COLUMN markup TEXT',
-        'CREATE INDEX account_group_members ON account (group_id) WHERE group_id IS NOT NULL',
-      ]
-    },
+    statements: (dialect) => groupStatements(words(dialect)),
   },
   {
     version: 27,
@@ -361,7 +354,13 @@ const MIGRATIONS: readonly Migration[] = [
     least: { sqlite: 27, postgres: 8 },
     statements: (dialect) => secretStatements(words(dialect)),
   },
-  { version: 30, name: 'orders of lists', least: { sqlite: 27, postgres: 8 }, statements: orderStatements },
+  {
+    version: 30,
+    name: 'people of an account',
+    least: { sqlite: 27, postgres: 8 },
+    statements: (dialect) => memberStatements(words(dialect)),
+  },
+  { version: 31, name: 'orders of lists', least: { sqlite: 27, postgres: 8 }, statements: orderStatements },
 ]
 
 /** Programs from this version on seal what they write. */

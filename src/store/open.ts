@@ -32,6 +32,7 @@ import { PostgresDatabase, refuseHiddenPooler, refuseUnsafeCommits } from './pos
 import { ChunkBytes } from './postgres/chunk-bytes.ts'
 import { PostgresLedger } from './postgres/ledger.ts'
 import { ResponseStore } from './responses/response-store.ts'
+import { MemberStore } from './people/member-store.ts'
 import { SessionStore } from './people/session-store.ts'
 import { SignInStore } from './people/sign-in-store.ts'
 import { DiskBytes } from './sqlite/disk-bytes.ts'
@@ -142,6 +143,7 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     catalogs: new CatalogStore(database, seal),
     events: new EventStore(database, seal),
     users: new UserStore(database),
+    members: new MemberStore(database),
     sessions: new SessionStore(database),
     adminTokens: new AdminTokenStore(database),
     signIns: new SignInStore(database),

@@ -23,6 +23,7 @@ import type { NoticeStore } from './notices/notice-store.ts'
 import type { NodeStore } from './nodes/node-store.ts'
 import type { PaymentStore } from './accounts/payment-store.ts'
 import type { ResponseStore } from './responses/response-store.ts'
+import type { MemberStore } from './people/member-store.ts'
 import type { SessionStore } from './people/session-store.ts'
 import type { SignInStore } from './people/sign-in-store.ts'
 import type { StatementStore } from './ledger/statement-store.ts'
@@ -46,6 +47,7 @@ export interface Store {
   readonly catalogs: CatalogStore
   readonly events: EventStore
   readonly users: UserStore
+  readonly members: MemberStore
   readonly sessions: SessionStore
   readonly adminTokens: AdminTokenStore
   readonly signIns: SignInStore

@@ -65,6 +65,19 @@ test("a mailbox gets its account's notices once its code was given back, and onl
   assert.equal((await browser.request('PATCH', 'notices', { low_balance: 650 })).status, 200)
   await until(20_000, 'it has arrived', async () => inbox('ann@example.com').length === 2)
   assert.match(inbox('ann@example.com')[1]?.text ?? '', /Баланс 600,00\u00A0₽, это меньше 650,00\u00A0₽\./)
+  const account = `/admin/v1/accounts/${accountId}/notices`
+  await browser.post('notices/channels', { target: 'https://hooks.example.com/secret-path', kinds })
+  const { body: seen } = await tollgate.admin('GET', account)
+  assert.deepEqual(
+    [seen.low_balance, seen.service_low_balance, seen.channels.map((one: { target: string }) => one.target)],
+    [650, 100, ['ann@example.com', 'https://hooks.example.com/…']],
+  )
+  assert.deepEqual(seen.channels[0].confirmed, true)
+  assert.equal((await tollgate.admin('PATCH', account, { low_balance: null })).body.low_balance, null)
+  assert.equal((await browser.get('notices')).body.low_balance, null)
+  for (const low of [-1, 'much', 2_000_000_000])
+    assert.equal((await tollgate.admin('PATCH', account, { low_balance: low })).status, 400, String(low))
+  assert.equal((await tollgate.admin('GET', '/admin/v1/accounts/acc_none/notices')).status, 404)
   const other = await signedUp(tollgate)
   for (const [method, path] of [
     ['PATCH', `notices/channels/${id}`],

@@ -10,7 +10,7 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
-const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong']
+const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong', '/join?token=wrong']
 /** Pages that show data. */
 const CUSTOMER = [
   '/',
@@ -24,6 +24,7 @@ const CUSTOMER = [
   '/top-up',
   '/ledger',
   '/statement',
+  '/people',
   '/security',
 ]
 const OPERATOR = [

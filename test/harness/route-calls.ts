@@ -32,6 +32,7 @@ export const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/audio/translations': { model: 'sandbox/transcription', input_audio: SOUND },
   'POST /v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
   'POST /v1/keys': { name: 'x' },
+  'POST /cabinet/v1/members/:id/remove': { disable_keys: false },
   'POST /setup': { token: 'A'.repeat(43), email: 'x@example.com', password: 'correct horse battery' },
 }
 

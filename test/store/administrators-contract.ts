@@ -50,6 +50,7 @@ export function administratorTests(records: BenchTest): void {
         hash: 'session',
         id: 'ses_1',
         userId: 'usr_1',
+        accountId: null,
         ip: '::1',
         userAgent: 'test',
         createdAtMs: NOON_MS,

@@ -49,5 +49,6 @@ export { default as AttachIcon } from '@tabler/icons-react/dist/esm/icons/IconPa
 export { default as CompareIcon } from '@tabler/icons-react/dist/esm/icons/IconColumns2.mjs'
 export { default as CodeIcon } from '@tabler/icons-react/dist/esm/icons/IconCode.mjs'
 export { default as RotateIcon } from '@tabler/icons-react/dist/esm/icons/IconRefresh.mjs'
+export { default as SwitchIcon } from '@tabler/icons-react/dist/esm/icons/IconArrowsLeftRight.mjs'
 export { default as NoticesIcon } from '@tabler/icons-react/dist/esm/icons/IconBell.mjs'
 export { default as ColumnsIcon } from '@tabler/icons-react/dist/esm/icons/IconAdjustmentsHorizontal.mjs'

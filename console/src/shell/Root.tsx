@@ -13,7 +13,7 @@ import { Preferences } from './Preferences.tsx'
 import { Shell } from './Shell.tsx'
 import css from './shell.module.css'
 
-const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup']
+const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup', '/join']
 
 /** Shows the entry pages before sign-in, and the console after it. */
 export function Root(): ReactNode {
@@ -46,7 +46,8 @@ function Entered({ state }: { readonly state: SessionState }): ReactNode {
       return <Navigate to="/sign-in" search={wished === '/' ? {} : { next: `${wished}${searchStr}` }} replace />
     return <EntryFrame>{ENTRY_PATHS.includes(shown) && <Outlet />}</EntryFrame>
   }
-  if (wished === '/setup')
+  // A signed-in user may follow these links too.
+  if (wished === '/setup' || wished === '/join')
     return (
       <EntryFrame>
         <Outlet />

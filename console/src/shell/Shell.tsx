@@ -5,7 +5,16 @@ import { Link, useLocation, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAct, useRead } from '../api/hooks.ts'
-import { MenuIcon, SecurityIcon, SettingsIcon, SignOutIcon, WalletIcon, WarningIcon } from '../parts/icons.ts'
+import {
+  MenuIcon,
+  SecurityIcon,
+  SettingsIcon,
+  SignOutIcon,
+  SwitchIcon,
+  WalletIcon,
+  WarningIcon,
+} from '../parts/icons.ts'
+import { useMay } from '../parts/may.ts'
 import { useFormat } from '../parts/use-format.ts'
 import { useProfile, useSession } from '../session.tsx'
 import { Brand } from './Brand.tsx'
@@ -84,7 +93,8 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 
 function Navigation(): ReactNode {
   const { t } = useTranslation()
-  const { role, scopes } = useProfile()
+  const profile = useProfile()
+  const { role } = profile
   const { pathname } = useLocation()
   const navigate = useNavigate()
   const isOperator = pathname.startsWith('/operator')
@@ -103,7 +113,7 @@ function Navigation(): ReactNode {
           aria-label={t('shell.area')}
         />
       )}
-      {(isOperator && role === 'admin' ? openedBy(scopes, OPERATOR) : CUSTOMER).map(({ name, items }) => (
+      {openedBy(profile, isOperator && role === 'admin' ? OPERATOR : CUSTOMER).map(({ name, items }) => (
         <div key={name} className={css.group}>
           <p className={css.groupName}>{t(`nav.${name}`)}</p>
           <ul>
@@ -130,11 +140,12 @@ function Navigation(): ReactNode {
 function Balance(): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {})
   if (summary.data === undefined) return null
   return (
     <Link
-      to="/top-up"
+      to={may('money:write') ? '/top-up' : '/'}
       className={css.balance}
       aria-label={t('shell.balance', { amount: format.money(summary.data.money.balance) })}
     >
@@ -147,8 +158,11 @@ function Balance(): ReactNode {
 function UserMenu(): ReactNode {
   const { t } = useTranslation()
   const profile = useProfile()
+  const others = profile.accounts.filter(({ account }) => account !== profile.account_id)
   const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
   const client = useQueryClient()
+  // A full load: nothing of the other account stays in memory.
+  const go = useAct('POST /cabinet/v1/account', { done: () => window.location.assign('/') })
   const signOut = useAct('POST /cabinet/v1/sign-out', {
     done: () => {
       client.clear()
@@ -165,6 +179,11 @@ function UserMenu(): ReactNode {
       entries={[
         { label: t('nav.settings'), icon: <SettingsIcon size={17} />, to: '/settings' },
         { label: t('nav.security'), icon: <SecurityIcon size={17} />, to: '/security' },
+        ...others.map(({ account, name }) => ({
+          label: t('shell.go_to', { name: name === '' ? account : name }),
+          icon: <SwitchIcon size={17} />,
+          act: () => go.mutate({ body: { account } }),
+        })),
         'line',
         { label: t('shell.sign_out'), icon: <SignOutIcon size={17} />, act: () => signOut.mutate({}) },
       ]}

@@ -26,6 +26,7 @@ import {
   WalletIcon,
 } from '../parts/icons.ts'
 import type { AdminScope } from '../../../src/admin-scopes.ts'
+import type { MemberScope } from '../../../src/member-scopes.ts'
 import type en from '../locales/en.json'
 
 export interface Destination {
@@ -34,6 +35,8 @@ export interface Destination {
   readonly icon: Icon
   /** Of the operator's pages: who lacks it does not see the page. */
   readonly scope?: AdminScope
+  /** Of the customer's pages: the same, in the account. */
+  readonly needs?: MemberScope
 }
 
 export interface DestinationGroup {
@@ -46,9 +49,9 @@ export const CUSTOMER: readonly DestinationGroup[] = [
     name: 'work',
     items: [
       { to: '/', name: 'home', icon: HomeIcon },
-      { to: '/keys', name: 'keys', icon: KeyIcon },
+      { to: '/keys', name: 'keys', icon: KeyIcon, needs: 'keys:read' },
       { to: '/models', name: 'models', icon: ModelsIcon },
-      { to: '/playground', name: 'playground', icon: PlaygroundIcon },
+      { to: '/playground', name: 'playground', icon: PlaygroundIcon, needs: 'playground' },
     ],
   },
   {
@@ -62,14 +65,15 @@ export const CUSTOMER: readonly DestinationGroup[] = [
   {
     name: 'billing',
     items: [
-      { to: '/top-up', name: 'top_up', icon: WalletIcon },
-      { to: '/ledger', name: 'ledger', icon: PaymentsIcon },
-      { to: '/statement', name: 'statement', icon: StatementIcon },
+      { to: '/top-up', name: 'top_up', icon: WalletIcon, needs: 'money:write' },
+      { to: '/ledger', name: 'ledger', icon: PaymentsIcon, needs: 'money:read' },
+      { to: '/statement', name: 'statement', icon: StatementIcon, needs: 'money:read' },
     ],
   },
   {
     name: 'account',
     items: [
+      { to: '/people', name: 'people', icon: AccountsIcon, needs: 'members:read' },
       { to: '/settings', name: 'settings', icon: SettingsIcon },
       { to: '/security', name: 'security', icon: SecurityIcon },
     ],
@@ -117,15 +121,24 @@ export const OPERATOR: readonly DestinationGroup[] = [
   },
 ]
 
-/** The pages that these scopes open. */
+/** What somebody may do as an operator, and in the account of their session. */
+export interface Rights {
+  readonly scopes: readonly AdminScope[]
+  readonly account_scopes: readonly MemberScope[]
+}
+
+/** The pages that these rights open. */
 export function openedBy(
-  scopes: readonly AdminScope[],
+  { scopes, account_scopes: own }: Rights,
   groups: readonly DestinationGroup[],
 ): readonly DestinationGroup[] {
   return groups
     .map(({ name, items }) => ({
       name,
-      items: items.filter(({ scope }) => scope === undefined || scopes.includes(scope)),
+      items: items.filter(
+        ({ scope, needs }) =>
+          (scope === undefined || scopes.includes(scope)) && (needs === undefined || own.includes(needs)),
+      ),
     }))
     .filter(({ items }) => items.length > 0)
 }

@@ -2,6 +2,7 @@ import { lockedIds } from '../locked-ids.ts'
 import type { Micro } from '../../money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
+import { refuseBeyondMember } from '../people/member-store.ts'
 import { findAccountRules, jsonText, type AccountRules } from './account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
@@ -42,6 +43,8 @@ export interface KeyRecord {
   readonly lastUsedAtMs: number | null
   /** Until when a replaced secret works; null = none was replaced. It may be over. */
   readonly graceUntilMs: number | null
+  /** The person who made it in the cabinet; null = a program, the operator, or from before this was stored. */
+  readonly madeBy: string | null
 }
 
 /** Money a key has spent, per period, and has on hold for running requests, as far as the store knows of them. */
@@ -91,10 +94,12 @@ export type NewKey = Pick<
   readonly limits?: KeyLimits | null
   readonly disabled?: boolean
   readonly externalId?: string | null
+  /** The person, and the month in which it is made. */
+  readonly madeBy?: { readonly userId: string; readonly month: string }
 }
 
 const COLUMNS =
-  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at, (SELECT MAX(ends_at) FROM key_secret WHERE key_id = api_key.id) AS grace_until'
+  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at, made_by, (SELECT MAX(ends_at) FROM key_secret WHERE key_id = api_key.id) AS grace_until'
 
 /** Replaced secrets of a key that still work. */
 const SECRETS_MAX = 10
@@ -125,6 +130,7 @@ function readKey(row: Row): KeyRecord {
     createdAtMs: integer(row, 'created_at'),
     lastUsedAtMs: integerOrNull(row, 'last_used_at'),
     graceUntilMs: integerOrNull(row, 'grace_until'),
+    madeBy: textOrNull(row, 'made_by'),
   }
 }
 
@@ -142,9 +148,11 @@ export class KeyStore {
   async create(key: NewKey): Promise<KeyRecord> {
     await this.#database.transaction(async (sql) => {
       if (typeof key.externalId === 'string') await nameRecord(sql, 'key', key.id, key.externalId)
+      if (key.madeBy !== undefined)
+        await refuseBeyondMember(sql, this.#database.dialect, { ...key, ...key.madeBy, keyId: null })
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key')
       await sql.run(
-        'INSERT INTO api_key (id, account_id, name, digest, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)',
+        'INSERT INTO api_key (id, account_id, name, digest, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, made_by, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
         [
           key.id,
           key.accountId,
@@ -158,6 +166,7 @@ export class KeyStore {
           jsonText(key.allowedModels),
           jsonText(key.limits ?? null),
           BigInt(key.createdAtMs),
+          key.madeBy?.userId ?? null,
           this.#sealOf(key),
         ],
       )
@@ -234,8 +243,14 @@ export class KeyStore {
       const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
       if (row === undefined) return null
       if (patch.externalId !== undefined) await nameRecord(sql, 'key', id, patch.externalId)
-      if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await this.#recordOver(sql, row, periods)
-      return readKey(row)
+      const key = readKey(row)
+      if (patch.limitMicro === undefined && patch.limitReset === undefined) return key
+      await this.#recordOver(sql, row, periods)
+      if (key.madeBy !== null) {
+        const made = { ...key, userId: key.madeBy, month: periods.month, keyId: id }
+        await refuseBeyondMember(sql, this.#database.dialect, made)
+      }
+      return key
     })
   }
 

@@ -68,7 +68,18 @@ export class ManagementKeyStore {
     const account = await findAccountRules(this.#database, accountId)
     if (account === null) return null
     const none = { disabled: false, limitMicro: null, limitReset: null, allowedModels: null, limits: null }
-    const key = { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs, graceUntilMs: null, ...none }
+    const key = {
+      id,
+      accountId,
+      name,
+      label,
+      expiresAtMs,
+      createdAtMs,
+      lastUsedAtMs,
+      graceUntilMs: null,
+      madeBy: null,
+      ...none,
+    }
     return { key, account, isManagement: true }
   }
 

@@ -71,7 +71,13 @@ export const COVERED = {
       'limits',
     ],
     checked: { held: 'I5' },
-    free: { name: 'a label', label: 'a label', last_used_at: 'shown only', seal: SEAL },
+    free: {
+      name: 'a label',
+      label: 'a label',
+      last_used_at: 'shown only',
+      made_by: 'whose monthly limit a change of its own is compared with; what it may spend is sealed',
+      seal: SEAL,
+    },
   },
   key_secret: {
     sealed: ['id', 'key_id', 'digest', 'ends_at'],
@@ -259,6 +265,8 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   node: 'who lives',
   ip_block: 'who may not try keys',
   console_user: 'people',
+  account_member: 'people',
+  account_invitation: 'people',
   setup_token: 'people',
   recovery_code: 'people',
   console_session: 'people',

@@ -79,3 +79,24 @@ export function adminTokenStatements({ blob, clustered }: Words): readonly strin
     `ALTER TABLE console_user ADD COLUMN operator_role TEXT CHECK (operator_role IN ('owner','administrator','billing','support','read_only'))`,
   ]
 }
+
+/**
+ * People who were invited to an account. Who made an account has no row: an older program knows only its
+ * `console_user.account_id`, and so lets none of them in.
+ */
+export function memberStatements({ clustered }: Words): readonly string[] {
+  const columns = `role TEXT NOT NULL CHECK (role IN ('owner','member','billing')), monthly_limit BIGINT CHECK (monthly_limit >= 0)`
+  return [
+    `CREATE TABLE account_member (
+      account_id TEXT NOT NULL REFERENCES account(id), user_id TEXT NOT NULL REFERENCES console_user(id), ${columns}, added_at BIGINT NOT NULL,
+      PRIMARY KEY (account_id, user_id))${clustered}`,
+    'CREATE INDEX account_member_user ON account_member (user_id)',
+    `CREATE TABLE account_invitation (
+      id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, account_id TEXT NOT NULL REFERENCES account(id), ${columns}, email TEXT,
+      created_by TEXT NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)${clustered}`,
+    'CREATE INDEX account_invitation_account ON account_invitation (account_id, created_at)',
+    'ALTER TABLE console_session ADD COLUMN account_id TEXT',
+    'ALTER TABLE api_key ADD COLUMN made_by TEXT',
+    'CREATE INDEX api_key_made_by ON api_key (made_by) WHERE made_by IS NOT NULL',
+  ]
+}

@@ -1,4 +1,5 @@
-import { integer, text, type Database, type Row } from '../database.ts'
+import { integer, text, textOrNull, type Database, type Row } from '../database.ts'
+import { MEMBER_COLUMNS, membershipsOf, readMembership, type Membership } from './member-store.ts'
 import type { UserRecord } from './user-store.ts'
 import { readUser, USER_COLUMNS } from './user-store.ts'
 
@@ -7,6 +8,8 @@ export interface SessionRecord {
   readonly hash: string
   readonly id: string
   readonly userId: string
+  /** The account that its person has chosen; null = their first. */
+  readonly accountId: string | null
   readonly ip: string
   readonly userAgent: string
   readonly createdAtMs: number
@@ -16,7 +19,7 @@ export interface SessionRecord {
 }
 
 const COLUMNS =
-  's.hash AS hash, s.id AS id, s.user_id AS owner, s.ip AS ip, s.user_agent AS user_agent, s.created_at AS created_at, s.last_seen_at AS last_seen_at, s.idle_ms AS idle_ms, s.ends_at AS ends_at'
+  's.hash AS hash, s.id AS id, s.user_id AS owner, s.account_id AS chosen, s.ip AS ip, s.user_agent AS user_agent, s.created_at AS created_at, s.last_seen_at AS last_seen_at, s.idle_ms AS idle_ms, s.ends_at AS ends_at'
 const LIVE = 's.ends_at > ? AND s.last_seen_at + s.idle_ms > ?'
 
 function readSession(row: Row): SessionRecord {
@@ -24,6 +27,7 @@ function readSession(row: Row): SessionRecord {
     hash: text(row, 'hash'),
     id: text(row, 'id'),
     userId: text(row, 'owner'),
+    accountId: textOrNull(row, 'chosen'),
     ip: text(row, 'ip'),
     userAgent: text(row, 'user_agent'),
     createdAtMs: integer(row, 'created_at'),
@@ -42,11 +46,12 @@ export class SessionStore {
 
   async create(session: SessionRecord): Promise<void> {
     await this.#database.run(
-      'INSERT INTO console_session (hash, id, user_id, ip, user_agent, created_at, last_seen_at, idle_ms, ends_at) VALUES (?,?,?,?,?,?,?,?,?)',
+      'INSERT INTO console_session (hash, id, user_id, account_id, ip, user_agent, created_at, last_seen_at, idle_ms, ends_at) VALUES (?,?,?,?,?,?,?,?,?,?)',
       [
         session.hash,
         session.id,
         session.userId,
+        session.accountId,
         session.ip,
         session.userAgent,
         BigInt(session.createdAtMs),
@@ -57,17 +62,26 @@ export class SessionStore {
     )
   }
 
-  /** null = unknown, idle for too long, expired, or of a disabled user. */
+  /** With every account of its person. null = unknown, idle for too long, expired, or of a disabled user. */
   async find(
     hash: string,
     nowMs: number,
-  ): Promise<{ readonly session: SessionRecord; readonly user: UserRecord } | null> {
+  ): Promise<{
+    readonly session: SessionRecord
+    readonly user: UserRecord
+    readonly memberships: readonly Membership[]
+  } | null> {
     const now = BigInt(nowMs)
-    const [row] = await this.#database.all(
-      `SELECT ${COLUMNS}, ${USER_COLUMNS} FROM console_session s JOIN console_user u ON u.id = s.user_id WHERE s.hash = ? AND u.disabled = 0 AND ${LIVE}`,
+    const rows = await this.#database.all(
+      `SELECT ${COLUMNS}, ${USER_COLUMNS}, ${MEMBER_COLUMNS} FROM console_session s JOIN console_user u ON u.id = s.user_id LEFT JOIN account_member m ON m.user_id = u.id
+        WHERE s.hash = ? AND u.disabled = 0 AND ${LIVE} ORDER BY m.added_at, m.account_id`,
       [hash, now, now],
     )
-    return row === undefined ? null : { session: readSession(row), user: readUser(row) }
+    const [row] = rows
+    if (row === undefined) return null
+    const user = readUser(row)
+    const others = rows.flatMap((one) => readMembership(one) ?? [])
+    return { session: readSession(row), user, memberships: membershipsOf(user, others) }
   }
 
   async touch(hash: string, atMs: number): Promise<void> {
@@ -76,6 +90,10 @@ export class SessionStore {
       hash,
       BigInt(atMs),
     ])
+  }
+
+  async choose(hash: string, accountId: string): Promise<void> {
+    await this.#database.run('UPDATE console_session SET account_id = ? WHERE hash = ?', [accountId, hash])
   }
 
   async list(userId: string, nowMs: number): Promise<readonly SessionRecord[]> {

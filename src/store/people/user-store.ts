@@ -210,7 +210,10 @@ export class UserStore {
       parts.push(condition)
       values.push(value)
     }
-    add('u.account_id = ?', filter.accountId)
+    if (filter.accountId !== null) {
+      parts.push('(u.account_id = ? OR u.id IN (SELECT user_id FROM account_member WHERE account_id = ?))')
+      values.push(filter.accountId, filter.accountId)
+    }
     add('u.role = ?', filter.role)
     add(String.raw`u.email LIKE ? ESCAPE '\'`, filter.query === null ? null : likePrefix(filter.query.toLowerCase()))
     const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`

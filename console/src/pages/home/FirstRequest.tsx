@@ -5,6 +5,7 @@ import type { Summary } from '../../../../src/cabinet/summary-contract.ts'
 import { chatSnippet, type SnippetLanguage } from '../../parts/call-snippet.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
+import { useMay } from '../../parts/may.ts'
 import { Section } from '../../parts/Section.tsx'
 import { SnippetLanguageField } from '../../parts/SnippetLanguageField.tsx'
 import { useSession } from '../../session.tsx'
@@ -21,6 +22,7 @@ export function FirstRequest({
 }): ReactNode {
   const { t } = useTranslation()
   const { service } = useSession()
+  const may = useMay()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
   const text = chatSnippet(language, {
     base: service.api_base,
@@ -34,7 +36,7 @@ export function FirstRequest({
       actions={<SnippetLanguageField value={language} change={setLanguage} />}
     >
       <CopyBlock text={text} label={t('home.snippet')} />
-      {apiKey === undefined && (
+      {apiKey === undefined && may('keys:write') && (
         <Text size="sm" mt={-30} component="div">
           <ButtonLink to="/keys" search={{ create: '1' }} size="xs" variant="light">
             {t('home.make_key')}

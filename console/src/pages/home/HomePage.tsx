@@ -7,6 +7,7 @@ import { useRead } from '../../api/hooks.ts'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { ModelLink } from '../../parts/links.tsx'
+import { useMay } from '../../parts/may.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -14,21 +15,28 @@ import { Section } from '../../parts/Section.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
+import { onDemand } from '../../parts/OnDemand.tsx'
 import { FirstRequest } from './FirstRequest.tsx'
+
+/** Of new customers only. */
+const FirstSteps = onDemand('FirstSteps', async () => (await import('./FirstSteps.tsx')).FirstSteps, 220)
 
 const REFRESH_MS = 30_000
 
 /** The balance and recent spending. */
 export function HomePage(): ReactNode {
   const { t } = useTranslation()
+  const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })
   return (
     <Page
       title={t('nav.home')}
       actions={
-        <Button component={Link} to="/top-up">
-          {t('nav.top_up')}
-        </Button>
+        may('money:write') && (
+          <Button component={Link} to="/top-up">
+            {t('nav.top_up')}
+          </Button>
+        )
       }
     >
       <Loaded of={summary} height={560}>
@@ -41,6 +49,8 @@ export function HomePage(): ReactNode {
 function Overview({ summary }: { readonly summary: Summary }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  // The list stays until the page is opened again, so that the answer is seen.
+  const [isFirst] = useState(!summary.has_requests)
   const { money, today, last_7_days: week, last_30_days: month } = summary
   const requests = (count: number): string => t('home.requests', { count, shown: format.number(count) })
   return (
@@ -60,13 +70,13 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
           note={t('home.errors_of', { errors: format.number(month.errors), requests: format.number(month.requests) })}
         />
       </div>
-      {!summary.has_requests && <FirstRequest summary={summary} />}
+      {isFirst && <FirstSteps />}
       <SpendChart summary={summary} />
       <div className={css.halves}>
         <TopModels summary={summary} />
         <NearLimit summary={summary} />
       </div>
-      {summary.has_requests && <FirstRequest summary={summary} />}
+      {!isFirst && <FirstRequest summary={summary} />}
     </>
   )
 }

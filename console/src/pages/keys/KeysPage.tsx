@@ -16,6 +16,7 @@ import {
   RotateIcon,
   TrashIcon,
 } from '../../parts/icons.ts'
+import { useMay } from '../../parts/may.ts'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -36,13 +37,14 @@ const KeyForm = onDemand('KeyForm', async () => (await import('./KeyForm.tsx')).
 export function KeysPage(): ReactNode {
   const { t } = useTranslation()
   const { create } = useSearch({ strict: false })
+  const may = useMay()
   const keys = useRead('GET /cabinet/v1/keys', {})
   const [edited, setEdited] = useState<Key | 'new' | null>(create === undefined ? null : 'new')
   const [made, setMade] = useState<NewKey | null>(null)
   const [used, setUsed] = useState<Key | null>(null)
   const [rotated, setRotated] = useState<Key | null>(null)
   const close = (): void => setEdited(null)
-  const add = (
+  const add = may('keys:write') && (
     <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
       {t('keys.create')}
     </Button>
@@ -86,7 +88,7 @@ export function KeysPage(): ReactNode {
           }}
         />
       )}
-      <ManagementKeys />
+      {may('programs:write') && <ManagementKeys />}
       <ShownOnce made={made} close={() => setMade(null)} />
     </Page>
   )
@@ -101,6 +103,7 @@ interface KeyActs {
 function KeyList({ keys, edit, use, rotate }: KeyActs & { readonly keys: readonly Key[] }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const may = useMay()
   return (
     <DataList
       name="keys"
@@ -111,7 +114,7 @@ function KeyList({ keys, edit, use, rotate }: KeyActs & { readonly keys: readonl
       empty={{
         title: t('keys.none'),
         text: t('keys.none_text'),
-        action: (
+        action: may('keys:write') && (
           <Button mt="sm" onClick={() => edit('new')}>
             {t('keys.create')}
           </Button>
@@ -157,7 +160,7 @@ function KeyList({ keys, edit, use, rotate }: KeyActs & { readonly keys: readonl
           id: 'actions',
           title: '',
           end: true,
-          cell: (key) => <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
+          cell: (key) => may('keys:write') && <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
         },
       ]}
     />

@@ -1,9 +1,10 @@
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
+import { FirstArrival } from '../home/FirstArrival.tsx'
 import { FirstRequest } from '../home/FirstRequest.tsx'
 import { UseItWith } from './UseItWith.tsx'
 
@@ -17,6 +18,9 @@ export function ShownOnce({
 }): ReactNode {
   const { t } = useTranslation()
   const summary = useRead('GET /cabinet/v1/summary', {})
+  const [isFirst, setIsFirst] = useState<boolean | null>(null)
+  // It stays when the request has arrived, so that it is seen.
+  if (isFirst === null && summary.data !== undefined) setIsFirst(!summary.data.has_requests)
   return (
     <Modal
       opened={made !== null}
@@ -32,6 +36,7 @@ export function ShownOnce({
           <Alert color="yellow">{t('keys.shown_once')}</Alert>
           <CopyBlock text={made.key} label={t('keys.key')} />
           {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={made.key} />}
+          {isFirst === true && <FirstArrival />}
           <UseItWith apiKey={made.key} />
           <Group justify="flex-end">
             <Button onClick={close}>{t('keys.kept')}</Button>

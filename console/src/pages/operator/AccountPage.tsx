@@ -14,6 +14,7 @@ import { Section } from '../../parts/Section.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
+import { AccountAlerts } from './AccountAlerts.tsx'
 import { AccountKeys } from './AccountKeys.tsx'
 import { AccountLedger } from './AccountLedger.tsx'
 import { AccountLimits } from './AccountLimits.tsx'
@@ -50,7 +51,6 @@ export function AccountPage(): ReactNode {
 
 function Record({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
   const navigate = useNavigate()
   const setTab = (wish: string | null): void =>
@@ -62,22 +62,14 @@ function Record({ account }: { readonly account: Account }): ReactNode {
     })
   return (
     <>
-      <div className={css.tiles}>
-        <Tile label={t('home.balance')} value={format.money(account.balance)} />
-        <Tile label={t('money.available')} value={format.money(account.available)} />
-        <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
-        <Tile
-          label={t('keys.state')}
-          value={<AccountState status={account.status} />}
-          note={t('accounts.created', { when: format.date(account.created_at) })}
-        />
-      </div>
+      <Figures account={account} />
       <Tabs value={tab} onChange={setTab} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="money">{t('accounts.tab_money')}</Tabs.Tab>
           <Can call="PATCH /admin/v1/accounts/:id">
             <Tabs.Tab value="limits">{t('accounts.tab_limits')}</Tabs.Tab>
           </Can>
+          <Tabs.Tab value="alerts">{t('alerts.tab_alerts')}</Tabs.Tab>
           <Tabs.Tab value="prices">{t('customers.tab')}</Tabs.Tab>
           <Tabs.Tab value="keys">{t('nav.keys')}</Tabs.Tab>
           <Can call="GET /admin/v1/users">
@@ -104,6 +96,9 @@ function Record({ account }: { readonly account: Account }): ReactNode {
             <AccountLimits account={account} />
           </Section>
         </Tabs.Panel>
+        <Tabs.Panel value="alerts" pt="md">
+          <AccountAlerts accountId={account.id} />
+        </Tabs.Panel>
         <Tabs.Panel value="prices" pt="md">
           <AccountPrices account={account} />
         </Tabs.Panel>
@@ -115,6 +110,23 @@ function Record({ account }: { readonly account: Account }): ReactNode {
         </Tabs.Panel>
       </Tabs>
     </>
+  )
+}
+
+function Figures({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <div className={css.tiles}>
+      <Tile label={t('home.balance')} value={format.money(account.balance)} />
+      <Tile label={t('money.available')} value={format.money(account.available)} />
+      <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
+      <Tile
+        label={t('keys.state')}
+        value={<AccountState status={account.status} />}
+        note={t('accounts.created', { when: format.date(account.created_at) })}
+      />
+    </div>
   )
 }
 

@@ -8,7 +8,7 @@ import { useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { CheckIcon } from '../../parts/icons.ts'
 import { Section } from '../../parts/Section.tsx'
-import css from './first-run.module.css'
+import css from '../../style/steps.module.css'
 
 const EVERY_MS = 3_000
 /** It answers without a provider, so it does not count as one. */

@@ -8,6 +8,7 @@ import { queryKey, useAct, useRead } from '../../api/hooks.ts'
 import { currentLanguage, speak } from '../../i18n.ts'
 import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Facts } from '../../parts/Facts.tsx'
+import { useMay } from '../../parts/may.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { tellFailure } from '../../parts/tell-failure.tsx'
@@ -60,6 +61,7 @@ export function SettingsPage(): ReactNode {
 function ProfileForm(): ReactNode {
   const { t } = useTranslation()
   const profile = useProfile()
+  const may = useMay()
   const client = useQueryClient()
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const save = useAct('PATCH /cabinet/v1/profile', {
@@ -84,13 +86,19 @@ function ProfileForm(): ReactNode {
         speak(language).catch(tellFailure)
         setColorScheme(theme)
         save.mutate({
-          body: { name: name.trim(), default_model: model, timezone: zone === BROWSER ? null : zone, language, theme },
+          body: {
+            name: name.trim(),
+            ...(may('account:write') ? { default_model: model } : {}),
+            timezone: zone === BROWSER ? null : zone,
+            language,
+            theme,
+          },
         })
       })}
     >
       <Stack>
         <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.getInputProps('name')} />
-        <ModelField form={form} />
+        {may('account:write') && <ModelField form={form} />}
         <ZoneField form={form} />
         <Select
           label={t('settings.language')}

@@ -1,0 +1,359 @@
+import { fieldError } from '../../refusals.ts'
+import type { MemberRole } from '../../member-scopes.ts'
+import { rubles, type Micro } from '../../money.ts'
+import {
+  big,
+  bigOrNull,
+  integer,
+  integerOrNull,
+  rowLock,
+  text,
+  textOrNull,
+  type Database,
+  type Row,
+  type Sql,
+} from '../database.ts'
+import type { UserRecord } from './user-store.ts'
+
+/** What a person is in an account. */
+export interface Membership {
+  readonly accountId: string
+  readonly role: MemberRole
+  /** The most that the keys which they make may spend in a month; null = no limit of the person. */
+  readonly monthlyLimitMicro: Micro | null
+}
+
+export interface Member extends Omit<Membership, 'accountId'> {
+  readonly userId: string
+  readonly email: string
+  readonly name: string
+  readonly addedAtMs: number
+  readonly lastSignInAtMs: number | null
+}
+
+export interface NewInvitation {
+  readonly id: string
+  /** SHA-256 hex of the link's token. */
+  readonly hash: string
+  readonly accountId: string
+  readonly role: MemberRole
+  readonly monthlyLimitMicro: Micro | null
+  /** Only the person with this address may use it; null = whoever has the link. */
+  readonly email: string | null
+  readonly createdBy: string
+  readonly createdAtMs: number
+  readonly expiresAtMs: number
+}
+export type Invitation = Omit<NewInvitation, 'hash'>
+
+/** People of an account, with those who are invited. */
+const PEOPLE_MAX = 50
+
+/**
+ * The accounts of a person: the one that they have made is theirs, without a row of its own; an older program knows no
+ * other, so it lets nobody into an account that they were only invited to.
+ */
+export function membershipsOf(user: UserRecord, rows: readonly Membership[]): readonly Membership[] {
+  const own = user.accountId
+  return [
+    ...(own === null ? [] : [{ accountId: own, role: 'owner', monthlyLimitMicro: null } as const]),
+    ...rows.filter(({ accountId }) => accountId !== own),
+  ]
+}
+
+/** The account that a session acts for: the chosen one while the person is in it, else their first. */
+export function currentMembership(memberships: readonly Membership[], chosen: string | null): Membership | null {
+  return memberships.find(({ accountId }) => accountId === chosen) ?? memberships[0] ?? null
+}
+
+export const MEMBER_COLUMNS = 'm.account_id AS member_account, m.role AS member_role, m.monthly_limit AS member_limit'
+
+/** null = the row of a join has none. */
+export function readMembership(row: Row): Membership | null {
+  const accountId = textOrNull(row, 'member_account')
+  return accountId === null
+    ? null
+    : {
+        accountId,
+        // A CHECK of the schema bounds it.
+        role: text(row, 'member_role') as MemberRole,
+        monthlyLimitMicro: bigOrNull(row, 'member_limit'),
+      }
+}
+
+function readMember(row: Row): Member {
+  return {
+    userId: text(row, 'user_id'),
+    email: text(row, 'email'),
+    name: text(row, 'name'),
+    // A CHECK of the schema bounds it.
+    role: text(row, 'role') as MemberRole,
+    monthlyLimitMicro: bigOrNull(row, 'monthly_limit'),
+    addedAtMs: integer(row, 'added_at'),
+    lastSignInAtMs: integerOrNull(row, 'last_sign_in_at'),
+  }
+}
+
+function readInvitation(row: Row): Invitation {
+  return {
+    id: text(row, 'id'),
+    accountId: text(row, 'account_id'),
+    // A CHECK of the schema bounds it.
+    role: text(row, 'role') as MemberRole,
+    monthlyLimitMicro: bigOrNull(row, 'monthly_limit'),
+    email: textOrNull(row, 'email'),
+    createdBy: text(row, 'created_by'),
+    createdAtMs: integer(row, 'created_at'),
+    expiresAtMs: integer(row, 'expires_at'),
+  }
+}
+
+/** Owners by account_id of the person, and people with a row. */
+const PEOPLE = `SELECT u.id AS user_id, u.email AS email, u.name AS name, 'owner' AS role, NULL AS monthly_limit, u.created_at AS added_at, u.last_sign_in_at AS last_sign_in_at
+    FROM console_user u WHERE u.account_id = ?
+  UNION ALL
+  SELECT u.id, u.email, u.name, m.role, m.monthly_limit, m.added_at, u.last_sign_in_at
+    FROM account_member m JOIN console_user u ON u.id = m.user_id WHERE m.account_id = ? AND (u.account_id IS NULL OR u.account_id <> m.account_id)`
+
+export class MemberStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Every account of a person. */
+  async of(user: UserRecord): Promise<readonly Membership[]> {
+    const rows = await this.#database.all(
+      `SELECT ${MEMBER_COLUMNS} FROM account_member m WHERE m.user_id = ? ORDER BY m.added_at, m.account_id`,
+      [user.id],
+    )
+    return membershipsOf(
+      user,
+      rows.flatMap((row) => readMembership(row) ?? []),
+    )
+  }
+
+  /** The people of an account, the first ones first. */
+  async list(accountId: string): Promise<readonly Member[]> {
+    return membersOf(this.#database, accountId)
+  }
+
+  /** `full` = the account has too many people and invitations. */
+  invite(invitation: NewInvitation, nowMs: number): Promise<'invited' | 'full'> {
+    return this.#locked(invitation.accountId, async (sql) => {
+      const open = await openInvitations(sql, invitation.accountId, nowMs)
+      if ((await membersOf(sql, invitation.accountId)).length + open.length >= PEOPLE_MAX) return 'full'
+      await sql.run('DELETE FROM account_invitation WHERE account_id = ? AND expires_at <= ?', [
+        invitation.accountId,
+        BigInt(nowMs),
+      ])
+      await sql.run(
+        'INSERT INTO account_invitation (id, hash, account_id, role, monthly_limit, email, created_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?)',
+        [
+          invitation.id,
+          invitation.hash,
+          invitation.accountId,
+          invitation.role,
+          invitation.monthlyLimitMicro,
+          invitation.email,
+          invitation.createdBy,
+          BigInt(invitation.createdAtMs),
+          BigInt(invitation.expiresAtMs),
+        ],
+      )
+      return 'invited'
+    })
+  }
+
+  /** Those that may still be used, the newest first. */
+  invitations(accountId: string, nowMs: number): Promise<readonly Invitation[]> {
+    return openInvitations(this.#database, accountId, nowMs)
+  }
+
+  async findInvitation(hash: string, nowMs: number): Promise<Invitation | null> {
+    const [row] = await this.#database.all('SELECT * FROM account_invitation WHERE hash = ? AND expires_at > ?', [
+      hash,
+      BigInt(nowMs),
+    ])
+    return row === undefined ? null : readInvitation(row)
+  }
+
+  /** false = the account has no such invitation. */
+  async revoke(accountId: string, id: string): Promise<boolean> {
+    return (
+      (await this.#database.run('DELETE FROM account_invitation WHERE account_id = ? AND id = ?', [accountId, id])) ===
+      1
+    )
+  }
+
+  /** Uses an invitation up; null = it is used, expired or revoked. Who is in the account already keeps their role. */
+  join(hash: string, user: UserRecord, nowMs: number): Promise<Invitation | null> {
+    return this.#database.transaction(async (sql) => {
+      const [row] = await sql.all('SELECT * FROM account_invitation WHERE hash = ? AND expires_at > ?', [
+        hash,
+        BigInt(nowMs),
+      ])
+      // The delete decides who used it: of two at once only one removes the row.
+      if (row === undefined || (await sql.run('DELETE FROM account_invitation WHERE hash = ?', [hash])) === 0)
+        return null
+      const invitation = readInvitation(row)
+      if (user.accountId !== invitation.accountId)
+        await sql.run(
+          'INSERT INTO account_member (account_id, user_id, role, monthly_limit, added_at) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING',
+          [invitation.accountId, user.id, invitation.role, invitation.monthlyLimitMicro, BigInt(nowMs)],
+        )
+      return invitation
+    })
+  }
+
+  /**
+   * `owner` = an owner changes only themselves (`by`); `last_owner` = an account keeps one; `over` = the person's keys
+   * may spend more in a month already.
+   */
+  change(
+    { accountId, role, monthlyLimitMicro }: Membership,
+    userId: string,
+    { by, month }: { readonly by: string; readonly month: string },
+  ): Promise<'changed' | 'missing' | 'owner' | 'last_owner' | 'over'> {
+    return this.#locked(accountId, async (sql) => {
+      const people = await membersOf(sql, accountId)
+      const before = people.find((member) => member.userId === userId)
+      if (before === undefined) return 'missing'
+      if (before.role === 'owner' && role === 'owner') return 'changed'
+      if (before.role === 'owner' && by !== userId) return 'owner'
+      if (before.role === 'owner' && !hasOtherOwner(people, userId)) return 'last_owner'
+      if (monthlyLimitMicro !== null) {
+        const promised = await promisedMicro(sql, { accountId, userId, month }, null)
+        if (promised === null || promised > monthlyLimitMicro) return 'over'
+      }
+      await sql.run('UPDATE console_user SET account_id = NULL WHERE id = ? AND account_id = ?', [userId, accountId])
+      await sql.run(
+        `INSERT INTO account_member (account_id, user_id, role, monthly_limit, added_at) VALUES (?,?,?,?,?)
+          ON CONFLICT (account_id, user_id) DO UPDATE SET role = excluded.role, monthly_limit = excluded.monthly_limit`,
+        [accountId, userId, role, monthlyLimitMicro, BigInt(before.addedAtMs)],
+      )
+      return 'changed'
+    })
+  }
+
+  /**
+   * Takes a person out of an account and ends their sessions. An owner goes only by their own wish (`leaves`), and not
+   * the last one.
+   */
+  remove(
+    accountId: string,
+    userId: string,
+    { leaves }: { readonly leaves: boolean },
+  ): Promise<'removed' | 'missing' | 'owner' | 'last_owner'> {
+    return this.#locked(accountId, async (sql) => {
+      const people = await membersOf(sql, accountId)
+      const member = people.find((one) => one.userId === userId)
+      if (member === undefined) return 'missing'
+      if (member.role === 'owner' && !leaves) return 'owner'
+      if (member.role === 'owner' && !hasOtherOwner(people, userId)) return 'last_owner'
+      await sql.run('UPDATE console_user SET account_id = NULL WHERE id = ? AND account_id = ?', [userId, accountId])
+      await sql.run('DELETE FROM account_member WHERE account_id = ? AND user_id = ?', [accountId, userId])
+      await sql.run('DELETE FROM console_session WHERE user_id = ?', [userId])
+      return 'removed'
+    })
+  }
+
+  /** Changes of the people of an account, one after another. */
+  #locked<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#database.transaction(async (sql) => {
+      const lock = rowLock(this.#database.dialect)
+      await sql.all(`SELECT id FROM account WHERE id = ?${lock}`, [accountId])
+      return work(sql)
+    })
+  }
+}
+
+function hasOtherOwner(people: readonly Member[], userId: string): boolean {
+  return people.some((other) => other.role === 'owner' && other.userId !== userId)
+}
+
+async function membersOf(sql: Pick<Sql, 'all'>, accountId: string): Promise<readonly Member[]> {
+  const rows = await sql.all(`${PEOPLE} ORDER BY 6, 1`, [accountId, accountId])
+  return rows.map(readMember)
+}
+
+async function openInvitations(
+  sql: Pick<Sql, 'all'>,
+  accountId: string,
+  nowMs: number,
+): Promise<readonly Invitation[]> {
+  const rows = await sql.all(
+    'SELECT * FROM account_invitation WHERE account_id = ? AND expires_at > ? ORDER BY created_at DESC, id',
+    [accountId, BigInt(nowMs)],
+  )
+  return rows.map(readInvitation)
+}
+
+/** A person's keys in an account, and the month that their limit counts. */
+interface MonthOfMember {
+  readonly accountId: string
+  readonly userId: string
+  readonly month: string
+}
+
+/**
+ * The most that the keys which a person has made can have spent at the end of the month: of a key its monthly limit, or
+ * what it has spent and holds if that is more; of a deleted one what it has spent and holds. null = a key of theirs has
+ * no monthly limit. `except`: a key that is left out.
+ */
+async function promisedMicro(
+  sql: Pick<Sql, 'all'>,
+  { accountId, userId, month }: MonthOfMember,
+  except: string | null,
+): Promise<Micro | null> {
+  const rows = await sql.all(
+    `SELECT k.deleted AS deleted, k.spend_limit AS spend_limit, k.limit_reset AS limit_reset, k.held AS held, COALESCE(s.spent, 0) AS spent
+      FROM api_key k LEFT JOIN key_spend s ON s.key_id = k.id AND s.period = 'month' AND s.start = ?
+      WHERE k.account_id = ? AND k.made_by = ? AND k.id <> ? AND (k.deleted = 0 OR s.spent IS NOT NULL OR k.held > 0)`,
+    [month, accountId, userId, except ?? ''],
+  )
+  let sum = 0n
+  for (const row of rows) {
+    const used = big(row, 'spent') + big(row, 'held')
+    if (big(row, 'deleted') !== 0n) {
+      sum += used
+      continue
+    }
+    const limit = bigOrNull(row, 'spend_limit')
+    if (limit === null || textOrNull(row, 'limit_reset') !== 'monthly') return null
+    sum += limit > used ? limit : used
+  }
+  return sum
+}
+
+/** The limit of a key that a person has made, or is about to. */
+export interface KeyOfMember extends MonthOfMember {
+  /** null = a new key. */
+  readonly keyId: string | null
+  readonly limitMicro: Micro | null
+  readonly limitReset: string | null
+}
+
+/**
+ * Refuses a key with which the keys of a person could spend more in a month than the account lets them. Runs in the
+ * transaction of the change; the lock lets one change of a person's keys after another.
+ */
+export async function refuseBeyondMember(sql: Sql, dialect: Database['dialect'], key: KeyOfMember): Promise<void> {
+  const lock = rowLock(dialect)
+  const [row] = await sql.all(`SELECT monthly_limit FROM account_member WHERE account_id = ? AND user_id = ?${lock}`, [
+    key.accountId,
+    key.userId,
+  ])
+  const most = row === undefined ? null : bigOrNull(row, 'monthly_limit')
+  if (most === null) return
+  const others = (await promisedMicro(sql, key, key.keyId)) ?? most
+  const left = others < most ? most - others : 0n
+  if (key.limitMicro !== null && key.limitReset === 'monthly' && key.limitMicro <= left) return
+  throw fieldError(
+    'limit',
+    'member_limit',
+    { most: rubles(left) },
+    `needs a monthly limit of at most ${rubles(left)}: that is left for the keys of this person`,
+  )
+}
