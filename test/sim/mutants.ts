@@ -206,7 +206,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a lowered limit records no overrun',
     file: 'src/store/accounts/key-store.ts',
-    find: 'if (patch.limitMicro !== undefined || patch.limitReset !== undefined) await this.#recordOver',
+    find: 'await this.#recordOver',
     replace: 'if (patch.name !== undefined) await this.#recordOver',
   },
   {
