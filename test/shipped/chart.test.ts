@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const CHART = join(ROOT, 'deploy/helm/tollgate')
 /** `.ci/run` installs it where there is a Go to build it with. */
 const HELM = [join(homedir(), '.cache/tollgate-ci/helm'), 'helm'].find((path) => existsSync(path) || hasProgram(path))
+const VALIDATE = join(ROOT, 'node_modules/.cache/python/bin/kubernetes-validate')
 const SECRETS = ['--set', 'secrets.TOLLGATE_KEK=k,secrets.DATABASE_URL=postgres://db/tollgate']
 
 interface Resource {
@@ -107,6 +108,30 @@ else {
       spec.template.metadata.annotations,
       'a changed setting starts new pods',
     )
+  })
+
+  test('each resource is one that Kubernetes takes, without a field that it does not know', (context) => {
+    if (!existsSync(VALIDATE)) return context.skip('no kubernetes-validate')
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-chart-'))
+    const everything = 'autoscaling.enabled=true,serviceMonitor.enabled=true,ingress.enabled=true,catalogue=markup: 1.2'
+    try {
+      for (const store of ['embedded', 'postgres']) {
+        const made = rendered(...SECRETS, '--set', `store=${store},${everything}`)
+        // The monitor's form is that of the Prometheus operator.
+        const resources = [...made.values()].filter(({ kind }) => kind !== 'ServiceMonitor')
+        const findings = (name: string, all: readonly unknown[]): string => {
+          const file = join(folder, `${name}.yaml`)
+          writeFileSync(file, all.map((one) => `---\n${JSON.stringify(one)}\n`).join(''))
+          const { status, stdout, stderr } = spawnSync(VALIDATE, ['--strict', file], { encoding: 'utf8' })
+          return status === 0 ? '' : `${stdout}${stderr}`
+        }
+        assert.equal(findings(store, resources), '')
+        const [first = assert.fail()] = resources
+        assert.notEqual(findings('wrong', [{ ...first, sepc: {} }]), '', 'a field that is not there is found')
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 
   test('values that cannot work are refused with a sentence', () => {
