@@ -149,6 +149,8 @@ async function photograph(
     { name: 'top-up', path: '/top-up', who: 'customer', look: WIDE },
     { name: 'ledger', path: '/ledger', who: 'customer', look: WIDE },
     { name: 'statement', path: '/statement', who: 'customer', look: WIDE },
+    { name: 'people', path: '/people', who: 'customer', look: WIDE },
+    { name: 'people-phone', path: '/people', who: 'customer', look: { ...PHONE, dark: true, language: 'ru' } },
     { name: 'settings', path: '/settings', who: 'customer', look: WIDE },
     { name: 'security', path: '/security', who: 'customer', look: DARK },
     { name: 'operator-home', path: '/operator', who: 'operator', look: WIDE, until: chart },
@@ -176,6 +178,7 @@ async function photograph(
       look: DARK,
       until: '[role=dialog] h2',
     },
+    { name: 'operator-requests', path: '/operator/requests', who: 'operator', look: WIDE },
     { name: 'operator-requests-phone', path: '/operator/requests', who: 'operator', look: PHONE },
   ]
   const only = process.argv.slice(2)
