@@ -6,6 +6,7 @@ import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
 import { startReceivers, type NoticeReceivers } from '../harness/notice-receivers.ts'
+import { until } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -66,7 +67,8 @@ for (const { language, dark } of LOOKS) {
         .getByRole('button')
         .click()
       await page.getByText(t('notices.replayed')).waitFor()
-      await sent.waitFor()
+      // The row says "sent" of the first time until the page has read it again.
+      await until(10_000, 'the second message', () => receivers.taken().length === before + 2)
       const [first, second] = receivers.taken().slice(before)
       assert.equal(first?.id, second?.id)
       await page.getByRole('button', { name: `${t('common.delete')}: ${target}` }).click()
