@@ -5,7 +5,6 @@ import type { MessagesCall } from '../ports/call.ts'
 import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../upstream/events.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { KnownDelta } from './known-delta.ts'
 import { AnthropicReader } from './reader.ts'
 import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
 
@@ -39,7 +38,6 @@ function headersOf({ apiKey, headers }: MessagesCall): Record<string, string> {
 export class NativeReader implements EventReader {
   readonly #reader: AnthropicReader
   readonly #startOf: MessagesCall['startOf']
-  readonly #delta = new KnownDelta()
   #started = false
 
   constructor({ generationId, startOf }: MessagesCall, now: () => number) {
@@ -52,17 +50,16 @@ export class NativeReader implements EventReader {
   }
 
   known(bytes: Buffer, start: number): KnownEvents | null {
-    const run = this.#delta.run(bytes, start)
-    if (run === null) return null
-    const read = this.#reader.read(run.event)
-    const { end } = run
-    return { read: 'reason' in read ? read : [...read, { type: 'wire', sent: bytes.subarray(start, end) }], end }
+    const known = this.#reader.known(bytes, start)
+    if (known === null || 'reason' in known.read) return known
+    const { read, end } = known
+    return { read: [...read, { type: 'wire', sent: bytes.subarray(start, end) }], end }
   }
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
     if (event === null) return garbage('not a JSON object', data)
-    const read = this.#reader.read(event)
+    const read = this.#reader.parsed(data, event)
     if ('reason' in read) return read
     const type = textOf(event['type']) ?? ''
     switch (type) {
@@ -77,9 +74,6 @@ export class NativeReader implements EventReader {
       case 'message_delta':
       case 'message_stop':
         return [...read, { type: 'wire', sent: event }]
-      case 'content_block_delta':
-        this.#delta.learn(data, event)
-        return [...read, { type: 'wire', sent: eventBytes(type, data, event) }]
       default:
         return EVENT_NAME.test(type) ? [...read, { type: 'wire', sent: eventBytes(type, data, event) }] : read
     }

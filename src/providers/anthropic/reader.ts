@@ -41,18 +41,21 @@ export class AnthropicReader implements EventReader {
 
   known(bytes: Buffer, start: number): KnownEvents | null {
     const run = this.#delta.run(bytes, start)
-    return run === null ? null : { read: this.read(run.event), end: run.end }
+    return run === null ? null : { read: this.#read(run.event), end: run.end }
   }
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    if (event === null) return garbage('not a JSON object', data)
-    this.#delta.learn(data, event)
-    return this.read(event)
+    return event === null ? garbage('not a JSON object', data) : this.parsed(data, event)
   }
 
-  /** The same for a parsed message. */
-  read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
+  /** The same for a message that is parsed already. */
+  parsed(data: Buffer, event: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    this.#delta.learn(data, event)
+    return this.#read(event)
+  }
+
+  #read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
     switch (event['type']) {
       case 'message_start':
         return this.#start(objectOf(event['message']) ?? {}, true)
