@@ -9,7 +9,7 @@ export interface NodeState {
   readonly providers: () => readonly { readonly slug: string; readonly running: number; readonly waiting: number }[]
   readonly drains: () => number
   readonly flagged: () => readonly { readonly provider: string; readonly count: number }[]
-  readonly shortfalls: () => readonly { readonly provider: string; readonly model: string; readonly micro: bigint }[]
+  readonly shortfalls: () => readonly { readonly provider: string; readonly micro: bigint }[]
   readonly openStreams: () => number
   readonly bodyBytes: () => number
   readonly answerBytes: () => number
@@ -76,9 +76,7 @@ function answerMetrics(state: NodeState): readonly Metric[] {
       help: 'What answers cost beyond their holds and the balances behind them, in rubles.',
       type: 'counter',
       samples: () =>
-        state
-          .shortfalls()
-          .map(({ provider, model, micro }) => ({ labels: { provider, model }, value: Number(micro) / 1e6 })),
+        state.shortfalls().map(({ provider, micro }) => ({ labels: { provider }, value: Number(micro) / 1e6 })),
     },
   ]
 }

@@ -67,14 +67,15 @@ export class Load {
 
   metrics(version: string, unready: () => string | null, edge: () => Edge): readonly Metric[] {
     const { relay, slots, drains, watch, sse, ledger, health, core, answers } = this.#services
+    const providers = (): Iterable<string> => core.catalog.current().providers.keys()
     const own = nodeMetrics({
       version,
       ready: () => unready() === null,
       inFlight: () => relay.inFlight.count,
       providers: () => slots.report(),
       drains: () => drains.running,
-      flagged: () => watch.flagged(),
-      shortfalls: () => watch.shortfalls(),
+      flagged: () => watch.flagged(providers()),
+      shortfalls: () => watch.shortfalls(providers()),
       openStreams: () => sse.size,
       bodyBytes: () => edge().bodyBytes,
       answerBytes: () => answers.bytes,

@@ -38,20 +38,26 @@ test('more flagged answers than 0.1 % of an hour’s are one event of that provi
     ['usage.flagged', 'q'],
     ['usage.flagged', 'p'],
   ])
-  assert.deepEqual(watch.flagged(), [
+  assert.deepEqual(watch.flagged(['quiet', 'p']), [
+    { provider: 'quiet', count: 0 },
     { provider: 'p', count: 5 },
     { provider: 'q', count: 1 },
   ])
 })
 
-test('a shortfall is counted by provider and model, and told once in an hour', () => {
+test('a shortfall is counted by provider, and told once in an hour for each of its models', () => {
   const { watch, clock, events } = watched()
   watch.settled(answer(), 5n)
   watch.settled(answer(), 7n)
   clock.advance(HOUR_MS)
   watch.settled(answer(), 1n)
-  assert.deepEqual(watch.shortfalls(), [{ provider: 'p', model: 'm', micro: 13n }])
+  watch.settled({ ...answer(), model: 'other' }, 1n)
+  assert.deepEqual(watch.shortfalls(['quiet']), [
+    { provider: 'quiet', micro: 0n },
+    { provider: 'p', micro: 14n },
+  ])
   assert.deepEqual(events, [
+    ['usage.shortfall', 'p'],
     ['usage.shortfall', 'p'],
     ['usage.shortfall', 'p'],
   ])

@@ -28,7 +28,7 @@ interface Hour {
 export class UsageWatch {
   readonly #ports: UsageWatchPorts
   readonly #flagged = new Map<string, number>()
-  readonly #shortfalls = new Map<string, { readonly provider: string; readonly model: string; micro: Micro }>()
+  readonly #shortfalls = new Map<string, Micro>()
   #hourMs = 0
   readonly #hours = new Map<string, Hour>()
   readonly #toldShortfalls = new Set<string>()
@@ -37,14 +37,20 @@ export class UsageWatch {
     this.#ports = ports
   }
 
-  /** Flagged answers since the start, by provider. */
-  flagged(): readonly { readonly provider: string; readonly count: number }[] {
-    return [...this.#flagged].map(([provider, count]) => ({ provider, count }))
+  /**
+   * Flagged answers since the start, by provider. Each of `providers` is there from the beginning, with 0: an alert
+   * sees a counter rise, and never that one is new.
+   */
+  flagged(providers: Iterable<string>): readonly { readonly provider: string; readonly count: number }[] {
+    return named(providers, this.#flagged).map((provider) => ({ provider, count: this.#flagged.get(provider) ?? 0 }))
   }
 
-  /** The cost of answers beyond their holds and balances, since the start. */
-  shortfalls(): readonly { readonly provider: string; readonly model: string; readonly micro: Micro }[] {
-    return [...this.#shortfalls.values()]
+  /** The cost of answers beyond their holds and balances, since the start, likewise. */
+  shortfalls(providers: Iterable<string>): readonly { readonly provider: string; readonly micro: Micro }[] {
+    return named(providers, this.#shortfalls).map((provider) => ({
+      provider,
+      micro: this.#shortfalls.get(provider) ?? 0n,
+    }))
   }
 
   /** Notes a settled answer. */
@@ -82,9 +88,7 @@ export class UsageWatch {
   #countShortfall({ providerSlug, model, generationId }: Answered, shortfallMicro: Micro): void {
     const provider = providerSlug ?? ''
     const key = `${provider} ${model}`
-    const known = this.#shortfalls.get(key) ?? { provider, model, micro: 0n }
-    this.#shortfalls.set(key, known)
-    known.micro += shortfallMicro
+    this.#shortfalls.set(provider, (this.#shortfalls.get(provider) ?? 0n) + shortfallMicro)
     if (this.#toldShortfalls.has(key)) return
     this.#toldShortfalls.add(key)
     this.#ports.event('usage.shortfall', provider, {
@@ -93,4 +97,9 @@ export class UsageWatch {
       generation: generationId,
     })
   }
+}
+
+/** Each provider once, those too that are in the catalogue no more. */
+function named(providers: Iterable<string>, counted: ReadonlyMap<string, unknown>): readonly string[] {
+  return [...new Set([...providers, ...counted.keys()])]
 }

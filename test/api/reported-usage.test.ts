@@ -155,7 +155,7 @@ test('implausible usage and a shortfall are shown in the log, by a filter, as me
   assert.ok(Number(searching.headers['retry-after']) <= 3_600)
   const metrics = (await world.tollgate.request('GET', '/metrics')).text
   assert.match(metrics, /^tollgate_usage_flagged_total\{provider="p"\} \d+$/m)
-  assert.match(metrics, /^tollgate_shortfall_rub_total\{provider="p",model="test\/plain"\} 79$/m)
+  assert.match(metrics, /^tollgate_shortfall_rub_total\{provider="p"\} 79$/m)
   for (const action of ['usage.flagged', 'usage.shortfall']) {
     const { body } = await world.tollgate.admin('GET', `/admin/v1/events?action=${action}`)
     assert.deepEqual([body.data.length, body.data[0]?.object, body.data[0]?.actor], [1, 'p', 'system'])

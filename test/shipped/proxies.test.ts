@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { edited } from '../harness/edited.ts'
 import { freePort } from '../harness/free-port.ts'
 import { found } from '../harness/patience.ts'
 import { hasProgram, startProgram } from '../harness/program.ts'
@@ -18,14 +19,6 @@ const FIRST_EVENT_MS = 10_000
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxies-'))
 const file = (name: string): string => join(folder, name)
 const shipped = (name: string): string => readFileSync(join(ROOT, 'deploy/proxy', name), 'utf8')
-
-/** Each edit must meet the text that it replaces: else the file that was tried is not the one that is shipped. */
-function edited(text: string, edits: readonly (readonly [from: string, to: string])[]): string {
-  return edits.reduce((left, [from, to]) => {
-    assert.ok(left.includes(from), `the file has no ${from}`)
-    return left.replaceAll(from, to)
-  }, text)
-}
 
 interface Ports {
   readonly plain: number
