@@ -24,7 +24,12 @@ export interface TransactionOptions {
 export interface ReadOptions {
   /** Reads no amount that holds and settles change, so unwritten holds need not be written first. */
   readonly withoutAmounts?: boolean
+  /** Finds a row by its key, over and over: it is planned once, and no report makes it wait for a connection. */
+  readonly byKey?: boolean
 }
+
+/** What each request needs before it is paid: the rules of a key and of its account. */
+export const LOOK_UP: ReadOptions = { withoutAmounts: true, byKey: true }
 
 /** A SQL database, embedded or PostgreSQL. */
 export interface Database extends Sql {

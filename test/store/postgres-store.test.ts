@@ -101,6 +101,28 @@ function postgresTests(postgres: Postgres): void {
         await changed
         await store.close()
       })
+    test('a key is looked up while reports have all connections of readers', async () => {
+      const url = await newDatabase()
+      const store = await open(url)
+      const customer = await new Bench(store, new TestClock(NOON_MS)).customer(1_000n)
+      const holder = new pg.Client({ connectionString: url })
+      await holder.connect()
+      await holder.query('BEGIN')
+      await holder.query('LOCK TABLE event IN ACCESS EXCLUSIVE MODE')
+      // More than any pool has.
+      const reports = Array.from({ length: 20 }, () => store.events.list(1, 0).catch(() => null))
+      await until(10_000, 'the reports wait for the table', async () => {
+        const waiting = await direct(url, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+        return waiting.length >= 10
+      })
+      const owner = await store.keys.findByDigest(customer.digest)
+      const left = await direct(url, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+      assert.equal(owner?.account.id, customer.accountId)
+      assert.ok(left.length >= 10, 'the reports still waited')
+      await holder.end()
+      await Promise.all(reports)
+      await store.close()
+    })
     test('what the server breaks off is an outage, and no error of ours', async () => {
       const url = await newDatabase()
       const database = new PostgresDatabase(url)

@@ -11,6 +11,7 @@ import {
   bit,
   integer,
   json,
+  LOOK_UP,
   text,
   textOrNull,
   type Database,
@@ -82,7 +83,7 @@ export type AccountRules = Pick<
   'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'groupId' | 'markup'
 >
 
-function readAccountRules(row: Row): AccountRules {
+export function readAccountRules(row: Row): AccountRules {
   return {
     id: text(row, 'id'),
     // A CHECK of the schema bounds it.
@@ -95,22 +96,15 @@ function readAccountRules(row: Row): AccountRules {
   }
 }
 
-/** The rules of an account, with the markup of its group where it has none of its own; null = no such account. */
-export async function findAccountRules(
-  database: Database,
-  id: string,
-  options: { readonly withoutAmounts?: boolean } = {},
-): Promise<AccountRules | null> {
-  const [row] = await database.all(
-    'SELECT id, status, default_model, rate_limit, allowed_models, group_id, markup FROM account WHERE id = ?',
-    [id],
-    options,
-  )
-  if (row === undefined) return null
-  const rules = readAccountRules(row)
-  if (rules.groupId === null || rules.markup !== null) return rules
-  const [group] = await database.all('SELECT markup FROM account_group WHERE id = ?', [rules.groupId], options)
-  return { ...rules, markup: group === undefined ? null : text(group, 'markup') }
+/** The columns of an account `a`, with the markup of its group `g` where it has none of its own. */
+export const RULES = `a.id AS id, a.status AS status, a.default_model AS default_model, a.rate_limit AS rate_limit,
+  a.allowed_models AS allowed_models, a.group_id AS group_id, COALESCE(a.markup, g.markup) AS markup`
+export const GROUP_OF_RULES = 'LEFT JOIN account_group g ON g.id = a.group_id'
+
+/** null = no such account. */
+export async function findAccountRules(database: Database, id: string): Promise<AccountRules | null> {
+  const [row] = await database.all(`SELECT ${RULES} FROM account a ${GROUP_OF_RULES} WHERE a.id = ?`, [id], LOOK_UP)
+  return row === undefined ? null : readAccountRules(row)
 }
 
 export function readAccount(row: Row): AccountRecord {

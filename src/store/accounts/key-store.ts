@@ -3,7 +3,7 @@ import type { Micro } from '../../money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { refuseBeyondMember } from '../people/member-store.ts'
-import { findAccountRules, jsonText, type AccountRules } from './account-store.ts'
+import { GROUP_OF_RULES, jsonText, readAccountRules, RULES, type AccountRules } from './account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
@@ -15,6 +15,7 @@ import {
   integer,
   integerOrNull,
   json,
+  LOOK_UP,
   text,
   textOrNull,
   type Database,
@@ -58,7 +59,7 @@ export interface KeySpend {
 
 /** The fields that authentication needs, joined in one look-up. */
 export interface KeyOwner {
-  readonly key: KeyRecord
+  readonly key: Omit<KeyRecord, 'accountId' | 'createdAtMs' | 'lastUsedAtMs' | 'graceUntilMs'>
   readonly account: AccountRules
   readonly isManagement?: true
   /** The end of the secret that was looked for, which another has replaced; absent = it is the key's own. */
@@ -114,10 +115,13 @@ export interface NamedKey extends KeyWithSpend {
   readonly externalId: string | null
 }
 
-function readKey(row: Row): KeyRecord {
+const OWNER = `SELECT k.id AS key_id, k.name AS name, k.label AS label, k.disabled AS disabled, k.spend_limit AS spend_limit,
+  k.limit_reset AS limit_reset, k.expires_at AS expires_at, k.allowed_models AS key_models, k.limits AS limits, k.made_by AS made_by, ${RULES}
+  FROM api_key k JOIN account a ON a.id = k.account_id ${GROUP_OF_RULES} WHERE k.deleted = 0`
+
+function readTerms(row: Row, column: { readonly id: string; readonly models: string }): KeyOwner['key'] {
   return {
-    id: text(row, 'id'),
-    accountId: text(row, 'account_id'),
+    id: text(row, column.id),
     name: text(row, 'name'),
     label: text(row, 'label'),
     disabled: big(row, 'disabled') !== 0n,
@@ -125,12 +129,19 @@ function readKey(row: Row): KeyRecord {
     // A CHECK of the schema bounds it.
     limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
     expiresAtMs: integerOrNull(row, 'expires_at'),
-    allowedModels: json<readonly string[]>(row, 'allowed_models'),
+    allowedModels: json<readonly string[]>(row, column.models),
     limits: json<KeyLimits>(row, 'limits'),
+    madeBy: textOrNull(row, 'made_by'),
+  }
+}
+
+function readKey(row: Row): KeyRecord {
+  return {
+    ...readTerms(row, { id: 'id', models: 'allowed_models' }),
+    accountId: text(row, 'account_id'),
     createdAtMs: integer(row, 'created_at'),
     lastUsedAtMs: integerOrNull(row, 'last_used_at'),
     graceUntilMs: integerOrNull(row, 'grace_until'),
-    madeBy: textOrNull(row, 'made_by'),
   }
 }
 
@@ -179,9 +190,11 @@ export class KeyStore {
   async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
     const owner = await this.#owner('digest', digest)
     if (owner !== null) return owner
-    const [secret] = await this.#database.all('SELECT key_id, ends_at FROM key_secret WHERE digest = ?', [digest], {
-      withoutAmounts: true,
-    })
+    const [secret] = await this.#database.all(
+      'SELECT key_id, ends_at FROM key_secret WHERE digest = ?',
+      [digest],
+      LOOK_UP,
+    )
     if (secret === undefined) return null
     const replaced = await this.#owner('id', text(secret, 'key_id'))
     return replaced === null ? null : { ...replaced, secretEndsAtMs: integer(secret, 'ends_at') }
@@ -378,16 +391,10 @@ export class KeyStore {
   }
 
   async #owner(column: 'digest' | 'id', value: SqlValue): Promise<KeyOwner | null> {
-    const options = { withoutAmounts: true }
-    const [row] = await this.#database.all(
-      `SELECT ${COLUMNS} FROM api_key WHERE ${column} = ? AND deleted = 0`,
-      [value],
-      options,
-    )
-    if (row === undefined) return null
-    const key = readKey(row)
-    const account = await findAccountRules(this.#database, key.accountId, options)
-    return account === null ? null : { key, account }
+    const [row] = await this.#database.all(`${OWNER} AND k.${column} = ?`, [value], LOOK_UP)
+    return row === undefined
+      ? null
+      : { key: readTerms(row, { id: 'key_id', models: 'key_models' }), account: readAccountRules(row) }
   }
 
   async #withSpend(row: Row, periods: PeriodStarts): Promise<NamedKey> {

@@ -3,6 +3,7 @@ import pg from 'pg'
 import {
   text as textOf,
   type Database,
+  type ReadOptions,
   type Row,
   type Sql,
   type SqlValue,
@@ -11,7 +12,9 @@ import {
 import { OperatorError } from '../../errors.ts'
 import { StoreUnavailableError } from '../store-unavailable-error.ts'
 
-const POOL_MAX = 14
+const POOL_MAX = 10
+/** For what each request looks up before it is paid. */
+const LOOK_UP_POOL_MAX = 4
 /** One connection for the batch being written, and one for the next batch if the first connection breaks. */
 const CHARGE_POOL_MAX = 2
 const RETRIES_MAX = 5
@@ -44,6 +47,8 @@ export class PostgresDatabase implements Database {
    * A separate pool: a charge that queued behind readers would keep its account locked for longer than a hold waits.
    */
   readonly #charges: pg.Pool
+  /** Reports of minutes may take all of the readers' connections, and a key that waited behind them would be refused. */
+  readonly #lookUps: pg.Pool
   readonly #pooler: Pooler
 
   /**
@@ -62,9 +67,12 @@ export class PostgresDatabase implements Database {
         : { ...TIMEOUTS, options: ['jit=off', ...more].map((one) => `-c ${one}`).join(' ') }
     this.#pool = poolOf(url, types, { ...settings(), max: POOL_MAX })
     this.#charges = poolOf(url, types, { ...settings(...BY_INDEX), max: CHARGE_POOL_MAX, pipeline: true })
+    this.#lookUps = poolOf(url, types, { ...settings(...BY_INDEX), max: LOOK_UP_POOL_MAX })
   }
 
-  async all(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+  async all(text: string, values: readonly SqlValue[] = [], options: ReadOptions = {}): Promise<readonly Row[]> {
+    if (options.byKey === true)
+      return this.#once((client) => sqlOf(client, { pooler: this.#pooler }).all(text, values), this.#lookUps)
     return this.#once(async (client) => (await client.query<Record<string, unknown>>(statement(text, values))).rows)
   }
 
@@ -124,7 +132,7 @@ export class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#pool.end(), this.#charges.end()])
+    await Promise.all([this.#pool, this.#charges, this.#lookUps].map((pool) => pool.end()))
   }
 }
 
