@@ -151,6 +151,8 @@ async function photograph(
     { name: 'statement', path: '/statement', who: 'customer', look: WIDE },
     { name: 'people', path: '/people', who: 'customer', look: WIDE },
     { name: 'people-phone', path: '/people', who: 'customer', look: { ...PHONE, dark: true, language: 'ru' } },
+    { name: 'notices', path: '/notices', who: 'customer', look: WIDE },
+    { name: 'notices-phone', path: '/notices', who: 'customer', look: { ...PHONE, dark: true, language: 'ru' } },
     { name: 'settings', path: '/settings', who: 'customer', look: WIDE },
     { name: 'security', path: '/security', who: 'customer', look: DARK },
     { name: 'operator-home', path: '/operator', who: 'operator', look: WIDE, until: chart },

@@ -57,3 +57,5 @@ export const NOTICE_KINDS = Object.keys(NOTICES) as readonly NoticeKind[]
 
 /** What a channel may be told of. A test is sent on request only. */
 export const CHOSEN_KINDS = NOTICE_KINDS.filter((kind) => kind !== 'test')
+/** What a channel of an account may be told of. */
+export const ACCOUNT_KINDS = CHOSEN_KINDS.filter((kind) => NOTICES[kind].audience === 'account')

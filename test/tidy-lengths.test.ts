@@ -22,7 +22,6 @@ const TABLES: readonly string[] = [
   'console/src/pages/operator/ProvidersPage.tsx ProviderList',
   'console/src/pages/operator/UserList.tsx Rows',
   'console/src/pages/operator/customer-prices/AccountGroups.tsx Rows',
-  'console/src/pages/operator/notices/Deliveries.tsx Deliveries',
   'console/src/pages/operator/requests/RequestRows.tsx useColumns',
   'console/src/pages/usage/AppsPage.tsx AppList',
   'console/src/pages/usage/UsageReport.tsx UsageReport',

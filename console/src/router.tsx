@@ -54,6 +54,7 @@ const routeTree = root.addChildren([
   page('/ledger', async () => (await import('./pages/money/LedgerPage.tsx')).LedgerPage),
   page('/statement', async () => (await import('./pages/money/StatementPage.tsx')).StatementPage),
   page('/settings', async () => (await import('./pages/settings/SettingsPage.tsx')).SettingsPage),
+  page('/notices', async () => (await import('./pages/notices/NoticesPage.tsx')).NoticesPage),
   page('/people', async () => (await import('./pages/people/PeoplePage.tsx')).PeoplePage),
   page('/security', async () => (await import('./pages/settings/SecurityPage.tsx')).SecurityPage),
   operatorPage('/operator', async () => (await import('./pages/operator/OperatorHomePage.tsx')).OperatorHomePage),

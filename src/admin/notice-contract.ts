@@ -1,22 +1,7 @@
-import { NOTICE_KINDS } from '../notice-table.ts'
 import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../notices/channel-contract.ts'
-import {
-  anything,
-  body,
-  flag,
-  list,
-  map,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  rub,
-  text,
-  time,
-  whole,
-  type Static,
-} from '../schema.ts'
-import { listed, PageQuery } from './account-contract.ts'
+import { ACCOUNT_KINDS } from '../notice-table.ts'
+import { NoticeDeliveries, NoticeDelivery, NoticeDeliveryQuery } from '../notices/delivery-contract.ts'
+import { body, flag, list, nullable, object, oneOf, optional, rub, text, type Static } from '../schema.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
 
 /** A receiver of the operator's. */
@@ -36,45 +21,29 @@ export const NewNoticeChannel = object({
   secret: nullable(text('Signs every message. It is in this answer only; null = not a webhook.')),
 })
 
-export const NoticeDelivery = object({
-  id: text(),
-  channel: text(),
-  notice: object({
-    id: text('Of the event: the same in each attempt.'),
-    type: oneOf(NOTICE_KINDS),
-    account: nullable(text()),
-    created_at: time(),
-    data: map(anything()),
-  }),
-  state: oneOf(['pending', 'sent', 'dead'], '`dead`: given up after its last attempt.'),
-  attempts: whole(),
-  due_at: nullable(time('Of the next attempt; null = there is none.')),
-  error: nullable(text('Of the last attempt.')),
-  created_at: time(),
-  ended_at: nullable(time()),
+export const OperatorDeliveryQuery = object({
+  ...NoticeDeliveryQuery.fields,
+  account: optional(text("Narrows to the receivers of one account; else the operator's and those of all accounts.")),
 })
-export type NoticeDelivery = Static<typeof NoticeDelivery>
 
-export const NoticeDeliveryQuery = object({
-  ...PageQuery.fields,
-  state: optional(oneOf(['pending', 'sent', 'dead'])),
+const AccountKinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
+
+export const AccountChannel = object({
+  ...NoticeChannel.fields,
+  target: text('The e-mail address or the id of the chat; of a webhook only its host.'),
+  confirmed: flag('false: it gets nothing before its code is given in the cabinet.'),
 })
+export type AccountChannel = Static<typeof AccountChannel>
 
 export const AccountNotices = object({
-  channels: list(
-    object({
-      ...NoticeChannel.fields,
-      target: text('The e-mail address or the id of the chat; of a webhook only its host.'),
-      confirmed: flag('false: it gets nothing before its code is given in the cabinet.'),
-    }),
-    'Receivers that the people of the account have chosen.',
-  ),
+  channels: list(AccountChannel, 'Receivers of the account.'),
   low_balance: nullable(rub("The account's own threshold; null = that of the service.")),
   service_low_balance: rub('0: no balance is low.'),
 })
 export type AccountNotices = Static<typeof AccountNotices>
 
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
+const OWN_CHANNEL = { ...ACCOUNT, channel: 'chn_Qm8sT4xY1bLr6dWe' }
 const CHANNEL = { id: 'chn_Vb3kQ9xT2mLr7dWa' }
 
 /** The routes of notices, a part of the operator's contract. */
@@ -93,6 +62,41 @@ export const NOTICE_ROUTES = {
     answer: AccountNotices,
     errors: ['invalid_input', 'not_found'],
     example: { path: ACCOUNT, body: { low_balance: 500 } },
+  },
+  'POST /admin/v1/accounts/:id/notices/channels': {
+    scope: 'accounts:write',
+    summary:
+      'Makes a receiver of an account, which needs no code; at most 5. The `secret` of a webhook is in this answer only.',
+    body: body({ ...NoticeChannelBody.fields, kinds: AccountKinds }),
+    answer: object({ ...AccountChannel.fields, secret: nullable(text('null = not a webhook.')) }),
+    status: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: ACCOUNT, body: { target: 'https://hooks.example.com/tollgate', kinds: ['balance.low'] } },
+  },
+  'PATCH /admin/v1/accounts/:id/notices/channels/:channel': {
+    scope: 'accounts:write',
+    summary: "Changes the fields of an account's receiver that are given.",
+    body: body({ ...NoticeChannelPatch.fields, kinds: optional(AccountKinds) }),
+    answer: AccountChannel,
+    errors: ['invalid_input', 'not_found'],
+    example: { path: OWN_CHANNEL, body: { enabled: false } },
+  },
+  'DELETE /admin/v1/accounts/:id/notices/channels/:channel': {
+    scope: 'accounts:write',
+    summary: "Removes an account's receiver with its messages.",
+    answer: Removed,
+    errors: ['not_found'],
+    example: { path: OWN_CHANNEL },
+  },
+  'POST /admin/v1/accounts/:id/notices/channels/:channel/test': {
+    scope: 'accounts:write',
+    summary:
+      "Sends a notice of kind `test` to an account's receiver, even while it is off. 409 before it is confirmed.",
+    body: body({}),
+    answer: object({ notice: text() }),
+    status: 202,
+    errors: ['not_found', 'conflict'],
+    example: { path: OWN_CHANNEL, body: {} },
   },
   'GET /admin/v1/notices/channels': {
     scope: 'settings:read',
@@ -160,9 +164,9 @@ export const NOTICE_ROUTES = {
   'GET /admin/v1/notices/deliveries': {
     scope: 'settings:read',
     summary: 'Messages of the last 90 days, newest first.',
-    query: NoticeDeliveryQuery,
-    answer: listed(NoticeDelivery),
-    errors: ['invalid_input'],
+    query: OperatorDeliveryQuery,
+    answer: NoticeDeliveries,
+    errors: ['invalid_input', 'not_found'],
     example: { query: { state: 'dead' } },
   },
   'POST /admin/v1/notices/deliveries/:id/replay': {

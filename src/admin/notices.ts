@@ -1,12 +1,13 @@
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
-import { choiceParameter } from '../query-parameters.ts'
-import type { NoticeKind } from '../notice-table.ts'
+import { choiceParameter, textParameter } from '../query-parameters.ts'
 import type { NoticeChannelBody } from '../notices/channel-contract.ts'
 import { checkedTarget, newChannel, raiseTest, tooManyChannels, wireChannel } from '../notices/channels.ts'
-import type { Channel, ChannelPatch, Delivery } from '../store/notices/notice-rows.ts'
+import { NoticeDelivery } from '../notices/delivery-contract.ts'
+import { wireDelivery } from '../notices/wire-delivery.ts'
+import type { Channel, ChannelPatch } from '../store/notices/notice-rows.ts'
 import { fieldError } from '../refusals.ts'
-import { NoticeDelivery, OperatorChannelPut, type OperatorChannel } from './notice-contract.ts'
+import { OperatorChannelPut, type OperatorChannel } from './notice-contract.ts'
 import {
   adminRoute,
   notFound,
@@ -28,7 +29,6 @@ import {
   type RecordKind,
   type Written,
 } from './records.ts'
-import { isoTime } from '../lib/time.ts'
 
 const CHANNELS_MAX = 20
 
@@ -53,7 +53,10 @@ export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     }),
     adminRoute('GET /admin/v1/notices/deliveries', async (call) => {
       const state = choiceParameter(call.query, 'state', NoticeDelivery.fields.state)
-      const { data, total } = await notices.deliveries({ accountId: null, state, ...page(call) })
+      const account = textParameter(call.query, 'account')
+      const accountId = account === null ? null : await recordId(ports, 'account', account)
+      if (account !== null && accountId === null) throw notFound('Account', account)
+      const { data, total } = await notices.deliveries({ accountId, state, ...page(call) })
       return { status: 200, body: { data: data.map(wireDelivery), total } }
     }),
     adminRoute('POST /admin/v1/notices/deliveries/:id/replay', async (call) => {
@@ -170,35 +173,4 @@ async function addChannel(
   await kept(ports, channel)
   await recordEvent(ports, call, 'notice_channel.create', channel.id, null, shown(channel))
   return { status: 201, body: { ...shown(channel), secret } }
-}
-
-function wireDelivery({
-  id,
-  channel,
-  notice,
-  state,
-  attempts,
-  dueAtMs,
-  error,
-  createdAtMs,
-  endedAtMs,
-}: Delivery): NoticeDelivery {
-  return {
-    id,
-    channel: channel.id,
-    notice: {
-      id: notice.id,
-      // A newer program may have written another, which is shown as it is.
-      type: notice.kind as NoticeKind,
-      account: notice.accountId,
-      created_at: isoTime(notice.atMs),
-      data: notice.detail,
-    },
-    state,
-    attempts,
-    due_at: state === 'pending' ? isoTime(dueAtMs) : null,
-    error,
-    created_at: isoTime(createdAtMs),
-    ended_at: isoTime(endedAtMs),
-  }
 }

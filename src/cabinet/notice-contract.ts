@@ -1,9 +1,23 @@
 import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../notices/channel-contract.ts'
-import { CHOSEN_KINDS, NOTICES } from '../notice-table.ts'
-import { body, filled, flag, list, nullable, object, oneOf, only, optional, rub, text, type Static } from '../schema.ts'
+import { NoticeDelivery, NoticeDeliveryQuery } from '../notices/delivery-contract.ts'
+import { ACCOUNT_KINDS } from '../notice-table.ts'
+import {
+  body,
+  filled,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  only,
+  optional,
+  rub,
+  text,
+  whole,
+  type Static,
+} from '../schema.ts'
 import type { WireRoute } from '../wire-route.ts'
 
-const ACCOUNT_KINDS = CHOSEN_KINDS.filter((kind) => NOTICES[kind].audience === 'account')
 const Kinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
 
 export const OwnChannel = object(
@@ -27,6 +41,9 @@ const Notices = object({
   service_low_balance: rub('0: no balance is low.'),
 })
 export type Notices = Static<typeof Notices>
+
+export const OwnDelivery = object(NoticeDelivery.fields, 'A message to a receiver of the account.')
+export const OwnDeliveryQuery = object(NoticeDeliveryQuery.fields)
 
 const CHANNEL = { id: 'chn_Vb3kQ9xT2mLr7dWa' }
 
@@ -87,5 +104,20 @@ export const NOTICE_ROUTES = {
     status: 202,
     errors: ['not_found', 'conflict', 'rate_limit_exceeded'],
     example: { path: CHANNEL, body: {} },
+  },
+  'GET /cabinet/v1/notices/deliveries': {
+    summary: 'Messages of the last 90 days, newest first.',
+    query: OwnDeliveryQuery,
+    answer: object({ data: list(OwnDelivery), total: whole('How many there are in all.') }),
+    errors: ['invalid_input'],
+    example: { query: { state: 'dead' } },
+  },
+  'POST /cabinet/v1/notices/deliveries/:id/replay': {
+    summary:
+      'Sends a message once more, with all its attempts. 404 while it is under way. 429 after 20 of these and of test messages in an hour.',
+    body: body({}),
+    answer: OwnDelivery,
+    errors: ['not_found', 'rate_limit_exceeded'],
+    example: { path: { id: 'dlv_Vb3kQ9xT2mLr7dWa' }, body: {} },
   },
 } as const satisfies Readonly<Record<string, WireRoute>>

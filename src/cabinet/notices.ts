@@ -3,15 +3,16 @@ import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { serviceLowBalance } from '../ledger/notice.ts'
 import { microOf, rubles } from '../money.ts'
-import { newChannel, raiseTest, tooManyChannels, wireChannel } from '../notices/channels.ts'
+import { ACCOUNT_CHANNELS_MAX, newChannel, raiseTest, tooManyChannels, wireChannel } from '../notices/channels.ts'
+import { wireDelivery } from '../notices/wire-delivery.ts'
+import { choiceParameter, wholeParameter } from '../query-parameters.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { Channel, ChannelCode } from '../store/notices/notice-rows.ts'
 import { ownValue } from '../lib/own-value.ts'
-import type { Notices, OwnChannel } from './notice-contract.ts'
+import { OwnDelivery, type Notices, type OwnChannel } from './notice-contract.ts'
 import { recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
 
-const CHANNELS_MAX = 5
 const CODE_MS = 30 * 60_000
 
 /** Who is told about the account of the visit. */
@@ -72,11 +73,40 @@ export function noticeRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
         const channel = await channelOf(ports, visit)
         if (!channel.confirmed)
           throw reasonError('conflict', 'channel_unconfirmed', {}, 'Confirm this receiver with its code first')
-        takeTurn(ports.noticeTests, visit.accountId, 'test messages')
+        takeTurn(ports.noticeTests, visit.accountId, 'messages')
         return { notice: await raiseTest(ports, channel) }
       },
       202,
     ),
+    ...deliveryRoutes(ports),
+  ]
+}
+
+/** What was sent to the account's receivers, and what was given up. */
+function deliveryRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+  const { notices } = ports.store
+  return [
+    visitRoute(ports, 'GET /cabinet/v1/notices/deliveries', async ({ accountId, call: { query } }) => {
+      const { data, total } = await notices.deliveries({
+        accountId,
+        state: choiceParameter(query, 'state', OwnDelivery.fields.state),
+        limit: wholeParameter(query, 'limit', 1, 1_000) ?? 100,
+        offset: wholeParameter(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0,
+      })
+      return { data: data.map(wireDelivery), total }
+    }),
+    visitRoute(ports, 'POST /cabinet/v1/notices/deliveries/:id/replay', async (visit) => {
+      const { accountId, call } = visit
+      const id = ownValue(call.params, 'id') ?? ''
+      takeTurn(ports.noticeTests, accountId, 'messages')
+      const delivery = await notices.replay(accountId, id, ports.clock.now())
+      if (delivery === null) {
+        const shown = id.slice(0, 200)
+        throw reasonError('not_found', 'unknown_id', { id: shown }, `Message '${shown}' not found`)
+      }
+      await note(ports, visit, 'notice_delivery.replay', id, { notice: delivery.notice.id })
+      return wireDelivery(delivery)
+    }),
   ]
 }
 
@@ -116,8 +146,8 @@ async function addChannel(
   const { channel, secret } = newChannel(ports, given, { accountId, allowPrivate: false })
   if (!channel.confirmed) takeCodeTurns(ports, visit, channel)
   const { code, given: digits } = newCode(ports, channel)
-  const added = await ports.store.notices.addChannel(channel, CHANNELS_MAX, channel.confirmed ? null : code)
-  if (added === 'full') throw tooManyChannels(CHANNELS_MAX)
+  const added = await ports.store.notices.addChannel(channel, ACCOUNT_CHANNELS_MAX, channel.confirmed ? null : code)
+  if (added === 'full') throw tooManyChannels(ACCOUNT_CHANNELS_MAX)
   if (!channel.confirmed) sendCode(ports, channel, digits)
   await note(ports, visit, 'notice_channel.create', channel.id, wireOwn(channel))
   return { ...wireOwn(channel), secret }

@@ -61,7 +61,7 @@ export interface CabinetPorts {
   readonly signUps: Turns
   readonly redemptions: Turns
   readonly proofs: Turns
-  /** Limits of codes for receivers of notices, by account and by mailbox, and of test messages by account. */
+  /** Limits of codes for receivers of notices, by account and by mailbox, and of test and repeated messages by account. */
   readonly accountCodes: Turns
   readonly addressCodes: Turns
   readonly noticeTests: Turns

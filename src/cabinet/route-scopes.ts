@@ -68,6 +68,8 @@ export const ROUTE_SCOPES: Readonly<Record<SessionRoute, RouteScope>> = {
   'POST /cabinet/v1/notices/channels/:id/code': 'money:write',
   'POST /cabinet/v1/notices/channels/:id/confirm': 'money:write',
   'POST /cabinet/v1/notices/channels/:id/test': 'money:write',
+  'GET /cabinet/v1/notices/deliveries': 'money:read',
+  'POST /cabinet/v1/notices/deliveries/:id/replay': 'money:write',
 
   'GET /cabinet/v1/members': 'members:read',
   'PATCH /cabinet/v1/members/:id': 'members:write',

@@ -34,10 +34,13 @@ export function newChannel(
     accountId,
     allowPrivate,
     externalId = null,
+    vouched = accountId === null,
   }: {
     readonly accountId: string | null
     readonly allowPrivate: boolean
     readonly externalId?: string | null
+    /** An operator names it: their word is enough. */
+    readonly vouched?: boolean
   },
 ): { readonly channel: Channel; readonly secret: string | null } {
   if (!channelTypes.has(type))
@@ -57,11 +60,14 @@ export function newChannel(
       language,
       enabled: true,
       createdAtMs: clock.now(),
-      // A customer could name somebody else's mailbox; an operator's word is enough.
-      confirmed: accountId === null || type === 'webhook',
+      // A customer could name somebody else's mailbox.
+      confirmed: vouched || type === 'webhook',
     },
   }
 }
+
+/** Of an account. */
+export const ACCOUNT_CHANNELS_MAX = 5
 
 export function tooManyChannels(most: number): ApiError {
   return reasonError('conflict', 'channels_most', { most }, `At most ${most} receivers are kept`)

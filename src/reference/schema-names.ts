@@ -38,6 +38,7 @@ import * as speech from '../kinds/speech/schema.ts'
 import * as transcription from '../kinds/transcription/schema.ts'
 import * as video from '../kinds/video/schema.ts'
 import * as channels from '../notices/channel-contract.ts'
+import * as deliveries from '../notices/delivery-contract.ts'
 import type { JsonSchema } from '../schema.ts'
 import * as errors from './error-bodies.ts'
 
@@ -76,6 +77,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminCatalogBody,
       adminNotices,
       channels,
+      deliveries,
       adminPrices,
       adminRecords,
       adminReports,

@@ -4,6 +4,7 @@ import type { Answer } from '../harness/api-client.ts'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
+import { madeNotice } from '../harness/made-notice.ts'
 import { until } from '../harness/patience.ts'
 
 /** Notices of an account, through the cabinet: whose mailbox it is must be proven, and nobody's is flooded. */
@@ -126,4 +127,88 @@ test('an address of this machine, a kind of the operator and a type that is not 
     assert.equal((await add({ target: `https://hooks.example.com/${count}` })).status, 201)
   const full = await add({ target: 'https://hooks.example.com/5' })
   assert.deepEqual([full.status, checkOf(full)], [409, 'channels_most'])
+})
+
+test('an account sees its messages and no others, and sends one again: the same words, at most 20 an hour', async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  const { ownDelivery, delivery } = await madeNotice(tollgate, browser)
+  const id = await addMail(browser, 'cleo@example.com')
+  const { status } = await browser.post(`notices/channels/${id}/confirm`, { code: await codeFor('cleo@example.com') })
+  assert.equal(status, 200)
+  assert.equal((await browser.post(`notices/channels/${id}/test`)).status, 202)
+  await until(20_000, 'the test has arrived', async () => inbox('cleo@example.com').length === 2)
+  const sent = async (): Promise<Answer> => browser.get('notices/deliveries?state=sent')
+  await until(20_000, 'it is noted', async () => (await sent()).body.total === 1)
+  const [message] = (await sent()).body.data
+  assert.deepEqual(
+    [message.channel, message.notice.type, message.notice.account, message.error],
+    [id, 'test', accountId, null],
+  )
+  const dead = await browser.get('notices/deliveries?state=dead')
+  assert.deepEqual(
+    dead.body.data.map((row: { readonly id: string }) => row.id),
+    [ownDelivery],
+  )
+  assert.equal((await browser.get('notices/deliveries?limit=1')).body.total, 2)
+  assert.equal((await browser.get('notices/deliveries?state=lost')).status, 400)
+  const replay = (who: ConsoleClient, of: string): Promise<Answer> => who.post(`notices/deliveries/${of}/replay`)
+  assert.equal((await replay(browser, message.id)).status, 200)
+  await until(20_000, 'it has arrived again', async () => inbox('cleo@example.com').length === 3)
+  const [first, again] = inbox('cleo@example.com').slice(1)
+  assert.equal(again?.headers.get('message-id'), first?.headers.get('message-id'))
+  assert.equal((await replay(browser, ownDelivery)).body.state, 'pending')
+  assert.equal((await replay(browser, delivery)).status, 404, "a message of the operator's")
+  const other = await signedUp(tollgate)
+  assert.equal((await other.browser.get('notices/deliveries')).body.total, 0)
+  assert.equal((await replay(other.browser, message.id)).status, 404)
+  // With the two tests and the two that are above.
+  for (let count = 5; count < 20; count += 1) assert.equal((await replay(browser, 'dlv_none')).status, 404)
+  assert.equal((await replay(browser, 'dlv_none')).status, 429)
+})
+
+test('an operator names a receiver of an account: it needs no code, is changed, tested, seen by its people, and removed', async () => {
+  const { browser, accountId } = await signedUp(tollgate)
+  const channels = `/admin/v1/accounts/${accountId}/notices/channels`
+  const add = (body: object): Promise<Answer> => tollgate.admin('POST', channels, { kinds, ...body })
+  const made = await add({ type: 'email', target: 'dora@example.com', language: 'ru' })
+  assert.deepEqual([made.status, made.body.confirmed, made.body.secret], [201, true, null])
+  const hook = await add({ target: 'https://hooks.example.com/secret-path' })
+  assert.match(hook.body.secret, /^whsec_/)
+  assert.equal(hook.body.target, 'https://hooks.example.com/…')
+  for (const body of [{ target: 'https://127.0.0.1/' }, { target: 'https://a.example.com/', kinds: ['shortfall'] }])
+    assert.equal((await add(body)).status, 400, JSON.stringify(body))
+  const own = `${channels}/${made.body.id}`
+  assert.equal((await tollgate.admin('POST', `${own}/test`, {})).status, 202)
+  await until(20_000, 'the test has arrived', async () => inbox('dora@example.com').length === 1)
+  const messages = async (of: string): Promise<Answer> =>
+    tollgate.admin('GET', `/admin/v1/notices/deliveries?account=${of}`)
+  assert.deepEqual(
+    (await messages(accountId)).body.data.map((row: { readonly channel: string }) => row.channel),
+    [made.body.id],
+  )
+  assert.equal((await messages((await signedUp(tollgate)).accountId)).body.total, 0)
+  assert.equal((await messages('acc_none')).body.total, 0)
+  assert.equal((await messages('external:none')).status, 404)
+  const changed = await tollgate.admin('PATCH', own, { enabled: false, kinds: ['limit.near'], language: 'en' })
+  assert.deepEqual([changed.body.enabled, changed.body.kinds, changed.body.language], [false, ['limit.near'], 'en'])
+  assert.deepEqual(
+    (await browser.get('notices')).body.channels.map((one: { readonly target: string }) => one.target),
+    ['dora@example.com', 'https://hooks.example.com/secret-path'],
+  )
+  const unproven = await addMail(browser, 'eve@example.com')
+  const early = await tollgate.admin('POST', `${channels}/${unproven}/test`, {})
+  assert.deepEqual([early.status, checkOf(early)], [409, 'channel_unconfirmed'])
+  const stranger = (await signedUp(tollgate)).accountId
+  for (const [method, path] of [
+    ['PATCH', own],
+    ['DELETE', own],
+    ['POST', `${own}/test`],
+  ] as const)
+    assert.equal(
+      (await tollgate.admin(method, path.replace(accountId, stranger), method === 'DELETE' ? undefined : {})).status,
+      404,
+      path,
+    )
+  assert.equal((await tollgate.admin('DELETE', own)).body.deleted, true)
+  assert.equal((await tollgate.admin('DELETE', own)).status, 404)
 })

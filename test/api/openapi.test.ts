@@ -214,7 +214,13 @@ test('each example is answered as its contract says', async () => {
   const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'another' })).body.id
   const other = await signedUp(server)
   const adminKey = (await server.admin('POST', `/admin/v1/accounts/${account}/keys`, { name: 'a' })).body.id
-  const { channel, delivery, own } = await madeNotice(server, person.browser)
+  const { channel, delivery, own, ownDelivery } = await madeNotice(server, person.browser)
+  const accounts = (
+    await server.admin('POST', `/admin/v1/accounts/${account}/notices/channels`, {
+      target: 'https://hooks.example.com/account',
+      kinds: [],
+    })
+  ).body.id
   const code = (await server.admin('POST', '/admin/v1/codes', { amount: 1 })).body.data[0].id
   const token = (await server.admin('POST', '/admin/v1/tokens', { name: 'other', role: 'support' })).body.id
   const chat = await server.request('POST', '/v1/chat/completions', {
@@ -228,8 +234,9 @@ test('each example is answered as its contract says', async () => {
     usr_Vb3kQ9xT2mLr7dWa: other.userId,
     code_Vb3kQ9xT2mLr7dWa: code,
     tok_Vb3kQ9xT2mLr7dWa: token,
+    chn_Qm8sT4xY1bLr6dWe: accounts,
     chn_Vb3kQ9xT2mLr7dWa: route.plane === 'admin' ? channel : own,
-    dlv_Vb3kQ9xT2mLr7dWa: delivery,
+    dlv_Vb3kQ9xT2mLr7dWa: route.plane === 'admin' ? delivery : ownDelivery,
     'gen-Vb3kQ9xT2mLr7dWa': route.path.includes('/videos') ? job : chat.body.id,
   })
   const managed = (await person.browser.post('keys', { name: 'managed' })).body.id

@@ -49,7 +49,7 @@ const objects = {
   code: '',
   token: '',
 }
-let notice = { channel: '', delivery: '', own: '' }
+let notice = { channel: '', delivery: '', own: '', ownDelivery: '' }
 
 async function person(email: string): Promise<Person> {
   const { browser, accountId, userId } = await signedUp(server, email)
@@ -157,6 +157,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/v1alpha/models/*id': () => 'sandbox/chat',
   '/admin/v1/accounts/:id': () => people.A.id,
   '/admin/v1/accounts/:id/topups/:reference': () => `test-${people.A.id}-1000`,
+  '/admin/v1/accounts/:id/notices/channels/:channel': () => notice.own,
   '/admin/v1/keys/:id': () => people.A.keyId,
   '/admin/v1/tokens/:id': () => objects.token,
   '/admin/v1/providers/:slug': () => 'sandbox',
@@ -171,6 +172,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/users/:id/identities/:identity': () => 'idn_none',
   '/cabinet/v1/identities/:id': () => 'idn_none',
   '/cabinet/v1/notices/channels/:id': () => notice.own,
+  '/cabinet/v1/notices/deliveries/:id': () => notice.ownDelivery,
   '/cabinet/v1/sessions/:id': () => objects.session,
   '/v1/keys/:hash': () => people.A.spareId,
   '/cabinet/v1/management-keys/:id': () => people.A.managerId,
@@ -216,6 +218,7 @@ const OWNED: ReadonlySet<string> = new Set([
   'PATCH /cabinet/v1/notices/channels/:id',
   'DELETE /cabinet/v1/notices/channels/:id',
   'POST /cabinet/v1/notices/channels/:id/test',
+  'POST /cabinet/v1/notices/deliveries/:id/replay',
 ])
 /** Routes that end the caller's session. */
 const LEAVING: ReadonlySet<string> = new Set(['POST /cabinet/v1/sign-out', 'POST /cabinet/v1/sessions/revoke-others'])
@@ -405,6 +408,7 @@ async function checkStranger(route: Route<unknown>, principal: Principal, answer
     people.A.spareId,
     people.A.managerId,
     notice.own,
+    notice.ownDelivery,
     people.A.userId,
     objects.invitation,
   ].flatMap((id) => [id, id.replace('resp-', 'gen-')])

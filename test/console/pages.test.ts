@@ -24,6 +24,7 @@ const CUSTOMER = [
   '/top-up',
   '/ledger',
   '/statement',
+  '/notices',
   '/people',
   '/security',
 ]

@@ -1,8 +1,11 @@
 import { Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
 import i18n from 'i18next'
+import { dialogName } from './dialog-name.ts'
 
 export interface Question {
+  /** As of a dialog. */
+  readonly name: string
   readonly title: string
   readonly text: string
   /** The label of the confirming button. */
@@ -12,8 +15,9 @@ export interface Question {
 }
 
 /** Asks before something that cannot be taken back. */
-export function confirm({ title, text, act, harmful = true, onConfirm }: Question): void {
+export function confirm({ name, title, text, act, harmful = true, onConfirm }: Question): void {
   modals.openConfirmModal({
+    ...dialogName(name),
     title,
     children: <Text size="sm">{text}</Text>,
     labels: { confirm: act, cancel: i18n.t('common.cancel') },

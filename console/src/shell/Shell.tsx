@@ -14,6 +14,7 @@ import {
   WalletIcon,
   WarningIcon,
 } from '../parts/icons.ts'
+import { dialogName } from '../parts/dialog-name.ts'
 import { useMay } from '../parts/may.ts'
 import { useFormat } from '../parts/use-format.ts'
 import { useProfile, useSession } from '../session.tsx'
@@ -72,6 +73,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
         <Navigation />
       </aside>
       <Drawer
+        {...dialogName('menu')}
         opened={opened}
         onClose={close}
         size={290}

@@ -74,6 +74,7 @@ export const CUSTOMER: readonly DestinationGroup[] = [
     name: 'account',
     items: [
       { to: '/people', name: 'people', icon: AccountsIcon, needs: 'members:read' },
+      { to: '/notices', name: 'notices', icon: NoticesIcon, needs: 'money:read' },
       { to: '/settings', name: 'settings', icon: SettingsIcon },
       { to: '/security', name: 'security', icon: SecurityIcon },
     ],

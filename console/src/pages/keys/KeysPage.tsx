@@ -55,6 +55,7 @@ export function KeysPage(): ReactNode {
         {({ data }) => <KeyList keys={data} edit={setEdited} use={setUsed} rotate={setRotated} />}
       </Loaded>
       <Dialog
+        name="key"
         opened={edited !== null}
         onClose={close}
         title={edited === 'new' ? t('keys.create') : t('keys.edit')}
@@ -71,6 +72,7 @@ export function KeysPage(): ReactNode {
         )}
       </Dialog>
       <Dialog
+        name="key-use"
         opened={used !== null}
         onClose={() => setUsed(null)}
         title={t('keys.settings_of', { name: used?.name ?? '' })}
@@ -184,6 +186,7 @@ function KeyMenu({ apiKey, edit, use, rotate }: KeyActs & { readonly apiKey: Key
   const params = { id: apiKey.id }
   const ask = (): void =>
     confirm({
+      name: 'key-delete',
       title: t('keys.delete_title', { name: apiKey.name }),
       text: t('keys.delete_text'),
       act: t('common.delete'),

@@ -33,7 +33,12 @@ export function ManagementKeys(): ReactNode {
       <Loaded of={keys} height={120}>
         {({ data }) => <ManagementKeyList keys={data} />}
       </Loaded>
-      <Dialog opened={making} onClose={() => setMaking(false)} title={t('keys.management_create')}>
+      <Dialog
+        name="management-key"
+        opened={making}
+        onClose={() => setMaking(false)}
+        title={t('keys.management_create')}
+      >
         {making && <ManagementKeyForm close={() => setMaking(false)} />}
       </Dialog>
     </Section>
@@ -46,6 +51,7 @@ function ManagementKeyList({ keys }: { readonly keys: readonly ManagementKey[] }
   const remove = useAct('DELETE /cabinet/v1/management-keys/:id', { renews: RENEWS, said: t('keys.deleted') })
   const ask = ({ id, name }: ManagementKey): void =>
     confirm({
+      name: 'management-key-delete',
       title: t('keys.delete_title', { name }),
       text: t('keys.management_delete_text'),
       act: t('common.delete'),

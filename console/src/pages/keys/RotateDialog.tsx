@@ -27,7 +27,7 @@ export function RotateDialog({ apiKey, close, done }: RotateDialogProps): ReactN
   const [grace, setGrace] = useState<string>(GRACES[0][0])
   const rotate = useAct('POST /cabinet/v1/keys/:id/rotate', { renews: ['GET /cabinet/v1/keys'], done, quiet: true })
   return (
-    <Dialog opened onClose={close} title={t('keys.rotate_title', { name: apiKey.name })}>
+    <Dialog name="key-rotate" opened onClose={close} title={t('keys.rotate_title', { name: apiKey.name })}>
       <Stack>
         <Text size="sm">{t('keys.rotate_text')}</Text>
         <Select

@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
+import { Alert, Button, Group, Stack } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { FirstArrival } from '../home/FirstArrival.tsx'
 import { FirstRequest } from '../home/FirstRequest.tsx'
 import { UseItWith } from './UseItWith.tsx'
@@ -22,7 +23,8 @@ export function ShownOnce({
   // It stays when the request has arrived, so that it is seen.
   if (isFirst === null && summary.data !== undefined) setIsFirst(!summary.data.has_requests)
   return (
-    <Modal
+    <Dialog
+      name="key-secret"
       opened={made !== null}
       onClose={close}
       title={t('keys.made', { name: made?.name ?? '' })}
@@ -43,6 +45,6 @@ export function ShownOnce({
           </Group>
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   )
 }

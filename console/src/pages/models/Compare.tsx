@@ -21,7 +21,7 @@ export function Compare({
   const { t } = useTranslation()
   const facts = useFacts()
   return (
-    <Dialog opened={opened} onClose={close} title={t('models.compare_title')} size="auto">
+    <Dialog name="comparison" opened={opened} onClose={close} title={t('models.compare_title')} size="auto">
       <ScrollArea viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('models.compare_title') }}>
         <Table miw={180 + models.length * 190} withRowBorders>
           <Table.Thead>

@@ -1,108 +1,115 @@
-import { Button, Stack } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AccountNotices } from '../../../../src/admin/notice-contract.ts'
-import { NOTICES } from '../../../../src/notice-table.ts'
+import { ACCOUNT_KINDS } from '../../../../src/notice-table.ts'
+import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { currentLanguage } from '../../i18n.ts'
-import { Can } from '../../parts/Can.tsx'
-import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { List } from '../../parts/List.tsx'
-import { NumberField } from '../../parts/NumberField.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
+import { Can, useCan } from '../../parts/Can.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
 import css from '../../style/layout.module.css'
+import { DeliveryList, useDeliveryQuery } from '../notices/DeliveryList.tsx'
+import { wishOf, type ReceiverWishes } from '../notices/receiver.ts'
+import { Receivers } from '../notices/Receivers.tsx'
+import { ThresholdForm } from '../notices/ThresholdForm.tsx'
 
-/** Below which balance an account's people are told, and who is told. */
+const READ = 'GET /admin/v1/accounts/:id/notices'
+const MESSAGES = 'GET /admin/v1/notices/deliveries'
+const REFRESH_MS = 10_000
+
+interface AlertsProps {
+  readonly accountId: string
+  readonly notices: AccountNotices
+}
+
+/** Below which balance an account's people are told, who is told, and what was sent. */
 export function AccountAlerts({ accountId }: { readonly accountId: string }): ReactNode {
-  const notices = useRead('GET /admin/v1/accounts/:id/notices', { params: { id: accountId } })
+  const notices = useRead(READ, { params: { id: accountId } })
   return (
     <Loaded of={notices} height={260}>
       {(answer) => (
         <div className={css.page}>
-          <Can call="PATCH /admin/v1/accounts/:id/notices">
-            <Threshold accountId={accountId} notices={answer} />
+          <Told accountId={accountId} notices={answer} />
+          <Can call={MESSAGES}>
+            <Messages accountId={accountId} notices={answer} />
           </Can>
-          <Receivers channels={answer.channels} />
         </div>
       )}
     </Loaded>
   )
 }
 
-function Threshold({
-  accountId,
-  notices: { low_balance: low, service_low_balance: usual },
-}: {
-  readonly accountId: string
-  readonly notices: AccountNotices
-}): ReactNode {
+function Told({ accountId, notices }: AlertsProps): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
-  const [value, setValue] = useState(low === null ? '' : String(low))
+  const can = useCan()('PATCH /admin/v1/accounts/:id/notices')
+  const wishes = useWishes(accountId)
   const save = useAct('PATCH /admin/v1/accounts/:id/notices', {
     quiet: true,
     said: t('common.saved'),
-    renews: ['GET /admin/v1/accounts/:id/notices'],
+    renews: [READ],
   })
+  const params = { id: accountId }
   return (
-    <Section title={t('alerts.tab_alerts')}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          const body = { low_balance: value.trim() === '' ? null : Number(value) }
-          save.mutate({ params: { id: accountId }, body })
+    <>
+      {can && (
+        <ThresholdForm notices={notices} save={wishOf(save, (low) => ({ params, body: { low_balance: low } }))} />
+      )}
+      <Receivers
+        receivers={notices.channels}
+        lead={t('alerts.receivers_lead')}
+        empty={{ title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
+        choice={{
+          types: ['email', 'telegram', 'webhook'],
+          kinds: ACCOUNT_KINDS,
+          hint: (type) => t(`notices.${type}_hint`),
         }}
-      >
-        <Stack className={css.narrow ?? ''}>
-          {save.isError && <Failed failure={save.error} />}
-          <NumberField
-            label={t('alerts.threshold')}
-            description={t('alerts.threshold_hint', { amount: format.money(usual) })}
-            decimals={6}
-            least={0}
-            value={value}
-            onChange={setValue}
-          />
-          <div>
-            <Button type="submit" loading={save.isPending}>
-              {t('common.save')}
-            </Button>
-          </div>
-        </Stack>
-      </form>
-    </Section>
+        wishes={can ? wishes : null}
+      />
+    </>
   )
 }
 
-function Receivers({ channels }: Pick<AccountNotices, 'channels'>): ReactNode {
+function useWishes(accountId: string): ReceiverWishes {
   const { t } = useTranslation()
+  const renews = [READ, MESSAGES] as const
+  const paths = (channel: string): { readonly id: string; readonly channel: string } => ({ id: accountId, channel })
+  const add = useAct('POST /admin/v1/accounts/:id/notices/channels', { quiet: true, renews })
+  const change = useAct('PATCH /admin/v1/accounts/:id/notices/channels/:channel', {
+    renews,
+    said: t('common.saved'),
+  })
+  const remove = useAct('DELETE /admin/v1/accounts/:id/notices/channels/:channel', {
+    renews,
+    said: t('notices.deleted'),
+  })
+  const test = useAct('POST /admin/v1/accounts/:id/notices/channels/:channel/test', {
+    renews,
+    said: t('notices.tested'),
+  })
+  return {
+    add: wishOf(add, (body) => ({ params: { id: accountId }, body })),
+    change: wishOf(change, ({ id, patch }) => ({ params: paths(id), body: patch })),
+    remove: wishOf(remove, (id) => ({ params: paths(id) })),
+    test: wishOf(test, (id) => ({ params: paths(id), body: {} })),
+  }
+}
+
+function Messages({ accountId, notices }: AlertsProps): ReactNode {
+  const { t } = useTranslation()
+  const can = useCan()('POST /admin/v1/notices/deliveries/:id/replay')
+  const query = useDeliveryQuery()
+  const account = { account: accountId }
+  const deliveries = useRead(MESSAGES, { query: { ...query.page, ...account } }, { keep: true, everyMs: REFRESH_MS })
+  const replay = useAct('POST /admin/v1/notices/deliveries/:id/replay', {
+    renews: [MESSAGES],
+    said: t('notices.replayed'),
+  })
   return (
-    <Section title={t('alerts.receivers')} lead={t('alerts.receivers_lead')}>
-      <List
-        label={t('alerts.receivers')}
-        rows={channels}
-        rowId={({ id }) => id}
-        empty={{ title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
-        columns={[
-          { id: 'target', title: t('alerts.receiver'), cell: ({ target }) => target },
-          {
-            id: 'kinds',
-            title: t('alerts.told_of'),
-            cell: ({ kinds }) => kinds.map((kind) => NOTICES[kind].label[currentLanguage()]).join(', '),
-          },
-          {
-            id: 'state',
-            title: t('keys.state'),
-            cell: ({ confirmed, enabled }) => (
-              <StatusBadge tone={confirmed && enabled ? 'good' : 'quiet'}>
-                {t(confirmed ? (enabled ? 'alerts.on' : 'alerts.off') : 'alerts.unconfirmed')}
-              </StatusBadge>
-            ),
-          },
-        ]}
-      />
-    </Section>
+    <DeliveryList
+      query={query}
+      deliveries={deliveries}
+      everyRow={(range) => call(MESSAGES, { query: { ...query.filter, ...account, ...range } })}
+      receivers={notices.channels}
+      replay={can ? wishOf(replay, (id) => ({ params: { id }, body: {} })) : null}
+    />
   )
 }

@@ -60,6 +60,7 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
   const remove = useAct('DELETE /admin/v1/keys/:id', { renews: RENEWS, said: t('keys.deleted') })
   const ask = ({ id, name }: Key): void =>
     confirm({
+      name: 'account-key-delete',
       title: t('keys.delete_title', { name }),
       text: t('keys.delete_text'),
       act: t('common.delete'),

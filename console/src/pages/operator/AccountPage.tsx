@@ -136,6 +136,7 @@ function StateButtons({ account }: { readonly account: Account }): ReactNode {
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
   const ask = (status: 'deactivated' | 'locked'): void =>
     confirm({
+      name: 'account-state',
       title: t(`accounts.ask_${status}`),
       text: t(`accounts.ask_${status}_text`),
       act: t(`accounts.do_${status}`),

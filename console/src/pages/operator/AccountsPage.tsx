@@ -84,7 +84,7 @@ export function AccountsPage(): ReactNode {
           />
         )}
       </Loaded>
-      <Dialog opened={adding} onClose={() => setAdding(false)} title={t('accounts.create')}>
+      <Dialog name="account" opened={adding} onClose={() => setAdding(false)} title={t('accounts.create')}>
         <AddForm />
       </Dialog>
     </OperatorPage>

@@ -51,7 +51,7 @@ export function CodesPage(): ReactNode {
           />
         )}
       </Loaded>
-      <Dialog opened={adding} onClose={() => setAdding(false)} title={t('codes.create')}>
+      <Dialog name="codes" opened={adding} onClose={() => setAdding(false)} title={t('codes.create')}>
         <AddForm />
       </Dialog>
     </OperatorPage>
@@ -174,6 +174,7 @@ function AddForm(): ReactNode {
   const ask = (values: Values): void => {
     const body = bodyOf(values, format.zone)
     confirm({
+      name: 'codes-ask',
       title: t('codes.create'),
       text: t('codes.ask_create', {
         count: format.number(body.count),

@@ -96,6 +96,7 @@ function useQuestion(account: Account): (kind: Kind, amount: number, book: () =>
   const format = useFormat()
   return (kind, amount, book) =>
     confirm({
+      name: 'entry',
       title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(amount) }),
       text: t('accounts.ask_entry_text', {
         name: account.name,

@@ -47,6 +47,7 @@ export function EventsPage(): ReactNode {
         )}
       </Loaded>
       <Dialog
+        name="event"
         opened={shown !== null}
         onClose={() => setShown(null)}
         size="xl"

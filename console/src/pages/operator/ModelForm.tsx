@@ -131,6 +131,7 @@ function DeleteModel({ id, done }: { readonly id: string; readonly done: () => v
   const remove = useAct('DELETE /admin/v1/models/*id', { renews: CATALOG_RENEWS, said: t('prices.deleted'), done })
   const ask = (): void =>
     confirm({
+      name: 'model-delete',
       title: t('providers.ask_delete', { name: id }),
       text: t('prices.ask_delete_text'),
       act: t('common.delete'),

@@ -61,6 +61,7 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
   })
   const turnOn = ({ message, retry }: typeof form.values): void =>
     confirm({
+      name: 'maintenance',
       title: t('service.ask_maintenance'),
       text: t('service.ask_maintenance_text'),
       act: t('service.maintenance_on'),

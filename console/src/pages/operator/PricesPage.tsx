@@ -35,7 +35,13 @@ export function PricesPage(): ReactNode {
       <Loaded of={models} height={480}>
         {({ data }) => <Models models={data} edit={setEdited} />}
       </Loaded>
-      <Dialog opened={edited !== null} onClose={close} size="xl" title={edited === 'new' ? t('prices.add') : edited}>
+      <Dialog
+        name="model"
+        opened={edited !== null}
+        onClose={close}
+        size="xl"
+        title={edited === 'new' ? t('prices.add') : edited}
+      >
         {edited !== null && <ModelForm id={edited === 'new' ? null : edited} done={close} />}
       </Dialog>
     </OperatorPage>

@@ -50,7 +50,7 @@ export function ProvidersPage(): ReactNode {
           />
         )}
       </Loaded>
-      <Dialog opened={edited !== null} onClose={close} size="lg" title={t('providers.edit')}>
+      <Dialog name="provider" opened={edited !== null} onClose={close} size="lg" title={t('providers.edit')}>
         {edited !== null && <ProviderForm slug={edited} done={close} />}
       </Dialog>
     </OperatorPage>
@@ -71,6 +71,7 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
   })
   const ask = (slug: string): void =>
     confirm({
+      name: 'provider-delete',
       title: t('providers.ask_delete', { name: slug }),
       text: t('providers.ask_delete_text'),
       act: t('common.delete'),

@@ -50,7 +50,7 @@ export function TokensPage(): ReactNode {
           <Rows tokens={data} total={total} everyRow={everyPage((query) => call('GET /admin/v1/tokens', { query }))} />
         )}
       </Loaded>
-      <Dialog opened={making} onClose={() => setMaking(false)} title={t('tokens.create')} size="lg">
+      <Dialog name="token" opened={making} onClose={() => setMaking(false)} title={t('tokens.create')} size="lg">
         {making && (
           <TokenForm
             done={(answer) => {
@@ -61,6 +61,7 @@ export function TokensPage(): ReactNode {
         )}
       </Dialog>
       <Dialog
+        name="token-secret"
         opened={made !== null}
         onClose={() => setMade(null)}
         title={t('tokens.made', { name: made?.name ?? '' })}
@@ -182,6 +183,7 @@ function Acts({ token }: { readonly token: AdminToken }): ReactNode {
   })
   const ask = ({ id, name }: AdminToken): void =>
     confirm({
+      name: 'token-revoke',
       title: t('tokens.ask_revoke', { name }),
       text: t('tokens.ask_revoke_text'),
       act: t('tokens.revoke'),

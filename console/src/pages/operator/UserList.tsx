@@ -59,7 +59,13 @@ export function LinkShown({
 }): ReactNode {
   const { t } = useTranslation()
   return (
-    <Dialog opened={shown !== null} onClose={close} title={t('users.link', { email: shown?.email ?? '' })} size="lg">
+    <Dialog
+      name="user-link"
+      opened={shown !== null}
+      onClose={close}
+      title={t('users.link', { email: shown?.email ?? '' })}
+      size="lg"
+    >
       {shown !== null && (
         <Stack>
           <Alert color="yellow">{t('users.link_text')}</Alert>
@@ -186,6 +192,7 @@ function UserMenu({
   })
   const askUnlink = ({ id, email, subject, issuer }: ConsoleUser['identities'][number]): void =>
     confirm({
+      name: 'user-unlink',
       title: t('users.ask_unlink', { email: user.email }),
       text: t('users.ask_unlink_text', { who: email ?? subject, issuer }),
       act: t('users.do_unlink'),
@@ -239,6 +246,7 @@ function RoleItems({ user }: { readonly user: ConsoleUser }): ReactNode {
   const change = useAct('PATCH /admin/v1/users/:id', { renews: ['GET /admin/v1/users'], said: t('common.saved') })
   const ask = (title: string, body: Readonly<{ role: 'user' } | { operator_role: OperatorRole }>): void =>
     confirm({
+      name: 'user-role',
       title,
       text: t('users.ask_role_text'),
       act: t('users.do_role'),

@@ -25,6 +25,7 @@ export function InviteDialog({ opened, close }: { readonly opened: boolean; read
   }
   return (
     <Dialog
+      name="invitation"
       opened={opened}
       onClose={end}
       title={made === null ? t('people.invite') : t('people.link_title')}

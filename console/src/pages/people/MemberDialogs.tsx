@@ -19,7 +19,12 @@ interface MemberDialogProps {
 export function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
   const { t } = useTranslation()
   return (
-    <Dialog opened={member !== null} onClose={close} title={t('people.change_of', { email: member?.email ?? '' })}>
+    <Dialog
+      name="member"
+      opened={member !== null}
+      onClose={close}
+      title={t('people.change_of', { email: member?.email ?? '' })}
+    >
       {member !== null && <ChangeForm member={member} close={close} />}
     </Dialog>
   )
@@ -81,7 +86,12 @@ export function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
     done: close,
   })
   return (
-    <Dialog opened={member !== null} onClose={close} title={t('people.remove_title', { email: member?.email ?? '' })}>
+    <Dialog
+      name="member-remove"
+      opened={member !== null}
+      onClose={close}
+      title={t('people.remove_title', { email: member?.email ?? '' })}
+    >
       {member !== null && (
         <Stack>
           <Text size="sm">{t('people.remove_text')}</Text>

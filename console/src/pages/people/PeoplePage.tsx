@@ -240,6 +240,7 @@ function Leave({ members }: { readonly members: readonly Member[] }): ReactNode 
         variant="default"
         onClick={() =>
           confirm({
+            name: 'leave',
             title: t('people.leave_title'),
             text: t('people.leave_text'),
             act: t('people.leave_act'),

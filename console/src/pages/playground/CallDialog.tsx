@@ -25,7 +25,7 @@ export function CallDialog({ opened, close, model, turns, draft, parameters }: C
   const attached = shown.flatMap(({ attachments }) => attachments)
   const body = chatBody(model, shown, parameters, (attachment) => fileMark(attached.indexOf(attachment)))
   return (
-    <Dialog opened={opened} onClose={close} title={t('play.call')} size="xl">
+    <Dialog name="call" opened={opened} onClose={close} title={t('play.call')} size="xl">
       <CallSnippet body={body} files={attached.map(({ name }) => name)} />
     </Dialog>
   )

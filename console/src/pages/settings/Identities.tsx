@@ -40,6 +40,7 @@ export function Identities(): ReactNode {
         {({ data }) => <Linked identities={data} ask={(identity) => setAsked({ act: 'unlink', identity })} />}
       </Loaded>
       <Dialog
+        name="identity"
         opened={asked !== null}
         onClose={() => setAsked(null)}
         title={asked?.act === 'unlink' ? t('security.oidc_ask_remove', { name }) : t('security.oidc_add', { name })}

@@ -41,6 +41,7 @@ export function AccountGroups(): ReactNode {
         {({ data }) => <Rows groups={data} edit={setEdited} />}
       </Loaded>
       <Dialog
+        name="group"
         opened={edited !== null}
         onClose={close}
         title={edited === null || edited === 'new' ? t('customers.add_group') : edited.name}
@@ -63,6 +64,7 @@ function Rows({ groups, edit }: RowsProps): ReactNode {
   const remove = useAct('DELETE /admin/v1/account-groups/:id', { renews: RENEWS, said: t('customers.group_deleted') })
   const ask = ({ id, name }: AccountGroup): void =>
     confirm({
+      name: 'group-delete',
       title: t('customers.ask_delete', { name }),
       text: t('customers.ask_delete_text'),
       act: t('common.delete'),

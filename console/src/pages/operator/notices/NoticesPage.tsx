@@ -1,63 +1,78 @@
-import { Alert, Button, Stack } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useRead } from '../../../api/hooks.ts'
-import { Can } from '../../../parts/Can.tsx'
-import { CopyBlock } from '../../../parts/Copy.tsx'
-import { Dialog } from '../../../parts/Dialog.tsx'
-import { PlusIcon } from '../../../parts/icons.ts'
+import { CHOSEN_KINDS } from '../../../../../src/notice-table.ts'
+import { call } from '../../../api/call.ts'
+import { useAct, useRead } from '../../../api/hooks.ts'
+import { useCan } from '../../../parts/Can.tsx'
 import { Loaded } from '../../../parts/Loaded.tsx'
-import { Section } from '../../../parts/Section.tsx'
+import { DeliveryList, useDeliveryQuery } from '../../notices/DeliveryList.tsx'
+import { wishOf, type Receiver, type ReceiverWishes } from '../../notices/receiver.ts'
+import { Receivers } from '../../notices/Receivers.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
-import { Deliveries } from './Deliveries.tsx'
-import { ReceiverForm } from './ReceiverForm.tsx'
-import { Receivers } from './Receivers.tsx'
 
-/** Who is told of what, and what was sent. */
+const READ = 'GET /admin/v1/notices/channels'
+const MESSAGES = 'GET /admin/v1/notices/deliveries'
+const REFRESH_MS = 10_000
+
+/** Who of the operator's people is told of what, and what was sent to them and to those of accounts. */
 export function NoticesPage(): ReactNode {
   const { t } = useTranslation()
-  const channels = useRead('GET /admin/v1/notices/channels', {})
-  const [adding, setAdding] = useState(false)
-  const [secret, setSecret] = useState<string | null>(null)
+  const can = useCan()
+  const channels = useRead(READ, {})
+  const wishes = useWishes()
   return (
-    <OperatorPage
-      title={t('nav.notices')}
-      lead={t('notices.lead')}
-      actions={
-        <Can call="POST /admin/v1/notices/channels">
-          <Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>
-            {t('notices.add')}
-          </Button>
-        </Can>
-      }
-    >
+    <OperatorPage title={t('nav.notices')} lead={t('notices.lead')}>
       <Loaded of={channels} height={160}>
-        {({ data }) => <Receivers receivers={data} />}
-      </Loaded>
-      <Section title={t('notices.sent')} lead={t('notices.sent_lead')}>
-        <Deliveries receivers={channels.data?.data ?? []} />
-      </Section>
-      <Dialog opened={adding} onClose={() => setAdding(false)} title={t('notices.add')} size="lg">
-        {adding && (
-          <ReceiverForm
-            done={(answer) => {
-              setAdding(false)
-              setSecret(answer.secret)
+        {({ data }) => (
+          <Receivers
+            receivers={data}
+            empty={{ title: t('notices.none'), text: t('notices.none_text') }}
+            choice={{
+              types: ['email', 'telegram', 'webhook'],
+              kinds: CHOSEN_KINDS,
+              hint: (type) => t(`notices.${type}_hint`),
             }}
+            wishes={can('POST /admin/v1/notices/channels') ? wishes : null}
           />
         )}
-      </Dialog>
-      <Dialog opened={secret !== null} onClose={() => setSecret(null)} title={t('notices.secret')} size="lg">
-        {secret !== null && (
-          <Stack>
-            <Alert color="yellow">{t('notices.secret_once')}</Alert>
-            <CopyBlock text={secret} label={t('notices.secret')} />
-            <Button ml="auto" onClick={() => setSecret(null)}>
-              {t('tokens.kept')}
-            </Button>
-          </Stack>
-        )}
-      </Dialog>
+      </Loaded>
+      <Messages receivers={channels.data?.data ?? []} />
     </OperatorPage>
+  )
+}
+
+function useWishes(): ReceiverWishes {
+  const { t } = useTranslation()
+  const renews = [READ, MESSAGES] as const
+  const add = useAct('POST /admin/v1/notices/channels', { quiet: true, renews })
+  const change = useAct('PATCH /admin/v1/notices/channels/:id', { renews, said: t('common.saved') })
+  const remove = useAct('DELETE /admin/v1/notices/channels/:id', { renews, said: t('notices.deleted') })
+  const test = useAct('POST /admin/v1/notices/channels/:id/test', { renews, said: t('notices.tested') })
+  return {
+    add: wishOf(add, (body) => ({ body })),
+    change: wishOf(change, ({ id, patch }) => ({ params: { id }, body: patch })),
+    remove: wishOf(remove, (id) => ({ params: { id } })),
+    test: wishOf(test, (id) => ({ params: { id }, body: {} })),
+  }
+}
+
+function Messages({ receivers }: { readonly receivers: readonly Receiver[] }): ReactNode {
+  const { t } = useTranslation()
+  const can = useCan()('POST /admin/v1/notices/deliveries/:id/replay')
+  const query = useDeliveryQuery()
+  const deliveries = useRead(MESSAGES, { query: query.page }, { keep: true, everyMs: REFRESH_MS })
+  const replay = useAct('POST /admin/v1/notices/deliveries/:id/replay', {
+    renews: [MESSAGES],
+    said: t('notices.replayed'),
+  })
+  return (
+    <DeliveryList
+      ofAll
+      query={query}
+      deliveries={deliveries}
+      everyRow={(range) => call(MESSAGES, { query: { ...query.filter, ...range } })}
+      receivers={receivers}
+      replay={can ? wishOf(replay, (id) => ({ params: { id }, body: {} })) : null}
+    />
   )
 }

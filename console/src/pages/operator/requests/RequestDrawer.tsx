@@ -6,6 +6,7 @@ import type { GenerationStory } from '../../../../../src/admin/report-contract.t
 import { microOf, rubles } from '../../../../../src/money.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { CopyIconButton } from '../../../parts/Copy.tsx'
+import { dialogName } from '../../../parts/dialog-name.ts'
 import { Facts } from '../../../parts/Facts.tsx'
 import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
@@ -32,6 +33,7 @@ export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps)
   const { t } = useTranslation()
   return (
     <Drawer
+      {...dialogName('request')}
       opened={id !== null}
       onClose={close}
       position="right"

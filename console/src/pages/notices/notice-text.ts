@@ -1,6 +1,6 @@
-import { NOTICES, type NoticeKind } from '../../../../../src/notice-table.ts'
-import { ownValue } from '../../../../../src/lib/own-value.ts'
-import { currentLanguage } from '../../../i18n.ts'
+import { NOTICES, type NoticeKind } from '../../../../src/notice-table.ts'
+import { ownValue } from '../../../../src/lib/own-value.ts'
+import { currentLanguage } from '../../i18n.ts'
 
 /** A kind of notice in the reader's language; one of another release stays a code. */
 export function noticeText(kind: string): string {

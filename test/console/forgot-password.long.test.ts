@@ -1,0 +1,1 @@
+import './forgot-password.test.ts'
