@@ -14,6 +14,7 @@ export const Key = object({
   limit_remaining: nullable(rub()),
   limit_resets_at: nullable(time("When the limit's period ends; null without one.")),
   ...KEY_STATE,
+  made_by: nullable(text('The e-mail of the person who made it; null = a program or the operator did.')),
 })
 export type Key = Static<typeof Key>
 

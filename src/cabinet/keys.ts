@@ -13,7 +13,7 @@ import { isoTime } from '../lib/time.ts'
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/keys', async (visit) => ({
-      data: (await visibleKeys(ports, visit)).map((found) => shownKey(ports, found)),
+      data: await shownKeys(ports, await visibleKeys(ports, visit)),
     })),
     visitRoute(ports, 'POST /cabinet/v1/keys', (visit, read) => createKey(ports, visit, read()), 201),
     visitRoute(ports, 'GET /cabinet/v1/keys/:id', async (visit) => shownKey(ports, await ownKey(ports, visit))),
@@ -42,16 +42,30 @@ function isVisible(visit: Pick<Visit, 'user' | 'membership'>, { key }: KeyWithSp
   return may(visit, 'keys:all') || key.madeBy === visit.user.id
 }
 
-export function shownKey(
-  ports: Pick<CabinetPorts, 'periods' | 'clock' | 'catalog'>,
-  { key, spend }: KeyWithSpend,
-): Key {
+type ShownPorts = Pick<CabinetPorts, 'store' | 'periods' | 'clock' | 'catalog'>
+
+/** Keys with the people who made them. */
+export async function shownKeys(ports: ShownPorts, found: readonly KeyWithSpend[]): Promise<readonly Key[]> {
+  const makers = new Set(found.flatMap(({ key }) => key.madeBy ?? []))
+  const emails = await ports.store.users.emails([...makers])
+  return found.map((one) => bodyOf(ports, one, emails))
+}
+
+async function shownKey(ports: ShownPorts, found: KeyWithSpend): Promise<Key> {
+  const { madeBy } = found.key
+  return bodyOf(ports, found, await ports.store.users.emails(madeBy === null ? [] : [madeBy]))
+}
+
+function bodyOf(ports: ShownPorts, { key, spend }: KeyWithSpend, emails: ReadonlyMap<string, string>): Key {
   const { timezone } = ports.catalog.current().settings
   const resetsAt =
     key.limitMicro === null || key.limitReset === null
       ? null
       : isoTime(periodEndMs(ports.clock.now(), key.limitReset, timezone))
-  return keyBody(key, spend, ports.periods(), { limit_resets_at: resetsAt })
+  return {
+    ...keyBody(key, spend, ports.periods(), { limit_resets_at: resetsAt }),
+    made_by: key.madeBy === null ? null : (emails.get(key.madeBy) ?? null),
+  }
 }
 
 async function rotateKey(
@@ -63,7 +77,7 @@ async function rotateKey(
   const { key, rotation } = newSecret(given, ports.ids, ports.clock.now())
   if ((await ports.store.keys.rotate(before.id, rotation)) === 'full') throw tooManySecrets()
   ports.access.invalidate({ keyId: before.id })
-  const after = shownKey(ports, await ownKey(ports, visit))
+  const after = await shownKey(ports, await ownKey(ports, visit))
   await recordEvent(ports, visit.user.email, visit.call.clientIp, 'key.rotate', after.id, after)
   return { ...after, key }
 }
@@ -83,7 +97,10 @@ async function createKey(ports: CabinetPorts, { call, accountId, user }: Visit, 
   const refusal = tooManyKeys((await ports.store.keys.list(accountId, ports.periods())).length)
   if (refusal !== null) throw refusal
   const madeBy = { userId: user.id, month: ports.periods().month }
-  const made = shownKey(ports, { key: await ports.store.keys.create({ ...record, madeBy }), spend: NOTHING_SPENT })
+  const made = await shownKey(ports, {
+    key: await ports.store.keys.create({ ...record, madeBy }),
+    spend: NOTHING_SPENT,
+  })
   await recordEvent(ports, user.email, call.clientIp, 'key.create', made.id, made)
   return { ...made, key }
 }
@@ -97,7 +114,7 @@ async function patchKey(
   const before = await ownKey(ports, visit)
   await ports.store.keys.update(before.key.id, keyPatchOf(read(), before.key.limitMicro), ports.periods())
   ports.access.invalidate({ keyId: before.key.id })
-  const after = shownKey(ports, await ownKey(ports, visit))
+  const after = await shownKey(ports, await ownKey(ports, visit))
   await recordEvent(ports, user.email, call.clientIp, 'key.update', after.id, after)
   return after
 }

@@ -5,7 +5,7 @@ import type { AccountRecord } from '../store/accounts/account-store.ts'
 import type { Key } from './key-contract.ts'
 import type { Money } from './money-contract.ts'
 import type { Summary } from './summary-contract.ts'
-import { shownKey, visibleKeys } from './keys.ts'
+import { shownKeys, visibleKeys } from './keys.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
 import { DAY_MS, dayAfter } from '../lib/time.ts'
@@ -24,7 +24,7 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
   const days = everyDay(await ports.store.log.days(accountId, from, today), from, today)
   const rows = await ports.store.log.grouped(accountId, 'model', from, today)
   const since = (day: string): ReturnType<typeof wireSums> => wireSums(total(rows.filter((row) => row.day >= day)))
-  const keys = (await visibleKeys(ports, visit)).map((found) => shownKey(ports, found))
+  const keys = await shownKeys(ports, await visibleKeys(ports, visit))
   return {
     money: moneyOf(account),
     today: since(today),

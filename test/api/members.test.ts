@@ -162,7 +162,16 @@ test('a member sees, changes and spends by the keys that they made, and by no ot
     [own.id],
   )
   assert.equal((await one.browser.get('summary')).body.keys, 1)
-  assert.ok((await owner.get('keys')).body.data.some(({ id }: { id: string }) => id === own.id))
+  const makers = new Map(
+    (await owner.get('keys')).body.data.map((key: { readonly id: string; readonly made_by: string | null }) => [
+      key.id,
+      key.made_by,
+    ]),
+  )
+  assert.deepEqual([makers.get(own.id), makers.get(ofOwner.id)], [one.email, 'owner@example.com'])
+  assert.equal(own.made_by, one.email)
+  const ofProgram = (await server.admin('POST', `/admin/v1/accounts/${accountId}/keys`, { name: 'p' })).body.id
+  assert.equal((await owner.get(`keys/${ofProgram}`)).body.made_by, null)
   const playground = (browser: ConsoleClient, keyId: string): ReturnType<ConsoleClient['request']> =>
     browser.request(
       'POST',

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { seriousFindings } from '../harness/axe.ts'
 import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, enter, PASSWORD, signUp, texts } from '../harness/console-world.ts'
+import { buildConsole, enter, makeKey, PASSWORD, signUp, texts } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -79,12 +79,29 @@ for (const { language, dark } of LOOKS) {
         .click()
       const form = other.page.getByRole('dialog')
       await form.locator('input[data-autofocus]').fill('laptop')
+      assert.equal(await form.getByLabel(t('keys.reset')).first().inputValue(), t('keys.reset_monthly'))
+      await form.getByRole('textbox', { name: t('keys.amount') }).fill('60')
       await form.getByRole('button', { name: t('keys.create') }).click()
       await form.getByText(t('check.member_limit', { most: '50' })).waitFor()
       problems.push(...(await seriousFindings(other.page)))
+      await form.getByRole('textbox', { name: t('keys.amount') }).fill('20')
+      await form.getByRole('button', { name: t('keys.create') }).click()
+      await form.getByRole('button', { name: t('keys.kept') }).click()
       assert.deepEqual(other.troubles, [])
 
-      await page.reload()
+      await makeKey(tollgate, owner, { name: 'backend' })
+      await page.goto(`${tollgate.url}/keys`)
+      await page.getByRole('cell', { name: owner.email }).waitFor()
+      await page.getByRole('columnheader', { name: t('keys.made_by') }).waitFor()
+      await look()
+      await guest.follow('/people')
+      await page
+        .getByRole('row', { name: new RegExp(email) })
+        .getByRole('link')
+        .click()
+      await page.getByRole('row', { name: /laptop/ }).waitFor()
+      assert.equal(await page.getByText('backend').count(), 0)
+      await page.goto(`${tollgate.url}/people`)
       await page.getByRole('button', { name: t('people.actions_of', { email }) }).click()
       await page.getByRole('menuitem', { name: t('people.change') }).click()
       const changing = page.getByRole('dialog')

@@ -194,6 +194,14 @@ export class UserStore {
     return this.#one('u.oidc_issuer = ? AND u.oidc_subject = ?', [issuer, subject])
   }
 
+  /** Addresses by id, of those that are there. */
+  async emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map()
+    const marks = ids.map(() => '?').join(',')
+    const rows = await this.#database.all(`SELECT id, email FROM console_user WHERE id IN (${marks})`, ids)
+    return new Map(rows.map((row) => [text(row, 'id'), text(row, 'email')]))
+  }
+
   async list(filter: {
     readonly accountId: string | null
     readonly role: UserRole | null

@@ -6,6 +6,7 @@ import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/k
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+import { useProfile } from '../../session.tsx'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
@@ -36,12 +37,13 @@ export function KeyForm({
 }): ReactNode {
   const { t } = useTranslation()
   const { zone } = useFormat()
+  const { monthly_limit: most } = useProfile()
   const models = useRead('GET /cabinet/v1/models', {})
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const create = useAct('POST /cabinet/v1/keys', { quiet: true, renews, done })
   const change = useAct('PATCH /cabinet/v1/keys/:id', { quiet: true, renews, done, said: t('common.saved') })
   const form = useForm<Values>({
-    initialValues: valuesOf(edited, zone),
+    initialValues: valuesOf(edited, zone, most !== null),
     validate: {
       name: (name) => (name.trim() === '' ? t('common.required') : null),
       limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null),
@@ -67,7 +69,7 @@ export function KeyForm({
           {...form.getInputProps('name')}
           error={problem?.message ?? form.errors['name']}
         />
-        <LimitFields form={form} />
+        <LimitFields form={form} most={most} />
         <DayField
           label={t('keys.expiry')}
           description={t('keys.expiry_hint')}
@@ -96,8 +98,16 @@ export function KeyForm({
 }
 
 /** Whether the key has a limit, how much it is, and when it starts again. */
-function LimitFields({ form }: { readonly form: UseFormReturnType<Values> }): ReactNode {
+function LimitFields({
+  form,
+  most,
+}: {
+  readonly form: UseFormReturnType<Values>
+  /** What the keys of this person may spend in a month; null = as much as the account has. */
+  readonly most: number | null
+}): ReactNode {
   const { t } = useTranslation()
+  const format = useFormat()
   const { kind } = form.values
   return (
     <>
@@ -105,6 +115,11 @@ function LimitFields({ form }: { readonly form: UseFormReturnType<Values> }): Re
         <Text size="sm" fw={500} mb={4}>
           {t('keys.limit')}
         </Text>
+        {most !== null && (
+          <Text size="xs" c="dimmed" mb={6}>
+            {t('keys.member_limit', { most: format.money(most) })}
+          </Text>
+        )}
         <SegmentedControl
           fullWidth
           data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
@@ -139,16 +154,22 @@ function LimitFields({ form }: { readonly form: UseFormReturnType<Values> }): Re
   )
 }
 
-function valuesOf(key: Key | null, zone: string): Values {
+/** `isBounded`: each key of this person needs a monthly limit. */
+function valuesOf(key: Key | null, zone: string, isBounded: boolean): Values {
   return {
     name: key?.name ?? '',
-    kind: key === null || key.limit === null ? 'none' : key.limit_reset === null ? 'fixed' : 'periodic',
+    kind: key === null ? (isBounded ? 'periodic' : 'none') : kindOf(key),
     limit: key === null || key.limit === null ? '' : plainNumber(key.limit),
     reset: key?.limit_reset ?? 'monthly',
     expires: key?.expires_at === null || key === null ? '' : dayIn(Date.parse(key.expires_at), zone),
     models: [...(key?.allowed_models ?? [])],
     ...limitValuesOf(key),
   }
+}
+
+function kindOf({ limit, limit_reset: reset }: Key): LimitKind {
+  if (limit === null) return 'none'
+  return reset === null ? 'fixed' : 'periodic'
 }
 
 function bodyOf({ name, kind, limit, reset, expires, models, ...limits }: Values, zone: string): KeyBody {

@@ -4,6 +4,8 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { ChoiceField, withChosen } from '../../parts/ChoiceField.tsx'
+import { Clip } from '../../parts/Clip.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import {
@@ -19,11 +21,14 @@ import {
 import { useMay } from '../../parts/may.ts'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
 import { DataList } from '../../parts/DataList.tsx'
+import { useFilters } from '../../parts/list-place.ts'
+import type { Column } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
+import css from '../../style/layout.module.css'
 import { KeyName, KeyPace, keyState, KeyState, KeyUsage } from './KeyUsage.tsx'
 import { ManagementKeys } from './ManagementKeys.tsx'
 import { RotateDialog } from './RotateDialog.tsx'
@@ -102,71 +107,110 @@ interface KeyActs {
   readonly rotate: (key: Key) => void
 }
 
-function KeyList({ keys, edit, use, rotate }: KeyActs & { readonly keys: readonly Key[] }): ReactNode {
+interface KeyListProps extends KeyActs {
+  readonly keys: readonly Key[]
+}
+
+/** The keys, or those of one person where several make keys. */
+function KeyList({ keys, ...acts }: KeyListProps): ReactNode {
+  const { t } = useTranslation()
+  const may = useMay()
+  const { filters, filter } = useFilters<'by'>()
+  const { by } = filters
+  const makers = new Set(keys.map(({ made_by: maker }) => maker))
+  const isShared = by !== undefined || makers.size > 1
+  const columns = useColumns(acts, isShared)
+  const people = [...makers].filter((maker) => maker !== null).toSorted()
+  const first = may('keys:write') && (
+    <Button mt="sm" onClick={() => acts.edit('new')}>
+      {t('keys.create')}
+    </Button>
+  )
+  return (
+    <>
+      {isShared && (
+        <ChoiceField
+          label={t('keys.made_by')}
+          className={css.narrow ?? ''}
+          value={by ?? null}
+          onChange={(wish) => filter('by', wish)}
+          data={withChosen(
+            people.map((email) => ({ value: email, label: email })),
+            by,
+          )}
+        />
+      )}
+      <DataList
+        name="keys"
+        hiddenAtFirst={['created']}
+        label={t('nav.keys')}
+        rows={by === undefined ? keys : keys.filter(({ made_by: maker }) => maker === by)}
+        rowId={({ id }) => id}
+        empty={
+          by === undefined
+            ? { title: t('keys.none'), text: t('keys.none_text'), action: first }
+            : { title: t('keys.none_by', { email: by }) }
+        }
+        columns={columns}
+      />
+    </>
+  )
+}
+
+function useColumns({ edit, use, rotate }: KeyActs, isShared: boolean): readonly Column<Key>[] {
   const { t } = useTranslation()
   const format = useFormat()
   const may = useMay()
-  return (
-    <DataList
-      name="keys"
-      hiddenAtFirst={['created']}
-      label={t('nav.keys')}
-      rows={keys}
-      rowId={({ id }) => id}
-      empty={{
-        title: t('keys.none'),
-        text: t('keys.none_text'),
-        action: may('keys:write') && (
-          <Button mt="sm" onClick={() => edit('new')}>
-            {t('keys.create')}
-          </Button>
-        ),
-      }}
-      columns={[
-        { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (key) => <KeyName apiKey={key} /> },
-        {
-          id: 'state',
-          title: t('keys.state'),
-          value: (key) => t(`keys.${keyState(key)}`),
-          cell: (key) => <KeyState apiKey={key} />,
-        },
-        {
-          id: 'usage',
-          title: t('keys.usage_limit'),
-          wide: true,
-          value: ({ usage }) => usage,
-          cell: (key) => <UsageAndPace apiKey={key} />,
-        },
-        {
-          id: 'month',
-          title: t('keys.month'),
-          end: true,
-          value: (key) => key.usage_monthly,
-          cell: (key) => format.moneyInColumn(key.usage_monthly),
-        },
-        {
-          id: 'used',
-          title: t('keys.last_used'),
-          end: true,
-          value: (key) => key.last_used_at,
-          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
-        },
-        {
-          id: 'created',
-          title: t('keys.created'),
-          end: true,
-          value: (key) => key.created_at,
-          cell: (key) => <Moment at={key.created_at} as="date" />,
-        },
-        {
-          id: 'actions',
-          title: '',
-          end: true,
-          cell: (key) => may('keys:write') && <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
-        },
-      ]}
-    />
-  )
+  const maker: Column<Key> = {
+    id: 'by',
+    title: t('keys.made_by'),
+    value: ({ made_by: by }) => by,
+    cell: ({ made_by: by }) => (by === null ? '–' : <Clip text={by} />),
+  }
+  return [
+    { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (key) => <KeyName apiKey={key} /> },
+    ...(isShared ? [maker] : []),
+    {
+      id: 'state',
+      title: t('keys.state'),
+      value: (key) => t(`keys.${keyState(key)}`),
+      cell: (key) => <KeyState apiKey={key} />,
+    },
+    {
+      id: 'usage',
+      title: t('keys.usage_limit'),
+      wide: true,
+      value: ({ usage }) => usage,
+      cell: (key) => <UsageAndPace apiKey={key} />,
+    },
+    {
+      id: 'month',
+      title: t('keys.month'),
+      end: true,
+      value: (key) => key.usage_monthly,
+      cell: (key) => format.moneyInColumn(key.usage_monthly),
+    },
+    {
+      id: 'used',
+      title: t('keys.last_used'),
+      end: true,
+      value: (key) => key.last_used_at,
+      cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
+    },
+    {
+      id: 'created',
+      title: t('keys.created'),
+      end: true,
+      value: (key) => key.created_at,
+      cell: (key) => <Moment at={key.created_at} as="date" />,
+    },
+    {
+      id: 'actions',
+      title: '',
+      end: true,
+      cell: (key) => may('keys:write') && <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
+    },
+  ]
 }
 
 function UsageAndPace({ apiKey }: { readonly apiKey: Key }): ReactNode {

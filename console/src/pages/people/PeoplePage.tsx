@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Invitation, Member } from '../../../../src/cabinet/member-contract.ts'
@@ -115,7 +116,7 @@ function Members({
 }
 
 function Spending({
-  member: { role, keys, spent_month: spent, monthly_limit: limit },
+  member: { email, role, keys, spent_month: spent, monthly_limit: limit },
 }: {
   readonly member: Member
 }): ReactNode {
@@ -124,7 +125,9 @@ function Spending({
   if (role === 'billing' && keys === 0) return '–'
   return (
     <div>
-      {t('people.keys', { count: keys })}
+      <Link to="/keys" search={{ by: email }}>
+        {t('people.keys', { count: keys })}
+      </Link>
       <div className={css.small}>
         {limit === null
           ? t('people.no_limit', { spent: format.money(spent) })
