@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, type Plugin, type Rolldown } from 'vite'
 import { ADMIN_ROUTES } from '../src/admin/contract.ts'
 import { KNOWN_PROVIDERS } from '../src/catalog/known-providers.ts'
 import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
@@ -10,6 +10,8 @@ const NAME = 'virtual:table-texts/'
 const FACTS = 'virtual:log-facts'
 const ADAPTERS = 'virtual:adapters'
 const SCOPES = 'virtual:admin-scopes'
+/** It belongs to the file of the libraries, which imports none of ours. */
+const SCROLL_AREA = 'virtual:node_modules/scroll-area'
 
 /** The scope of each route of the operator's API. */
 const SCOPE_OF = Object.fromEntries(Object.entries(ADMIN_ROUTES).map(([route, { scope }]) => [route, scope]))
@@ -17,12 +19,22 @@ const SCOPE_OF = Object.fromEntries(Object.entries(ADMIN_ROUTES).map(([route, { 
 /** What a customer loads first. */
 const FIRST = /console\/src\/(?:[^/]+$|shell\/(?!OpenedMenu)|api\/|pages\/home\/(?!FirstSteps|FirstArrival))/
 
+/** The customer's pages that are opened by a link or a bookmark, with their modules. */
+const PAGES = [
+  ['/keys', '/pages/keys/KeysPage.tsx'],
+  ['/usage', '/pages/usage/UsagePage.tsx'],
+  ['/log', '/pages/usage/LogPage.tsx'],
+  ['/models', '/pages/models/ModelsPage.tsx'],
+  ['/playground', '/pages/playground/PlaygroundPage.tsx'],
+  ['/top-up', '/pages/money/TopUpPage.tsx'],
+] as const
+
 /** Lists and menus that open over the page. */
 const PICKERS = /@floating-ui|@mantine\/core\/.*\/(?:Popover|Menu|Combobox|Select|MultiSelect|Autocomplete|Pills?\w*)\//
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), themeCss(), tableTextModules(), modernFonts(), textsOfBoot()],
+  plugins: [react(), themeCss(), tableTextModules(), modernFonts(), nativeScroll(), filesOfBoot()],
   // Dialogs lock the scroll by `base.css`: of the library's lock only its element is left.
   resolve: { alias: [{ find: /^react-remove-scroll$/, replacement: 'react-remove-scroll/UI' }] },
   server: { proxy: { '/cabinet/v1': 'http://127.0.0.1:8080', '/admin/v1': 'http://127.0.0.1:8080' } },
@@ -71,6 +83,22 @@ function modernFonts(): Plugin {
 }
 
 /**
+ * Dialogs scroll as the browser does. The library's scroll area, which they only compare with, and what it needs to
+ * place things would be a twelfth of the first load.
+ */
+function nativeScroll(): Plugin {
+  return {
+    name: 'native-scroll',
+    enforce: 'pre',
+    resolveId: (source, importer) =>
+      source.endsWith('/ScrollArea.mjs') && /\/(?:Modal|Drawer)Root\.mjs$/.test(importer ?? '')
+        ? `\0${SCROLL_AREA}`
+        : null,
+    load: (id) => (id === `\0${SCROLL_AREA}` ? 'export const ScrollArea = { Autosize: null }' : null),
+  }
+}
+
+/**
  * The texts of the server's tables as modules of the build, one for each language. So a browser loads neither the
  * tables, which few pages need, nor the texts of the other language.
  */
@@ -93,22 +121,46 @@ function tableTextModules(): Plugin {
   }
 }
 
-/** Tells `boot.js` the names of the files of texts, so that a browser asks for its own with the scripts. */
-function textsOfBoot(): Plugin {
+/**
+ * Tells `boot.js` the names of the files of texts and of the customer's pages, so that a browser asks for those that it
+ * needs together with the scripts, and not after them.
+ */
+function filesOfBoot(): Plugin {
   return {
-    name: 'texts-of-boot',
+    name: 'files-of-boot',
     transformIndexHtml: {
       order: 'post',
       handler: (html, { bundle }) => {
-        const files = Object.values(bundle ?? {}).flatMap((file) =>
-          file.type === 'chunk' && file.isDynamicEntry
-            ? (['en', 'ru'] as const)
-                .filter((language) => file.facadeModuleId?.endsWith(`/locales/${language}.ts`) === true)
-                .map((language) => ` data-texts-${language}="/${file.fileName}"`)
-            : [],
-        )
-        return html.replace('src="/boot.js"', `src="/boot.js"${files.toSorted().join('')}`)
+        const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk')
+        const entries = chunks.filter((chunk) => chunk.isDynamicEntry)
+        const ending = (path: string) => entries.find(({ facadeModuleId: id }) => id?.endsWith(path) === true)
+        const texts = (['en', 'ru'] as const).flatMap((language) => {
+          const file = ending(`/locales/${language}.ts`)?.fileName
+          return file === undefined ? [] : [` data-texts-${language}="/${file}"`]
+        })
+        const first = chunks.find((chunk) => chunk.isEntry)
+        const loaded = new Set(first === undefined ? [] : withImports(first.fileName, chunks).flatMap(filesOf))
+        const pages = PAGES.map(([path, module]) => {
+          const entry = ending(module)
+          const files = entry === undefined ? [] : withImports(entry.fileName, chunks).flatMap(filesOf)
+          return [path, files.filter((file) => !loaded.has(file)).map((file) => `/${file}`)] as const
+        })
+        const attributes = [...texts, ` data-pages='${JSON.stringify(Object.fromEntries(pages))}'`]
+        return html.replace('src="/boot.js"', `src="/boot.js"${attributes.join('')}`)
       },
     },
   }
+}
+
+/** A chunk and those that it cannot do without. */
+function withImports(name: string, chunks: readonly Rolldown.OutputChunk[], seen = new Set<string>()) {
+  const chunk = seen.has(name) ? undefined : chunks.find(({ fileName }) => fileName === name)
+  seen.add(name)
+  const found: Rolldown.OutputChunk[] =
+    chunk === undefined ? [] : [chunk, ...chunk.imports.flatMap((next) => withImports(next, chunks, seen))]
+  return found
+}
+
+function filesOf(chunk: Rolldown.OutputChunk): readonly string[] {
+  return [chunk.fileName, ...(chunk.viteMetadata?.importedCss ?? [])]
 }

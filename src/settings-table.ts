@@ -128,8 +128,8 @@ export const SETTINGS = {
         most: 1_000_000_000,
         fallback: 100,
         label: {
-          en: 'A balance is low below, rubles (0: never)',
-          ru: 'Баланс на исходе ниже, рублей (0: никогда)',
+          en: 'A balance is low below, ₽ (0: never)',
+          ru: 'Баланс на исходе ниже, ₽ (0: никогда)',
         },
       },
     },

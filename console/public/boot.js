@@ -24,13 +24,26 @@
       })
   root.lang = language === 'ru' ? 'ru' : 'en'
 
-  var texts = document.currentScript.getAttribute('data-texts-' + root.lang)
-  if (texts !== null) {
+  // What the page will ask for once its scripts run, asked for together with them.
+  function ahead(href, rel, as) {
     var link = document.createElement('link')
-    link.rel = 'modulepreload'
-    link.href = texts
+    link.rel = rel
+    link.href = href
+    if (as !== undefined) link.as = as
+    if (as === 'fetch') link.crossOrigin = ''
     document.head.append(link)
   }
+  var given = document.currentScript.dataset
+  var texts = given[root.lang === 'ru' ? 'textsRu' : 'textsEn']
+  if (texts !== undefined) ahead(texts, 'modulepreload')
+  var files = given.pages === undefined ? undefined : JSON.parse(given.pages)[location.pathname]
+  if (files !== undefined)
+    files.forEach(function (file) {
+      if (file.endsWith('.css')) ahead(file, 'preload', 'style')
+      else ahead(file, 'modulepreload')
+    })
+  // The balance above every page of somebody who has signed in here before.
+  if (stored('tollgate-entered') === 'yes') ahead('/cabinet/v1/summary', 'preload', 'fetch')
 
   // A file that is missing, because the line broke or a new release has other names, is said in the page.
   function fail() {

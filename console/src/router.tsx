@@ -2,7 +2,7 @@ import { createRootRoute, createRoute, createRouter } from '@tanstack/react-rout
 import type { ComponentType } from 'react'
 import { queryText } from './api/endpoint.ts'
 import { speakToOperator } from './i18n.ts'
-import { Outline } from './parts/Loaded.tsx'
+import { FailedPlace, Outline } from './parts/Loaded.tsx'
 import { onDemand } from './parts/OnDemand.tsx'
 import { tellFailure } from './parts/tell-failure.tsx'
 import { NotFound } from './shell/NotFound.tsx'
@@ -96,6 +96,8 @@ export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Outline height={400} />,
+  // A fault of the console itself, or an answer that is not what it should be.
+  defaultErrorComponent: ({ error }) => <FailedPlace failure={error} retry={() => window.location.reload()} />,
   scrollRestoration: true,
   // Values stay texts, so an id of digits does not become a number.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),

@@ -105,6 +105,40 @@ for (const look of LOOKS) {
     },
   )
 
+  test(
+    `a chart whose picture cannot be loaded is its table, and comes when tried again: ${name}`,
+    { skip },
+    async () => {
+      const guest = await entered(look)
+      const { page } = guest
+      await page.route('**/assets/DayDrawing-*.js', (route) => route.abort())
+      await page.goto(`${tollgate.url}/`)
+      const told = page.getByRole('alert').filter({ hasText: t('failure.types.unreachable') })
+      await told.waitFor()
+      const rows = page.getByRole('region', { name: t('home.chart') }).getByRole('row')
+      assert.equal(await rows.count(), 31)
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await told.getByRole('button', { name: t('common.retry') }).click()
+      // A line of zeros has no height, and counts as hidden.
+      await page.locator('main [role=slider] svg path').first().waitFor({ state: 'attached' })
+      assert.equal(await rows.count(), 0)
+      await guest.close()
+    },
+  )
+
+  test(`a page that breaks on an answer is a sentence with a picture, and loads anew: ${name}`, { skip }, async () => {
+    const guest = await entered(look)
+    const { page } = guest
+    await page.route('**/cabinet/v1/ledger*', (route) => route.fulfill({ json: { data: [{}], next_cursor: null } }))
+    await page.goto(`${tollgate.url}/ledger`)
+    const told = page.getByRole('alert').filter({ hasText: t('failure.unknown') })
+    await told.locator('[data-picture=broken]').waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await told.getByRole('button', { name: t('common.retry') }).click()
+    await page.getByRole('heading', { level: 1, name: t('nav.ledger') }).waitFor()
+    await guest.close()
+  })
+
   test(`without a network data is a sentence with a way to try again, which works: ${name}`, { skip }, async () => {
     const guest = await entered(look)
     const { page } = guest
@@ -119,7 +153,7 @@ for (const look of LOOKS) {
     await link.click()
     await page.getByRole('heading', { level: 1, name: t('nav.ledger') }).waitFor()
     const told = page.getByRole('alert').filter({ hasText: t('failure.types.unreachable') })
-    await told.first().waitFor()
+    await told.locator('[data-picture=offline]').first().waitFor()
     await guest.context.setOffline(false)
     await told
       .first()

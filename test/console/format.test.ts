@@ -12,7 +12,8 @@ const SECOND_WAYS = [
     /new Intl\.|Intl\.(?:Number|DateTime|RelativeTime)Format\(|\.toLocale(?:Date|Time)?String\(/,
     'use a method of Format',
   ],
-  [/end: true,\s*cell: [^,\n]*=> format\.money\(/, 'a column of sums is moneyInColumn'],
+  [/end: true,\s*(?:value: [^\n]*\n\s*)?cell: [^\n]*\bformat\.money\(/, 'a column of sums is moneyInColumn'],
+  [/\bcell: [^\n]*\bformat\.(?:dateTime|date|time|moment|ago)\(/, 'a time in a list is a Moment'],
 ] as const
 
 /** The number as a reader sees it. */
@@ -53,8 +54,8 @@ test('no page rounds an amount by itself', () => {
   assert.ok(pages.length > 50, `${pages.length} pages are read`)
   assert.deepEqual(
     pages.filter((path) => /\.toFixed\(|style: 'currency'/.test(readFileSync(join(ROOT, path), 'utf8'))).toSorted(),
-    ['console/src/pages/operator/EndpointFields.tsx', 'console/src/parts/DayChart.tsx'],
-    'a first value of a price, which is typed on, and places in a picture',
+    ['console/src/pages/operator/EndpointFields.tsx'],
+    'a first value of a price, which is typed on',
   )
 })
 
@@ -83,6 +84,21 @@ test('numbers, money and times have one way into a text, and money stands in lin
       /\}\}\s(?:RUB|руб)/,
       `${file}: the sign of the ruble is ₽`,
     )
+})
+
+test('sums below each other stand at the decimal mark, and nothing is between a sum and its sign of the ruble', () => {
+  for (const [language, mark] of [
+    ['en', '.'],
+    ['ru', ','],
+  ] as const) {
+    const format = createFormat(language, 'UTC')
+    const column = [format.moneyInColumn(0.25), format.moneyInColumn(1_234.567891), format.moneyInColumn(-3)]
+    const bill = ['0.25', '1.0000000001', '3'].map((decimal) => format.exactInColumn(decimal, 10))
+    for (const sums of [column, bill])
+      assert.equal(new Set(sums.map((sum) => sum.length - sum.indexOf(mark))).size, 1, sums.join('\n'))
+    assert.equal(format.moneyInColumn(0.25).trimEnd(), format.money(0.25))
+    assert.equal(format.exactInColumn('0.25', 10).trimEnd(), format.money(0.25))
+  }
 })
 
 test('an exact sum of rubles looks as other sums do', () => {

@@ -1,4 +1,4 @@
-import { QueryClient, useQuery } from '@tanstack/react-query'
+import { QueryClient, useQuery, type UseQueryResult } from '@tanstack/react-query'
 import type { ComponentType, ReactNode } from 'react'
 import { ApiFailure } from '../api/call.ts'
 import { Loaded } from './Loaded.tsx'
@@ -17,6 +17,8 @@ const NOT_FETCHED = /dynamically imported module|importing a module script|prelo
 export interface OnDemand<Props extends object> {
   (props: Props): ReactNode
   readonly load: () => Promise<unknown>
+  /** The file itself, for what shows its place and its failure in its own way. */
+  readonly useFile: () => UseQueryResult<ComponentType<Props>>
   /** The router's name for loading that does not have to succeed. */
   readonly preload: () => Promise<void>
 }
@@ -31,12 +33,14 @@ export function onDemand<Props extends object>(
   height = 400,
 ): OnDemand<Props> {
   const query = { queryKey: [name], queryFn: async () => read().catch(notLoaded) }
+  const useFile = (): UseQueryResult<ComponentType<Props>> => useQuery(query, files)
   const Part = (props: Props): ReactNode => (
-    <Loaded of={useQuery(query, files)} height={height}>
+    <Loaded of={useFile()} height={height}>
       {(Component) => <Component {...props} />}
     </Loaded>
   )
   return Object.assign(Part, {
+    useFile,
     load: async () => files.ensureQueryData(query),
     preload: async () => files.prefetchQuery(query),
   })

@@ -12,7 +12,7 @@ export interface Format {
   readonly decimalMark: string
   /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
   money(rub: number): string
-  /** The same for a column: digits that are missing leave their room, so that the decimal marks stand in line. */
+  /** The same for the end of a column: the decimal marks stand in line, since digits that are missing leave their room. */
   moneyInColumn(rub: number): string
   /** An exact decimal of rubles, with all its digits: those of a price times tokens are more than a number holds. */
   exactMoney(decimal: string): string
@@ -48,6 +48,8 @@ export interface Format {
   bytes(count: number): string
 }
 
+type Part = Pick<Intl.NumberFormatPart, 'type' | 'value'>
+
 export function createFormat(language: string, zone: string): Format {
   const locale = language === 'ru' ? 'ru-RU' : 'en-GB'
   // Making a formatter takes longer than drawing a row of a list, so each is made once.
@@ -73,14 +75,13 @@ export function createFormat(language: string, zone: string): Format {
         .find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
     money: (value) => rub(value, exact),
-    moneyInColumn: (value) =>
-      rubles(exact)
-        .formatToParts(value)
-        .map(({ type, value: text }) => (type === 'fraction' ? text.padEnd(MICRO_DIGITS, FIGURE_SPACE) : text))
+    moneyInColumn: (value) => withRoom(rubles(exact).formatToParts(value), MICRO_DIGITS),
+    exactMoney: (decimal) =>
+      exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({}))
+        .map(({ value }) => value)
         .join(''),
-    exactMoney: (decimal) => exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({})),
     exactInColumn: (decimal, places) =>
-      exactRubles(padded(decimal, places), rubles({ minimumFractionDigits: 1 }), numbers({})),
+      withRoom(exactRubles(withKopecks(decimal), rubles({ minimumFractionDigits: 1 }), numbers({})), places),
     price: (value) =>
       rub(Number(value), {
         minimumFractionDigits: 0,
@@ -116,10 +117,18 @@ export function createFormat(language: string, zone: string): Format {
   }
 }
 
-/** With kopecks, and room for the digits that others in its column have. */
-function padded(decimal: string, places: number): string {
+/**
+ * Room for the digits that others in the column have. It is behind the sum and its sign of the ruble, where nobody sees
+ * it: before the sign it would be a gap.
+ */
+function withRoom(sum: readonly Part[], places: number): string {
+  const digits = sum.find(({ type }) => type === 'fraction')?.value.length ?? 0
+  return `${sum.map(({ value }) => value).join('')}${FIGURE_SPACE.repeat(Math.max(0, places - digits))}`
+}
+
+function withKopecks(decimal: string): string {
   const [whole = '', fraction = ''] = decimal.split('.')
-  return `${whole}.${fraction.padEnd(FRACTION_MIN, '0').padEnd(places, FIGURE_SPACE)}`
+  return `${whole}.${fraction.padEnd(FRACTION_MIN, '0')}`
 }
 
 function bytesStyle(count: number): Intl.NumberFormatOptions {
@@ -139,16 +148,13 @@ function moment(iso: string, time: (iso: string, options: Intl.DateTimeFormatOpt
 }
 
 /** The digits of the decimal in the places of another sum of the same sign. */
-function exactRubles(decimal: string, rubles: Intl.NumberFormat, whole: Intl.NumberFormat): string {
+function exactRubles(decimal: string, rubles: Intl.NumberFormat, whole: Intl.NumberFormat): readonly Part[] {
   const [integer = '', fraction = ''] = decimal.replace('-', '').split('.')
-  return rubles
-    .formatToParts(decimal.startsWith('-') ? -1.5 : 1.5)
-    .map(({ type, value }) => {
-      if (type === 'integer') return whole.format(BigInt(integer))
-      if (type === 'decimal') return fraction === '' ? '' : value
-      return type === 'fraction' ? fraction : value
-    })
-    .join('')
+  return rubles.formatToParts(decimal.startsWith('-') ? -1.5 : 1.5).map(({ type, value }) => {
+    if (type === 'integer') return { type, value: whole.format(BigInt(integer)) }
+    if (type === 'decimal') return { type, value: fraction === '' ? '' : value }
+    return { type, value: type === 'fraction' ? fraction : value }
+  })
 }
 
 /** The time zone of a reader who has chosen none. */

@@ -10,6 +10,7 @@ export function NotFound(): ReactNode {
   return (
     <Page title={t('shell.not_found')}>
       <Empty
+        picture="lost"
         title={t('shell.not_found_text')}
         action={
           <Button component={Link} to="/" mt="sm">

@@ -49,7 +49,7 @@ function LanguageSwitch(): ReactNode {
     <Button
       variant="subtle"
       color="gray"
-      size="compact-md"
+      size="compact-sm"
       onClick={change}
       lang={other}
       aria-label={t('shell.switch_language')}

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { SessionState } from '../../../src/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
-import { Failed } from '../parts/Loaded.tsx'
+import { FailedPlace } from '../parts/Loaded.tsx'
 import { tellFailure } from '../parts/tell-failure.tsx'
 import { SessionProvider } from '../session.tsx'
 import { Brand } from './Brand.tsx'
@@ -28,7 +28,7 @@ export function Root(): ReactNode {
   return (
     <Center mih="100vh" p="md">
       {session.isError ? (
-        <Failed failure={session.error} retry={() => void session.refetch()} />
+        <FailedPlace failure={session.error} retry={() => void session.refetch()} />
       ) : (
         <Loader aria-label="Loading" />
       )}
@@ -41,6 +41,7 @@ function Entered({ state }: { readonly state: SessionState }): ReactNode {
   // The page that the outlet shows is a step behind the address while the next page loads.
   const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
   useWishes(state)
+  useEntered(state.profile !== null)
   if (state.profile === null) {
     if (!ENTRY_PATHS.includes(wished))
       return <Navigate to="/sign-in" search={wished === '/' ? {} : { next: `${wished}${searchStr}` }} replace />
@@ -77,6 +78,17 @@ function useWishes({ profile }: SessionState): void {
   useEffect(() => {
     if (theme !== null) setColorScheme(theme)
   }, [theme, setColorScheme])
+}
+
+/** Tells `boot.js` whether somebody is signed in in this browser, so that it can ask for the balance early. */
+function useEntered(isEntered: boolean): void {
+  useEffect(() => {
+    try {
+      localStorage.setItem('tollgate-entered', isEntered ? 'yes' : 'no')
+    } catch {
+      // A browser without storage asks for it a little later.
+    }
+  }, [isEntered])
 }
 
 /** The frame of the pages before sign-in. */

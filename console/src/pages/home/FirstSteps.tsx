@@ -29,7 +29,7 @@ export function FirstSteps(): ReactNode {
   const done = stepsDone(summary)
   const count = STEPS.filter(([name]) => done[name]).length
   return (
-    <Section title={t('first_steps.title')} lead={t('first_steps.count', { done: count, all: STEPS.length })}>
+    <Section boxed title={t('first_steps.title')} lead={t('first_steps.count', { done: count, all: STEPS.length })}>
       <Progress value={(count / STEPS.length) * 100} size="sm" mb="md" aria-label={t('first_steps.title')} />
       <Steps done={done} />
       {done.key && <FirstArrival />}

@@ -10,6 +10,7 @@ import { ModelLink } from '../../parts/links.tsx'
 import { useMay } from '../../parts/may.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { Tile } from '../../parts/Tile.tsx'
@@ -57,6 +58,7 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
     <>
       <div className={css.tiles}>
         <Tile
+          lead
           label={t('home.balance')}
           value={format.money(money.balance)}
           note={t('home.reserved', { amount: format.money(money.reserved) })}
@@ -140,7 +142,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
         label={t('home.top_models')}
         rows={summary.top_models}
         rowId={({ model }) => model}
-        empty={{ title: t('home.no_models') }}
+        empty={{ picture: 'model', title: t('home.no_models') }}
         columns={[
           { id: 'model', title: t('usage.model'), cell: ({ model }) => <ModelLink id={model} /> },
           { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
@@ -169,7 +171,7 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
         label={t('home.near_limit')}
         rows={keys}
         rowId={({ id }) => id}
-        empty={{ title: t('home.none_near') }}
+        empty={{ picture: 'calm', title: t('home.none_near') }}
         columns={[
           {
             id: 'key',
@@ -186,12 +188,13 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
           {
             id: 'limit',
             title: t('keys.limit'),
+            wide: true,
             cell: ({ limit, limit_remaining: left, expires_at: expires }) =>
               limit === null || left === null ? (
                 expires === null ? (
                   ''
                 ) : (
-                  t('keys.expires', { when: format.ago(expires) })
+                  <Moment at={expires} as="ago" said={(when) => t('keys.expires', { when })} />
                 )
               ) : (
                 <div>

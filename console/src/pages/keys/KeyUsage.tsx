@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key } from '../../../../src/cabinet/key-contract.ts'
 import { LimitBar } from '../../parts/LimitBar.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
@@ -82,7 +83,6 @@ export function keyState({ disabled, expires_at: expires, limit_remaining: left 
 /** The same as a word, and until when. */
 export function KeyState({ apiKey }: { readonly apiKey: Stated & Pick<Key, 'old_secret_until'> }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const { expires_at: expires, old_secret_until: grace } = apiKey
   const state = keyState(apiKey)
   if (state !== 'active') return <StatusBadge tone={TONES[state]}>{t(`keys.${state}`)}</StatusBadge>
@@ -91,12 +91,12 @@ export function KeyState({ apiKey }: { readonly apiKey: Stated & Pick<Key, 'old_
       <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
       {expires !== null && (
         <Text size="xs" c="dimmed" mt={2}>
-          {t('keys.expires', { when: format.date(expires) })}
+          <Moment at={expires} as="date" said={(when) => t('keys.expires', { when })} />
         </Text>
       )}
       {grace !== null && Date.parse(grace) > Date.now() && (
         <Text size="xs" c="dimmed" mt={2}>
-          {t('keys.old_works', { when: format.moment(grace) })}
+          <Moment at={grace} said={(when) => t('keys.old_works', { when })} />
         </Text>
       )}
     </div>

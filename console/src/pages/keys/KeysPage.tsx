@@ -148,8 +148,8 @@ function KeyList({ keys, ...acts }: KeyListProps): ReactNode {
         rowId={({ id }) => id}
         empty={
           by === undefined
-            ? { title: t('keys.none'), text: t('keys.none_text'), action: first }
-            : { title: t('keys.none_by', { email: by }) }
+            ? { picture: 'key', title: t('keys.none'), text: t('keys.none_text'), action: first }
+            : { picture: 'key', title: t('keys.none_by', { email: by }) }
         }
         columns={columns}
       />

@@ -9,8 +9,8 @@ import { confirm } from '../../parts/confirm.tsx'
 import { PlusIcon, TrashIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { useFormat } from '../../parts/use-format.ts'
 import { KeyName } from './KeyUsage.tsx'
 
 const RENEWS = ['GET /cabinet/v1/management-keys'] as const
@@ -47,7 +47,6 @@ export function ManagementKeys(): ReactNode {
 
 function ManagementKeyList({ keys }: { readonly keys: readonly ManagementKey[] }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const remove = useAct('DELETE /cabinet/v1/management-keys/:id', { renews: RENEWS, said: t('keys.deleted') })
   const ask = ({ id, name }: ManagementKey): void =>
     confirm({
@@ -62,14 +61,14 @@ function ManagementKeyList({ keys }: { readonly keys: readonly ManagementKey[] }
       label={t('keys.management')}
       rows={keys}
       rowId={({ id }) => id}
-      empty={{ title: t('keys.none') }}
+      empty={{ picture: 'key', title: t('keys.none') }}
       columns={[
         { id: 'name', title: t('keys.name'), cell: (key) => <KeyName apiKey={key} /> },
         {
           id: 'used',
           title: t('keys.last_used'),
           end: true,
-          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : format.ago(used)),
+          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
         },
         {
           id: 'actions',

@@ -5,6 +5,7 @@ import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { ModelLink } from '../../parts/links.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
@@ -34,7 +35,7 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
         label={t('nav.models')}
         rows={models}
         rowId={({ id }) => id}
-        empty={{ title: t('models.none'), text: t('models.none_text') }}
+        empty={{ picture: 'model', title: t('models.none'), text: t('models.none_text') }}
         hiddenAtFirst={HIDDEN}
         columns={[
           {
@@ -94,7 +95,7 @@ export function ModelList({ models, all, chosen, toggle }: ModelListProps): Reac
             title: t('models.created'),
             end: true,
             value: ({ created }) => created,
-            cell: ({ created }) => format.date(created),
+            cell: ({ created }) => <Moment at={created} as="date" />,
           },
           {
             id: 'compare',

@@ -104,7 +104,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
         label={t('models.providers')}
         rows={endpoints}
         rowId={({ id }) => id}
-        empty={{ title: t('models.no_providers') }}
+        empty={{ picture: 'provider', title: t('models.no_providers') }}
         columns={[
           { id: 'provider', title: t('log.filter_provider'), cell: (endpoint) => endpoint.provider_name },
           {

@@ -103,7 +103,7 @@ function Entries({
       label={t('nav.ledger')}
       rows={entries}
       rowId={({ id }) => id}
-      empty={{ title: t('ledger.none'), text: t('ledger.none_text') }}
+      empty={{ picture: 'money', title: t('ledger.none'), text: t('ledger.none_text') }}
       columns={[
         { id: 'at', title: t('log.time'), value: ({ at }) => at, cell: ({ at }) => <Moment at={at} /> },
         { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => kind, cell: ({ kind }) => t(`ledger.${kind}`) },

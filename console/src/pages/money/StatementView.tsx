@@ -1,6 +1,6 @@
-import { Button, Text } from '@mantine/core'
+import { Button } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
-import { useState, type ComponentType, type ReactNode } from 'react'
+import { Fragment, useState, type ComponentType, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Statement } from '../../../../src/ledger/statement.ts'
 import { lastDays } from '../../parts/day-range.ts'
@@ -11,6 +11,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import type { PageProps } from '../../parts/Page.tsx'
 import { RangeFields } from '../../parts/RangeFields.tsx'
 import { Section } from '../../parts/Section.tsx'
+import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 
@@ -62,11 +63,31 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
   const { account, totals } = statement
   return (
     <>
-      <Section title={t('statement.of', format.span(statement.from, statement.to))}>
-        <div className={css.halves}>
+      <div className={css.tiles}>
+        <Tile
+          lead
+          label={t('statement.closing')}
+          value={format.money(statement.closing)}
+          note={t('statement.of', format.span(statement.from, statement.to))}
+        />
+      </div>
+      <div className={css.halves}>
+        <Section title={t('statement.sums')}>
+          <Sums
+            items={[
+              [t('statement.opening'), statement.opening],
+              [t('ledger.topup'), totals.topup],
+              [t('ledger.refund'), totals.refund],
+              [t('ledger.adjustment'), totals.adjustment],
+              [t('ledger.charge'), totals.charge],
+              [t('statement.closing'), statement.closing],
+            ]}
+          />
+        </Section>
+        <Section title={t('statement.account')}>
           <Facts
             items={[
-              [t('statement.account'), account.name],
+              [t('entry.name'), account.name],
               [t('entry.email'), account.email],
               [
                 t('statement.number'),
@@ -78,28 +99,13 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
               [t('statement.state'), t(statement.closed ? 'statement.closed' : 'statement.open')],
             ]}
           />
-          <Facts
-            items={[
-              [t('statement.opening'), format.money(statement.opening)],
-              [t('ledger.topup'), format.money(totals.topup)],
-              [t('ledger.refund'), format.money(totals.refund)],
-              [t('ledger.adjustment'), format.money(totals.adjustment)],
-              [t('ledger.charge'), format.money(totals.charge)],
-              [
-                t('statement.closing'),
-                <Text key="closing" span fw={700}>
-                  {format.money(statement.closing)}
-                </Text>,
-              ],
-            ]}
-          />
-        </div>
-      </Section>
+        </Section>
+      </div>
       <List
         label={t('nav.statement')}
         rows={statement.lines.map((line, index) => ({ ...line, index }))}
         rowId={({ index }) => index}
-        empty={{ title: t('statement.none') }}
+        empty={{ picture: 'money', title: t('statement.none') }}
         columns={[
           {
             id: 'day',
@@ -119,5 +125,23 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
         ]}
       />
     </>
+  )
+}
+
+/** Sums that add up to the last. */
+function Sums({ items }: { readonly items: readonly (readonly [name: string, rub: number])[] }): ReactNode {
+  const format = useFormat()
+  return (
+    <dl className={css.sums}>
+      {items.map(([name, rub], index) => {
+        const className = index === items.length - 1 ? css.last : undefined
+        return (
+          <Fragment key={name}>
+            <dt className={className}>{name}</dt>
+            <dd className={className}>{format.moneyInColumn(rub)}</dd>
+          </Fragment>
+        )
+      })}
+    </dl>
   )
 }

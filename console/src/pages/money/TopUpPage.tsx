@@ -38,14 +38,14 @@ export function TopUpPage(): ReactNode {
       <Loaded of={summary} height={90}>
         {({ money }) => (
           <div className={css.tiles}>
-            <Tile label={t('home.balance')} value={format.money(money.balance)} />
+            <Tile lead label={t('home.balance')} value={format.money(money.balance)} />
             <Tile label={t('money.available')} value={format.money(money.available)} note={t('money.available_note')} />
             <Tile label={t('money.reserved')} value={format.money(money.reserved)} note={t('money.reserved_note')} />
           </div>
         )}
       </Loaded>
       <div className={css.halves}>
-        <Section title={t('money.pay')} lead={t('money.pay_lead')}>
+        <Section boxed title={t('money.pay')} lead={t('money.pay_lead')}>
           <Loaded of={payments} height={160}>
             {({ methods }) =>
               methods.length === 0 ? (
@@ -58,7 +58,7 @@ export function TopUpPage(): ReactNode {
             }
           </Loaded>
         </Section>
-        <Section title={t('money.redeem')} lead={t('money.redeem_lead')}>
+        <Section boxed title={t('money.redeem')} lead={t('money.redeem_lead')}>
           <RedeemForm />
         </Section>
       </div>
@@ -86,7 +86,7 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
       label={t('money.payments')}
       rows={payments}
       rowId={({ id }) => id}
-      empty={{ title: t('money.no_payments') }}
+      empty={{ picture: 'money', title: t('money.no_payments') }}
       columns={[
         {
           id: 'created',

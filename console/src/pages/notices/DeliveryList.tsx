@@ -83,7 +83,7 @@ export function DeliveryList({
               page={{ total }}
               everyRow={everyPage(everyRow)}
               rowId={({ id }) => id}
-              empty={{ title: t('notices.nothing'), text: t('notices.nothing_text') }}
+              empty={{ picture: 'notice', title: t('notices.nothing'), text: t('notices.nothing_text') }}
               hiddenAtFirst={['ended']}
               columns={columns.filter(({ id }) => ofAll || id !== 'account')}
             />

@@ -39,7 +39,7 @@ function Told({ notices }: { readonly notices: Notices }): ReactNode {
     <>
       <Receivers
         receivers={notices.channels}
-        empty={{ title: t('notices.none'), text: t('notices.own_none_text') }}
+        empty={{ picture: 'notice', title: t('notices.none'), text: t('notices.own_none_text') }}
         choice={{ types: notices.types, kinds: ACCOUNT_KINDS, hint: (type) => t(`notices.own_${type}_hint`) }}
         wishes={rules ? wishes : null}
       />

@@ -21,7 +21,7 @@ export function ThresholdForm({
   const format = useFormat()
   const [value, setValue] = useState(low === null ? '' : String(low))
   return (
-    <Section title={t('notices.low')}>
+    <Section boxed title={t('notices.low')}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -33,6 +33,7 @@ export function ThresholdForm({
           <NumberField
             label={t('notices.threshold')}
             description={t('notices.threshold_hint', { amount: format.money(usual) })}
+            unit="₽"
             decimals={6}
             least={0}
             value={value}

@@ -56,7 +56,7 @@ function Told({ accountId, notices }: AlertsProps): ReactNode {
       <Receivers
         receivers={notices.channels}
         lead={t('alerts.receivers_lead')}
-        empty={{ title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
+        empty={{ picture: 'notice', title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
         choice={{
           types: ['email', 'telegram', 'webhook'],
           kinds: ACCOUNT_KINDS,

@@ -72,7 +72,7 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
       label={t('nav.keys')}
       rows={keys}
       rowId={({ id }) => id}
-      empty={{ title: t('keys.none') }}
+      empty={{ picture: 'key', title: t('keys.none') }}
       columns={[
         {
           id: 'name',

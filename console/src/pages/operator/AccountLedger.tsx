@@ -30,7 +30,7 @@ export function AccountLedger({ accountId }: { readonly accountId: string }): Re
           page={{ total }}
           everyRow={everyPage((query) => call('GET /admin/v1/accounts/:id/ledger', { params, query }))}
           rowId={({ id }) => id}
-          empty={{ title: t('ledger.none') }}
+          empty={{ picture: 'money', title: t('ledger.none') }}
           columns={[
             {
               id: 'at',

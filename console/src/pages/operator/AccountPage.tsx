@@ -28,6 +28,7 @@ const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
 export function AccountPage(): ReactNode {
+  const { t } = useTranslation()
   const { id } = useParams({ from: '/operator/accounts/$id' })
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name
@@ -40,10 +41,21 @@ export function AccountPage(): ReactNode {
           {account.data !== undefined && <ExternalName of={account.data} />}
         </>
       }
-      actions={account.data !== undefined && <StateButtons account={account.data} />}
+      actions={
+        <ButtonLink variant="default" to="/operator/requests" search={{ account: id }}>
+          {t('keys.requests')}
+        </ButtonLink>
+      }
     >
       <Loaded of={account} height={520}>
-        {(answer) => <Record account={answer} />}
+        {(answer) => (
+          <>
+            <Record account={answer} />
+            <Can call="PATCH /admin/v1/accounts/:id">
+              <State account={answer} />
+            </Can>
+          </>
+        )}
       </Loaded>
     </OperatorPage>
   )
@@ -79,7 +91,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
         <Tabs.Panel value="money" pt="md">
           <div className={css.page}>
             <Can call="POST /admin/v1/accounts/:id/ledger">
-              <Section title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
+              <Section boxed title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
                 <EntryForm account={account} />
               </Section>
             </Can>
@@ -92,7 +104,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
           </div>
         </Tabs.Panel>
         <Tabs.Panel value="limits" pt="md">
-          <Section title={t('accounts.tab_limits')}>
+          <Section boxed title={t('accounts.tab_limits')}>
             <AccountLimits account={account} />
           </Section>
         </Tabs.Panel>
@@ -118,7 +130,7 @@ function Figures({ account }: { readonly account: Account }): ReactNode {
   const format = useFormat()
   return (
     <div className={css.tiles}>
-      <Tile label={t('home.balance')} value={format.money(account.balance)} />
+      <Tile lead label={t('home.balance')} value={format.money(account.balance)} />
       <Tile label={t('money.available')} value={format.money(account.available)} />
       <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
       <Tile
@@ -130,7 +142,8 @@ function Figures({ account }: { readonly account: Account }): ReactNode {
   )
 }
 
-function StateButtons({ account }: { readonly account: Account }): ReactNode {
+/** What stops the account, or lets it work again. It comes last, where no hand slips on it. */
+function State({ account }: { readonly account: Account }): ReactNode {
   const { t } = useTranslation()
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
@@ -143,23 +156,25 @@ function StateButtons({ account }: { readonly account: Account }): ReactNode {
       onConfirm: () => set(status),
     })
   return (
-    <>
-      <ButtonLink variant="default" to="/operator/requests" search={{ account: account.id }}>
-        {t('keys.requests')}
-      </ButtonLink>
-      <Can call="PATCH /admin/v1/accounts/:id">
-        {account.status !== 'active' && <Button onClick={() => set('active')}>{t('accounts.do_active')}</Button>}
-        {account.status !== 'locked' && (
-          <Button variant="default" onClick={() => ask('locked')}>
-            {t('accounts.do_locked')}
-          </Button>
+    <Section title={t('accounts.stop')}>
+      <ul className={css.dangers}>
+        {account.status !== 'active' && (
+          <li>
+            <span>{t(`shell.account_${account.status}`)}</span>
+            <Button onClick={() => set('active')}>{t('accounts.do_active')}</Button>
+          </li>
         )}
-        {account.status !== 'deactivated' && (
-          <Button variant="default" onClick={() => ask('deactivated')}>
-            {t('accounts.do_deactivated')}
-          </Button>
-        )}
-      </Can>
-    </>
+        {(['locked', 'deactivated'] as const)
+          .filter((status) => status !== account.status)
+          .map((status) => (
+            <li key={status}>
+              <span>{t(`accounts.ask_${status}_text`)}</span>
+              <Button variant="outline" color="red" onClick={() => ask(status)}>
+                {t(`accounts.do_${status}`)}
+              </Button>
+            </li>
+          ))}
+      </ul>
+    </Section>
   )
 }

@@ -110,7 +110,7 @@ function AccountList({ accounts, total, groupNames, everyRow }: AccountListProps
       page={{ total }}
       everyRow={everyRow}
       rowId={({ id }) => id}
-      empty={{ title: t('accounts.none') }}
+      empty={{ picture: 'people', title: t('accounts.none') }}
       hiddenAtFirst={['id', 'external', 'reserved', ...(groupNames.size === 0 ? ['group'] : [])]}
       columns={[
         {

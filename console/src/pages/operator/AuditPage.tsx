@@ -37,7 +37,7 @@ export function AuditPage(): ReactNode {
               label={t('nav.audit')}
               rows={checks}
               rowId={({ id }) => id}
-              empty={{ title: t('audit.none') }}
+              empty={{ picture: 'calm', title: t('audit.none') }}
               columns={[
                 {
                   id: 'name',

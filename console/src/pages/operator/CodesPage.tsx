@@ -76,7 +76,7 @@ function CodeList({ codes, total, everyRow }: CodeListProps): ReactNode {
       page={{ total }}
       everyRow={everyRow}
       rowId={({ id }) => id}
-      empty={{ title: t('codes.none'), text: t('codes.none_text') }}
+      empty={{ picture: 'money', title: t('codes.none'), text: t('codes.none_text') }}
       columns={[
         {
           id: 'label',
@@ -107,7 +107,7 @@ function CodeList({ codes, total, everyRow }: CodeListProps): ReactNode {
           title: t('keys.expiry'),
           end: true,
           value: (code) => code.expires_at,
-          cell: (code) => (code.expires_at === null ? '–' : format.date(code.expires_at)),
+          cell: (code) => (code.expires_at === null ? '–' : <Moment at={code.expires_at} as="date" />),
         },
         { id: 'note', title: t('codes.note'), value: ({ note }) => note, cell: ({ note }) => note },
         { id: 'by', title: t('codes.by'), value: (code) => code.created_by, cell: (code) => code.created_by },

@@ -102,7 +102,7 @@ function Rows({ events, total, show, everyRow }: RowsProps): ReactNode {
       page={{ total }}
       everyRow={everyRow}
       rowId={({ id }) => id}
-      empty={{ title: t('events.none') }}
+      empty={{ picture: 'log', title: t('events.none') }}
       columns={[
         {
           id: 'at',

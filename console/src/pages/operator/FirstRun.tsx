@@ -72,6 +72,7 @@ function Steps({
   const next = steps.find(([name]) => !done[name])?.[0]
   return (
     <Section
+      boxed
       title={t('first_run.title')}
       lead={t('first_run.count', { done: count, all: steps.length })}
       actions={

@@ -24,7 +24,7 @@ export function HealthPage(): ReactNode {
             label={t('nav.health')}
             rows={data.toSorted((a, b) => rank(b) - rank(a))}
             rowId={({ endpoint, model }) => `${model} ${endpoint}`}
-            empty={{ title: t('health.none') }}
+            empty={{ picture: 'provider', title: t('health.none') }}
             columns={[
               {
                 id: 'model',

@@ -5,6 +5,7 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -28,14 +29,14 @@ export function IpBlocksPage(): ReactNode {
             label={t('nav.ip_blocks')}
             rows={data}
             rowId={({ ip }) => ip}
-            empty={{ title: t('blocks.none') }}
+            empty={{ picture: 'shield', title: t('blocks.none') }}
             columns={[
               { id: 'ip', title: 'IP', value: ({ ip }) => ip, cell: ({ ip }) => ip },
               {
                 id: 'until',
                 title: t('blocks.until'),
                 value: ({ until }) => until,
-                cell: ({ until }) => format.dateTime(until),
+                cell: ({ until }) => <Moment at={until} />,
               },
               {
                 id: 'times',

@@ -44,16 +44,17 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
     <>
       <div className={css.tiles}>
         <Tile
+          lead
+          label={t('margin.margin')}
+          value={format.money(totals.margin)}
+          note={totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)}
+        />
+        <Tile
           label={t('margin.revenue')}
           value={format.money(totals.revenue)}
           note={t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })}
         />
         <Tile label={t('margin.provider_cost')} value={format.money(totals.provider_cost)} />
-        <Tile
-          label={t('margin.margin')}
-          value={format.money(totals.margin)}
-          note={totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)}
-        />
         <Tile label={t('margin.insured')} value={format.money(totals.insured)} note={t('margin.insured_note')} />
         <Tile label={t('margin.shortfall')} value={format.money(totals.shortfall)} note={t('margin.shortfall_note')} />
       </div>
@@ -95,14 +96,14 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
         label={t('margin.caches_by_model')}
         rows={caches.models}
         rowId={({ id }) => id}
-        empty={{ title: t('usage.none') }}
+        empty={{ picture: 'chart', title: t('usage.none') }}
         columns={[{ id: 'id', title: t('nav.models'), cell: ({ id }) => id }, saved]}
       />
       <List
         label={t('margin.caches_by_key')}
         rows={caches.keys}
         rowId={({ id }) => id}
-        empty={{ title: t('usage.none') }}
+        empty={{ picture: 'chart', title: t('usage.none') }}
         columns={[
           {
             id: 'id',
@@ -144,7 +145,7 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
         label={t('usage.groups')}
         rows={rows}
         rowId={({ id }) => id}
-        empty={{ title: t('usage.none') }}
+        empty={{ picture: 'chart', title: t('usage.none') }}
         columns={[
           {
             id: 'id',

@@ -1,4 +1,3 @@
-import { Text } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -8,7 +7,7 @@ import { useCan } from '../../parts/Can.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
 import { errorName } from '../../parts/failure-text.ts'
-import { WarningIcon } from '../../parts/icons.ts'
+import { CheckIcon, WarningIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -36,12 +35,13 @@ export function OperatorHomePage(): ReactNode {
   return (
     <OperatorPage title={t('nav.home')}>
       {health.data !== undefined && <FirstRun endpoints={health.data.data} />}
+      <Loaded of={margin} height={90}>
+        {(report) => <Money report={report} />}
+      </Loaded>
       {overview.data !== undefined && (
         <Attention overview={overview.data} paused={paused} today={margin.data?.days.at(-1)} />
       )}
-      <Loaded of={margin} height={480}>
-        {(report) => <Money report={report} />}
-      </Loaded>
+      {margin.data !== undefined && <MoneyChart report={margin.data} />}
       <Loaded of={overview} height={420}>
         {(answer) => (
           <>
@@ -70,36 +70,41 @@ function Money({ report }: { readonly report: MarginReport }): ReactNode {
   const format = useFormat()
   const { totals } = report
   const today = report.days.at(-1)
-  const tile = (label: string, name: keyof UsageSums): ReactNode => (
+  const tile = (label: string, name: keyof UsageSums, lead = false): ReactNode => (
     <Tile
+      lead={lead}
       label={label}
       value={format.money(today?.[name] ?? 0)}
       note={t('overview.month', { amount: format.money(totals[name]) })}
     />
   )
   return (
-    <>
-      <div className={css.tiles} role="group" aria-label={t('overview.today')}>
-        {tile(t('overview.revenue'), 'revenue')}
-        {tile(t('margin.provider_cost'), 'provider_cost')}
-        {tile(t('margin.margin'), 'margin')}
-        {tile(t('margin.insured'), 'insured')}
-        {tile(t('margin.shortfall'), 'shortfall')}
-      </div>
-      <Section title={t('overview.chart')}>
-        <DayChart
-          kind="area"
-          days={report.days.map(({ day, revenue, provider_cost: cost }) => ({ day, revenue, cost }))}
-          unit="money"
-          series={[
-            { name: 'revenue', label: t('margin.revenue') },
-            { name: 'cost', label: t('margin.provider_cost') },
-          ]}
-          label={t('margin.chart')}
-          height={200}
-        />
-      </Section>
-    </>
+    <div className={css.tiles} role="group" aria-label={t('overview.today')}>
+      {tile(t('overview.revenue'), 'revenue', true)}
+      {tile(t('margin.provider_cost'), 'provider_cost')}
+      {tile(t('margin.margin'), 'margin')}
+      {tile(t('margin.insured'), 'insured')}
+      {tile(t('margin.shortfall'), 'shortfall')}
+    </div>
+  )
+}
+
+function MoneyChart({ report }: { readonly report: MarginReport }): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <Section title={t('overview.chart')}>
+      <DayChart
+        kind="area"
+        days={report.days.map(({ day, revenue, provider_cost: cost }) => ({ day, revenue, cost }))}
+        unit="money"
+        series={[
+          { name: 'revenue', label: t('margin.revenue') },
+          { name: 'cost', label: t('margin.provider_cost') },
+        ]}
+        label={t('margin.chart')}
+        height={200}
+      />
+    </Section>
   )
 }
 
@@ -144,19 +149,21 @@ function Attention({
     [doubts, t('overview.doubts', { count: doubts }), { to: '/operator/catalog' }],
   ]
   const needed = all.filter(([count]) => count > 0)
+  if (needed.length === 0)
+    return (
+      <p className={css.calm}>
+        <CheckIcon size={17} aria-hidden /> {t('overview.nothing')}
+      </p>
+    )
   return (
     <Section title={t('overview.attention')}>
-      {needed.length === 0 ? (
-        <Text c="dimmed">{t('overview.nothing')}</Text>
-      ) : (
-        <ul className={css.plain}>
-          {needed.map(([, text, link]) => (
-            <li key={text}>
-              <WarningIcon size={17} aria-hidden /> <Link {...link}>{text}</Link>
-            </li>
-          ))}
-        </ul>
-      )}
+      <ul className={css.plain}>
+        {needed.map(([, text, link]) => (
+          <li key={text}>
+            <WarningIcon size={17} aria-hidden /> <Link {...link}>{text}</Link>
+          </li>
+        ))}
+      </ul>
     </Section>
   )
 }
@@ -197,7 +204,7 @@ function Errors({ overview }: { readonly overview: Overview }): ReactNode {
         label={t('overview.errors')}
         rows={overview.errors.slice(0, ROWS)}
         rowId={({ provider, error_type: type }) => `${provider} ${type}`}
-        empty={{ title: t('overview.no_errors') }}
+        empty={{ picture: 'calm', title: t('overview.no_errors') }}
         columns={[
           {
             id: 'cause',
@@ -236,7 +243,7 @@ function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
         label={t('overview.low_title')}
         rows={overview.low_balances}
         rowId={({ id }) => id}
-        empty={{ title: t('overview.no_low') }}
+        empty={{ picture: 'calm', title: t('overview.no_low') }}
         columns={[
           { id: 'account', title: t('nav.accounts'), cell: AccountLink },
           {
@@ -261,7 +268,7 @@ function Customers({ report }: { readonly report: MarginReport }): ReactNode {
         label={t('overview.customers')}
         rows={report.accounts.slice(0, ROWS)}
         rowId={({ id }) => id}
-        empty={{ title: t('usage.none') }}
+        empty={{ picture: 'chart', title: t('usage.none') }}
         columns={[
           { id: 'account', title: t('nav.accounts'), cell: AccountLink },
           {
@@ -301,7 +308,7 @@ function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[
         label={t('overview.providers')}
         rows={rows.toSorted((a, b) => b.paused - a.paused || b.errors - a.errors).slice(0, ROWS)}
         rowId={({ provider }) => provider}
-        empty={{ title: t('health.none') }}
+        empty={{ picture: 'provider', title: t('health.none') }}
         columns={[
           { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
           {

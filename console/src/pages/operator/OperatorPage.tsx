@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { OperatorWarning } from '../../../../src/admin/warning-contract.ts'
 import { Can } from '../../parts/Can.tsx'
+import { Empty } from '../../parts/Loaded.tsx'
 import { Page, type PageProps } from '../../parts/Page.tsx'
 import { isOpened } from '../../shell/navigation.ts'
 import { useProfile } from '../../session.tsx'
@@ -21,9 +22,11 @@ export function OperatorPage(props: PageProps): ReactNode {
   if (role === 'admin' && !mustEnrol && !isOpened(scopes, pathname))
     return (
       <Page title={props.title}>
-        <Alert color="yellow" title={t('operator.not_for_role', { role: own === null ? '' : t(`role.${own}`) })}>
-          {t('operator.not_for_role_text')}
-        </Alert>
+        <Empty
+          picture="locked"
+          title={t('operator.not_for_role', { role: own === null ? '' : t(`role.${own}`) })}
+          text={t('operator.not_for_role_text')}
+        />
       </Page>
     )
   if (role === 'admin' && !mustEnrol)
@@ -37,9 +40,11 @@ export function OperatorPage(props: PageProps): ReactNode {
     )
   return (
     <Page title={props.title}>
-      <Alert color="yellow" title={role === 'admin' ? t('shell.enrol') : t('operator.not_for_you')}>
-        {role === 'admin' && <Link to="/security">{t('shell.enrol_link')}</Link>}
-      </Alert>
+      {role === 'admin' ? (
+        <Empty picture="shield" title={t('shell.enrol')} action={<Link to="/security">{t('shell.enrol_link')}</Link>} />
+      ) : (
+        <Empty picture="locked" title={t('operator.not_for_you')} />
+      )}
     </Page>
   )
 }

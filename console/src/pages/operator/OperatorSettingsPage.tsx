@@ -41,10 +41,10 @@ export function OperatorSettingsPage(): ReactNode {
       <Loaded of={settings} height={560}>
         {(answer) => (
           <>
-            <Maintenance maintenance={answer.maintenance} />
             <CatalogWarnings warnings={warnings} />
             <SettingsForm key={settings.dataUpdatedAt} settings={answer} />
             <Kek />
+            <Maintenance maintenance={answer.maintenance} />
           </>
         )}
       </Loaded>
@@ -76,7 +76,7 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
         }),
     })
   return (
-    <Section title={t('service.maintenance')} lead={t('service.maintenance_lead')}>
+    <Section boxed title={t('service.maintenance')} lead={t('service.maintenance_lead')}>
       {isOn && (
         <Alert color="yellow" mb="md" role="status">
           {t('service.maintenance_is_on')}
@@ -120,7 +120,7 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
   }
   return (
     <form onSubmit={form.onSubmit(submit)}>
-      <Section title={t('service.rules')}>
+      <Section boxed title={t('service.rules')}>
         <Stack>
           {save.isError && <Failed failure={save.error} />}
           <div className={css.fields}>
@@ -222,7 +222,9 @@ function Choice({
       <Text size="sm" fw={500} mb={4}>
         {label}
       </Text>
-      <SegmentedControl data={data} aria-label={label} {...props} />
+      <div className={css.scrolled}>
+        <SegmentedControl data={data} aria-label={label} {...props} />
+      </div>
     </div>
   )
 }
@@ -232,6 +234,7 @@ function Kek(): ReactNode {
   const rotate = useAct('POST /admin/v1/kek/rotate', {})
   return (
     <Section
+      boxed
       title={t('service.kek')}
       lead={t('service.kek_lead')}
       actions={

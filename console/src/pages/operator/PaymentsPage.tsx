@@ -34,7 +34,7 @@ export function PaymentsPage(): ReactNode {
             page={{ total }}
             everyRow={everyPage((range) => call('GET /admin/v1/payments', { query: { ...order, ...range } }))}
             rowId={({ id }) => id}
-            empty={{ title: t('money.no_payments'), text: t('payments.none_text') }}
+            empty={{ picture: 'money', title: t('money.no_payments'), text: t('payments.none_text') }}
             columns={[
               {
                 id: 'created_at',

@@ -90,7 +90,7 @@ function ModelList({ models, edit }: ModelsProps): ReactNode {
       label={t('nav.prices')}
       rows={models}
       rowId={({ id }) => id}
-      empty={{ title: t('models.none') }}
+      empty={{ picture: 'model', title: t('models.none') }}
       columns={[
         {
           id: 'model',

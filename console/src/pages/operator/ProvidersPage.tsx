@@ -83,7 +83,7 @@ function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
       label={t('nav.providers')}
       rows={providers}
       rowId={({ slug }) => slug}
-      empty={{ title: t('providers.none') }}
+      empty={{ picture: 'provider', title: t('providers.none') }}
       columns={[
         {
           id: 'name',

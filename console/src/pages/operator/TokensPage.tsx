@@ -18,7 +18,6 @@ import { useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { OperatorPage } from './OperatorPage.tsx'
 import { ScopeNames } from './tokens/ScopeNames.tsx'
@@ -103,7 +102,7 @@ function Rows({ tokens, total, everyRow }: RowsProps): ReactNode {
       // A page that holds all of them is sorted here.
       {...(total > PAGE_ROWS ? { page: { total }, everyRow } : {})}
       rowId={({ id }) => id}
-      empty={{ title: t('tokens.none'), text: t('tokens.none_text') }}
+      empty={{ picture: 'key', title: t('tokens.none'), text: t('tokens.none_text') }}
       columns={[
         {
           id: 'name',
@@ -163,12 +162,13 @@ function Rows({ tokens, total, everyRow }: RowsProps): ReactNode {
 
 function State({ token: { state, expires_at: expires } }: { readonly token: AdminToken }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   return (
     <div>
       <StatusBadge tone={TONES[state]}>{t(`tokens.${state}`)}</StatusBadge>
       {state === 'active' && expires !== null && (
-        <div className={css.small}>{t('keys.expires', { when: format.date(expires) })}</div>
+        <div className={css.small}>
+          <Moment at={expires} as="date" said={(when) => t('keys.expires', { when })} />
+        </div>
       )}
     </div>
   )

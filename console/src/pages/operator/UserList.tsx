@@ -104,7 +104,7 @@ function Rows({ users, total, showLink, everyRow }: RowsProps): ReactNode {
       page={{ total }}
       everyRow={everyRow}
       rowId={({ id }) => id}
-      empty={{ title: t('users.none') }}
+      empty={{ picture: 'people', title: t('users.none') }}
       columns={[
         {
           id: 'email',

@@ -24,7 +24,7 @@ export function UsersPage(): ReactNode {
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
       <Can call="POST /admin/v1/administrators">
-        <Section title={t('users.invite')} lead={t('users.invite_lead')}>
+        <Section boxed title={t('users.invite')} lead={t('users.invite_lead')}>
           <InviteForm />
         </Section>
       </Can>

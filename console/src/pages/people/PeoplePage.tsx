@@ -10,6 +10,7 @@ import { EditIcon, MoreIcon, PlusIcon, TrashIcon } from '../../parts/icons.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useMay } from '../../parts/may.ts'
+import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -67,14 +68,13 @@ function Members({
   readonly acts: MemberActs | null
 }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const owners = members.filter(({ role }) => role === 'owner').length
   return (
     <List
       label={t('nav.people')}
       rows={members}
       rowId={({ user }) => user}
-      empty={{ title: t('people.none') }}
+      empty={{ picture: 'people', title: t('people.none') }}
       columns={[
         {
           id: 'person',
@@ -89,12 +89,12 @@ function Members({
         },
         { id: 'role', title: t('people.role'), cell: ({ role }) => t(`people.${role}`) },
         { id: 'keys', title: t('nav.keys'), cell: (member) => <Spending member={member} /> },
-        { id: 'added', title: t('people.added'), end: true, cell: ({ added_at: at }) => format.date(at) },
+        { id: 'added', title: t('people.added'), end: true, cell: ({ added_at: at }) => <Moment at={at} as="date" /> },
         {
           id: 'seen',
           title: t('people.seen'),
           end: true,
-          cell: ({ last_sign_in_at: at }) => (at === null ? t('keys.never') : format.ago(at)),
+          cell: ({ last_sign_in_at: at }) => (at === null ? t('keys.never') : <Moment at={at} as="ago" />),
         },
         ...(acts === null
           ? []
@@ -173,7 +173,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
         label={t('people.invitations')}
         rows={invitations}
         rowId={({ id }) => id}
-        empty={{ title: t('people.none') }}
+        empty={{ picture: 'people', title: t('people.none') }}
         columns={[
           {
             id: 'person',
@@ -199,7 +199,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
             id: 'until',
             title: t('keys.expiry'),
             end: true,
-            cell: ({ expires_at: at }) => t('people.until', { when: format.moment(at) }),
+            cell: ({ expires_at: at }) => <Moment at={at} said={(when) => t('people.until', { when })} />,
           },
           {
             id: t('common.actions'),

@@ -41,6 +41,7 @@ export function RoleFields({
         <NumberField
           label={t('people.limit')}
           description={t('people.limit_hint')}
+          unit="₽"
           decimals={6}
           least={0}
           value={choice.limit}

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { ModelRow, Prices } from '../../../../src/cabinet/model-contract.ts'
 import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
-import { Failed } from '../../parts/Loaded.tsx'
+import { Empty, Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import layout from '../../style/layout.module.css'
 import { CallDialog } from './CallDialog.tsx'
@@ -118,11 +118,7 @@ function Talk({ talk: { turns, busy, failure }, name }: TalkProps): ReactNode {
   return (
     <Stack gap="xs">
       <Card padding="md" className={css.talk ?? ''} role="log" aria-label={`${t('play.talk')}: ${name}`} tabIndex={0}>
-        {turns.length === 0 && (
-          <Text c="dimmed" ta="center" py={60}>
-            {t('play.empty')}
-          </Text>
-        )}
+        {turns.length === 0 && <Empty picture="talk" title={t('play.empty')} />}
         {turns.map((turn, index) => (
           <TurnView key={index} turn={turn} name={name} busy={busy && index === turns.length - 1} />
         ))}

@@ -57,7 +57,7 @@ export function LinesTab<Row>({
           label={label}
           rows={run.answer.rows}
           rowId={({ index }) => index}
-          empty={{ title: t('play.nothing') }}
+          empty={{ picture: 'talk', title: t('play.nothing') }}
           columns={columns}
         />
       )}

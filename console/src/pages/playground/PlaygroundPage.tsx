@@ -1,4 +1,4 @@
-import { Alert, Select, Tabs } from '@mantine/core'
+import { Select, Tabs } from '@mantine/core'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState, type ComponentType, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -6,7 +6,7 @@ import type { Key } from '../../../../src/cabinet/key-contract.ts'
 import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
 import type { ModelType } from '../../../../src/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Empty, Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import css from '../../style/layout.module.css'
@@ -64,11 +64,15 @@ function Playground({ keys, models }: PlaygroundProps): ReactNode {
   const modelId = chosen[kind] ?? firstModel(ofKind, wished)
   if (keys.length === 0)
     return (
-      <Alert color="yellow" title={t('play.no_key')}>
-        <Link to="/keys" search={{ create: '1' }}>
-          {t('keys.create')}
-        </Link>
-      </Alert>
+      <Empty
+        picture="key"
+        title={t('play.no_key')}
+        action={
+          <Link to="/keys" search={{ create: '1' }}>
+            {t('keys.create')}
+          </Link>
+        }
+      />
     )
   const Tab = TABS[kind]
   return (
@@ -96,7 +100,7 @@ function Playground({ keys, models }: PlaygroundProps): ReactNode {
             <KeyField keys={keys} value={keyId} choose={setKeyId} />
           </div>
           {modelId === '' ? (
-            <Alert color="gray">{t('play.no_model')}</Alert>
+            <Empty picture="model" title={t('play.no_model')} />
           ) : (
             <Tab keyId={keyId} models={ofKind} modelId={modelId} />
           )}

@@ -8,8 +8,8 @@ import { Dialog } from '../../parts/Dialog.tsx'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { List } from '../../parts/List.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { useFormat } from '../../parts/use-format.ts'
 import { useProfile, useSession } from '../../session.tsx'
 import { proofBody, ProofField, useProofKind } from './ProofField.tsx'
 
@@ -59,14 +59,13 @@ function Linked({
   readonly ask: (identity: Identity) => void
 }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const { has_password: hasPassword } = useProfile()
   return (
     <List
       label={t('security.oidc')}
       rows={identities}
       rowId={({ id }) => id}
-      empty={{ title: t('security.oidc_none') }}
+      empty={{ picture: 'shield', title: t('security.oidc_none') }}
       columns={[
         {
           id: 'who',
@@ -77,7 +76,7 @@ function Linked({
         {
           id: 'since',
           title: t('security.oidc_since'),
-          cell: (identity) => (identity.linked_at === null ? '' : format.dateTime(identity.linked_at)),
+          cell: (identity) => (identity.linked_at === null ? '' : <Moment at={identity.linked_at} />),
         },
         {
           id: 'actions',

@@ -5,10 +5,10 @@ import type { SessionItem, SignInItem } from '../../../../src/cabinet/session-co
 import { useAct, useRead } from '../../api/hooks.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
 import { useProfile, useSession } from '../../session.tsx'
 import css from '../../style/layout.module.css'
 import { Identities } from './Identities.tsx'
@@ -50,7 +50,7 @@ export function SecurityPage(): ReactNode {
   return (
     <Page title={t('nav.security')} lead={t('security.lead')}>
       <div className={css.halves}>
-        <Section title={t('security.password')} lead={t('security.password_lead')}>
+        <Section boxed title={t('security.password')} lead={t('security.password_lead')}>
           <PasswordForm />
         </Section>
         <TwoStep />
@@ -80,7 +80,6 @@ export function SecurityPage(): ReactNode {
 
 function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   const end = useAct('DELETE /cabinet/v1/sessions/:id', {
     renews: ['GET /cabinet/v1/sessions'],
     said: t('security.ended'),
@@ -90,7 +89,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
       label={t('security.sessions')}
       rows={sessions}
       rowId={({ id }) => id}
-      empty={{ title: t('security.no_sessions') }}
+      empty={{ picture: 'shield', title: t('security.no_sessions') }}
       columns={[
         {
           id: 'agent',
@@ -103,8 +102,8 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
           ),
         },
         { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
-        { id: 'created', title: t('security.since'), cell: (session) => format.dateTime(session.created_at) },
-        { id: 'seen', title: t('security.seen'), cell: (session) => format.ago(session.last_seen_at) },
+        { id: 'created', title: t('security.since'), cell: (session) => <Moment at={session.created_at} /> },
+        { id: 'seen', title: t('security.seen'), cell: (session) => <Moment at={session.last_seen_at} as="ago" /> },
         {
           id: 'actions',
           title: '',
@@ -125,15 +124,14 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
 
 function SignIns({ items }: { readonly items: readonly SignInItem[] }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
   return (
     <List
       label={t('security.sign_ins')}
       rows={items}
       rowId={({ id }) => id}
-      empty={{ title: t('security.no_sign_ins') }}
+      empty={{ picture: 'shield', title: t('security.no_sign_ins') }}
       columns={[
-        { id: 'at', title: t('log.time'), cell: ({ at }) => format.dateTime(at) },
+        { id: 'at', title: t('log.time'), cell: ({ at }) => <Moment at={at} /> },
         {
           id: 'outcome',
           title: t('request.outcome'),

@@ -35,7 +35,7 @@ export function SettingsPage(): ReactNode {
   return (
     <Page title={t('nav.settings')} lead={t('settings.lead')}>
       <div className={css.halves}>
-        <Section title={t('settings.profile')}>
+        <Section boxed title={t('settings.profile')}>
           <ProfileForm />
         </Section>
         <Section title={t('settings.account')}>

@@ -21,6 +21,7 @@ export function TwoStep(): ReactNode {
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   return (
     <Section
+      boxed
       title={t('security.totp')}
       lead={t('security.totp_lead')}
       actions={

@@ -47,7 +47,7 @@ function AppList({ apps }: { readonly apps: readonly AppRow[] }): ReactNode {
       label={t('nav.apps')}
       rows={apps}
       rowId={({ id }) => id}
-      empty={{ title: t('apps.none'), text: t('apps.none_text') }}
+      empty={{ picture: 'app', title: t('apps.none'), text: t('apps.none_text') }}
       columns={[
         {
           id: 'app',

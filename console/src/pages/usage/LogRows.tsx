@@ -12,7 +12,7 @@ import { errorName } from '../../parts/failure-text.ts'
 import { useListChoice } from '../../parts/list-choice.ts'
 import type { Column } from '../../parts/List.tsx'
 import { ListTools } from '../../parts/ListTools.tsx'
-import { Empty, Failed, Outline } from '../../parts/Loaded.tsx'
+import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import type { Format } from '../../parts/format.ts'
 import { useFormat } from '../../parts/use-format.ts'
@@ -56,14 +56,14 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     gcTime: KEPT_MS,
   })
   if (pages.isError && pages.data === undefined)
-    return <Failed failure={pages.error} retry={() => void pages.refetch()} />
+    return <FailedPlace failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
   const rows = pages.data.pages.flatMap(({ data }) => data)
   const searchedTo = pages.data.pages.at(-1)?.searched_to ?? null
   if (rows.length === 0 && !pages.hasNextPage)
     return (
       <div className={css.frame}>
-        <Empty title={t('log.none')} text={t('log.none_text')} />
+        <Empty picture="log" title={t('log.none')} text={t('log.none_text')} />
       </div>
     )
   return (

@@ -51,6 +51,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
     <>
       <div className={css.tiles}>
         <Tile
+          lead
           label={t('usage.cost')}
           value={format.money(story.cost)}
           note={t(`request.basis_${story.billing_basis}`)}
@@ -189,7 +190,7 @@ function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
       label={t('request.attempts')}
       rows={rows}
       rowId={({ index }) => index}
-      empty={{ title: t('request.no_attempts') }}
+      empty={{ picture: 'provider', title: t('request.no_attempts') }}
       columns={[
         { id: 'index', title: '№', cell: ({ index }) => index },
         { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider ?? '–' },

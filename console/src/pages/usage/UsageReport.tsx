@@ -4,7 +4,8 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SpendSums, UsageAnswer, UsageGroup } from '../../../../src/cabinet/log-contract.ts'
 import { DataList } from '../../parts/DataList.tsx'
-import { DayChart, type ChartSeries } from '../../parts/DayChart.tsx'
+import type { ChartSeries } from '../../parts/chart-figures.ts'
+import { DayChart } from '../../parts/DayChart.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -83,7 +84,7 @@ export function UsageReport(props: UsageReportProps): ReactNode {
         label={t('usage.groups')}
         rows={groups}
         rowId={({ id }) => id}
-        empty={{ title: t('usage.none'), text: t('usage.none_text') }}
+        empty={{ picture: 'chart', title: t('usage.none'), text: t('usage.none_text') }}
         columns={[
           {
             id: 'group',
@@ -124,7 +125,7 @@ export function UsageReport(props: UsageReportProps): ReactNode {
             title: t('usage.cache_saved'),
             end: true,
             value: (row) => row.cache_saved,
-            cell: (row) => (row.cache_saved === 0 ? '–' : format.money(row.cache_saved)),
+            cell: (row) => (row.cache_saved === 0 ? '–' : format.moneyInColumn(row.cache_saved)),
           },
           {
             id: 'cost',
@@ -144,7 +145,7 @@ function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecas
   const format = useFormat()
   return (
     <div className={css.tiles}>
-      <Tile label={t('usage.cost')} value={format.money(totals.cost)} />
+      <Tile lead label={t('usage.cost')} value={format.money(totals.cost)} />
       {forecast !== null && (
         <Tile
           label={t('usage.forecast')}

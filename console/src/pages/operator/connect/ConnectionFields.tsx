@@ -22,7 +22,7 @@ export function ConnectionFields({ draft, hasKey, busy, change, test, children }
   const { t } = useTranslation()
   const { isOwn, name } = draft.service
   return (
-    <Section title={isOwn ? t('connect.own') : name} lead={t('connect.key_lead')}>
+    <Section boxed title={isOwn ? t('connect.own') : name} lead={t('connect.key_lead')}>
       <form
         onSubmit={(event) => {
           event.preventDefault()

@@ -116,7 +116,7 @@ function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps): ReactN
       label={t('connect.models')}
       rows={choices}
       rowId={({ offered }) => offered.entry.id}
-      empty={{ title: t('models.none') }}
+      empty={{ picture: 'model', title: t('models.none') }}
       columns={[
         {
           id: 'model',

@@ -77,7 +77,7 @@ function Rows({ groups, edit }: RowsProps): ReactNode {
       label={t('customers.groups')}
       rows={groups}
       rowId={({ id }) => id}
-      empty={{ title: t('customers.no_groups'), text: t('customers.no_groups_text') }}
+      empty={{ picture: 'people', title: t('customers.no_groups'), text: t('customers.no_groups_text') }}
       columns={[
         { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (group) => <GroupName group={group} /> },
         {

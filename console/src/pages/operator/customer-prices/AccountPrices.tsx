@@ -19,7 +19,7 @@ export function AccountPrices({ account }: { readonly account: Account }): React
   return (
     <div className={css.page}>
       <Can call="PATCH /admin/v1/accounts/:id">
-        <Section title={t('customers.own')} lead={t('customers.own_lead')}>
+        <Section boxed title={t('customers.own')} lead={t('customers.own_lead')}>
           <RuleForm account={account} />
         </Section>
       </Can>

@@ -40,7 +40,7 @@ export function CustomerPriceTable({ query }: CustomerPriceTableProps): ReactNod
           page={{ total }}
           everyRow={everyPage((range) => call('GET /admin/v1/customer-prices', { query: { ...query, ...range } }))}
           rowId={({ account, model }) => `${account} ${model}`}
-          empty={{ title: t(byAccount ? 'accounts.none' : 'models.none') }}
+          empty={{ picture: byAccount ? 'people' : 'model', title: t(byAccount ? 'accounts.none' : 'models.none') }}
           columns={[
             {
               id: 'who',

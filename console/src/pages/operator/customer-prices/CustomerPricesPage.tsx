@@ -71,7 +71,7 @@ function Table(): ReactNode {
         <Words key={`${by} ${picked}`} search={search} go={go} />
       </div>
       {picked === undefined ? (
-        <Empty title={t('customers.pick')} />
+        <Empty picture="people" title={t('customers.pick')} />
       ) : (
         <CustomerPriceTable
           query={{

@@ -26,7 +26,7 @@ export function NoticesPage(): ReactNode {
         {({ data }) => (
           <Receivers
             receivers={data}
-            empty={{ title: t('notices.none'), text: t('notices.none_text') }}
+            empty={{ picture: 'notice', title: t('notices.none'), text: t('notices.none_text') }}
             choice={{
               types: ['email', 'telegram', 'webhook'],
               kinds: CHOSEN_KINDS,

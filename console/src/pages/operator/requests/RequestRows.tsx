@@ -36,7 +36,7 @@ export function RequestRows({ rows, page, search, opened }: RequestRowsProps): R
       page={page}
       everyRow={everyPage((range) => call('GET /admin/v1/generations', { query: { ...query, ...range } }))}
       rowId={({ id }) => id}
-      empty={{ title: t('log.none'), text: t('requests.none_text') }}
+      empty={{ picture: 'log', title: t('log.none'), text: t('requests.none_text') }}
       tools="below"
       denseAtFirst
       hiddenAtFirst={HIDDEN}

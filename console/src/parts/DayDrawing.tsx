@@ -1,0 +1,163 @@
+import { Area, BarStack, LinePath } from '@visx/shape'
+import type { ReactNode } from 'react'
+import { chartScale, type Scale } from './chart-scale.ts'
+import { ChartTip } from './ChartTip.tsx'
+import { colourOf, type Figures } from './chart-figures.ts'
+import css from './day-chart.module.css'
+
+const DAY_LABEL_PX = 92
+const BAR_MOST_PX = 28
+const BAR_SHARE = 0.7
+
+export interface DayDrawingProps {
+  readonly kind: 'area' | 'bars'
+  readonly figures: Figures
+  readonly width: number
+  readonly height: number
+  readonly pointed: number | null
+  readonly point: (day: number | null) => void
+  /** Opens a day, and its series under the pointer. */
+  readonly openAt: (day: number, series: string | null) => void
+}
+
+/** The picture of a chart. Its file, with what it needs of visx, comes after the page's content. */
+export function DayDrawing({ kind, figures, width, height, pointed, point, openAt }: DayDrawingProps): ReactNode {
+  const scale = chartScale({ kind, figures, width, height })
+  const dayOf = (svg: Element, clientX: number): number | null =>
+    scale.dayAt(clientX - svg.getBoundingClientRect().left)
+  return (
+    <>
+      <svg
+        width="100%"
+        height={height}
+        className={css.chart}
+        aria-hidden="true"
+        onPointerMove={({ currentTarget, clientX }) => point(dayOf(currentTarget, clientX))}
+        onClick={({ currentTarget, target, clientX }) => {
+          const day = dayOf(currentTarget, clientX)
+          const series = target instanceof SVGElement ? target.dataset['series'] : undefined
+          if (day !== null) openAt(day, series ?? null)
+        }}
+      >
+        <Axes scale={scale} figures={figures} width={width} height={height} />
+        {pointed !== null && (
+          <rect
+            x={scale.x(pointed)}
+            y={scale.top}
+            width={scale.x.bandwidth()}
+            height={scale.bottom - scale.top}
+            className={css.pointed}
+          />
+        )}
+        {width > 0 && kind === 'area' && <Areas scale={scale} figures={figures} />}
+        {width > 0 && kind === 'bars' && <Bars scale={scale} figures={figures} />}
+      </svg>
+      {pointed !== null && <ChartTip at={pointed} figures={figures} x={scale.middle(pointed)} width={width} />}
+    </>
+  )
+}
+
+/** Lines with their amounts, and as many names of days as there is room for. */
+function Axes({
+  scale: { left, x, y, ticks, middle },
+  figures: { days, tickOf },
+  width,
+  height,
+}: {
+  readonly scale: Scale
+  readonly figures: Figures
+  readonly width: number
+  readonly height: number
+}): ReactNode {
+  const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, x.step())))
+  return (
+    <>
+      {ticks.map(({ value, text }) => (
+        <g key={value}>
+          <line x1={left} x2={width} y1={y(value)} y2={y(value)} className={css.grid} />
+          <text x={left - 8} y={y(value)} dy="0.32em" textAnchor="end" className={css.text}>
+            {text}
+          </text>
+        </g>
+      ))}
+      {days.map(
+        (day, index) =>
+          (days.length - 1 - index) % every === 0 && (
+            <text
+              key={day}
+              x={Math.min(middle(index), width - DAY_LABEL_PX / 2)}
+              y={height - 6}
+              textAnchor="middle"
+              className={css.text}
+            >
+              {tickOf(day)}
+            </text>
+          ),
+      )}
+    </>
+  )
+}
+
+interface MarksProps {
+  readonly scale: Scale
+  readonly figures: Figures
+}
+
+function Areas({ scale: { y, middle }, figures: { rows, series } }: MarksProps): ReactNode {
+  return series.map(({ name }, number) => {
+    const points = rows.map((values, index) => ({ x: middle(index), y: y(values[number] ?? 0) }))
+    return (
+      <g key={name}>
+        <Area
+          data={points}
+          x={(at) => at.x}
+          y0={y(0)}
+          y1={(at) => at.y}
+          fill={colourOf(number)}
+          className={css.area ?? ''}
+        />
+        <LinePath
+          data={points}
+          x={(at) => at.x}
+          y={(at) => at.y}
+          stroke={colourOf(number)}
+          className={css.line ?? ''}
+        />
+      </g>
+    )
+  })
+}
+
+function Bars({ scale: { x, y }, figures: { rows, series } }: MarksProps): ReactNode {
+  const width = Math.min(BAR_MOST_PX, x.bandwidth() * BAR_SHARE)
+  return (
+    <BarStack
+      data={rows.map((values, day) => ({ values, day }))}
+      keys={[...series.keys()]}
+      value={({ values }, number) => Math.max(0, values[number] ?? 0)}
+      x={({ day }) => day}
+      xScale={x}
+      yScale={y}
+      color={colourOf}
+    >
+      {(stacks) =>
+        stacks.flatMap(({ bars, key }) =>
+          bars
+            .filter(({ height }) => height > 0)
+            .map((bar) => (
+              <rect
+                key={`${key} ${bar.index}`}
+                x={bar.x + (bar.width - width) / 2}
+                y={bar.y}
+                width={width}
+                height={Math.max(1, bar.height)}
+                fill={bar.color}
+                rx={1.5}
+                data-series={series[key]?.name}
+              />
+            )),
+        )
+      }
+    </BarStack>
+  )
+}
