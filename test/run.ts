@@ -141,6 +141,7 @@ const WITHIN_LONG: ReadonlySet<string> = new Set([
  * is.
  */
 const NEEDS: Readonly<Record<string, string>> = {
+  'test/crash/citus.test.ts': 'TOLLGATE_TEST_CITUS',
   'test/nodes/citus.test.ts': 'TOLLGATE_TEST_CITUS',
   'test/api/focus-validator.test.ts': 'TOLLGATE_TEST_FOCUS',
 }

@@ -15,6 +15,8 @@ export interface TestValkey {
   readonly url: string
   /** Sends one command. */
   command(name: string, ...values: readonly string[]): Promise<unknown>
+  /** The names of its keys, of each shard. */
+  names(): Promise<readonly (readonly string[])[]>
   /** Ends it at once; `start` makes a new, empty one on the same port. */
   kill(): Promise<void>
   start(): Promise<void>
@@ -87,6 +89,11 @@ class ValkeyProcess implements TestValkey {
     } finally {
       client.disconnect()
     }
+  }
+
+  async names(): Promise<readonly (readonly string[])[]> {
+    const names = await this.command('KEYS', '*')
+    return [Array.isArray(names) ? names.map(String) : []]
   }
 
   async start(): Promise<void> {
@@ -166,6 +173,10 @@ class ValkeyCluster implements TestValkey {
     } finally {
       client.disconnect()
     }
+  }
+
+  async names(): Promise<readonly (readonly string[])[]> {
+    return (await Promise.all(this.#shards.map((shard) => shard.names()))).flat()
   }
 
   async start(): Promise<void> {

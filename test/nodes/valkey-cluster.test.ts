@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
@@ -40,17 +41,37 @@ function clusterTests(shared: NodeBench): void {
       }
     })
 
+    test('the data of an account, of an API key and of a stream hash together, and every shard has some', async () => {
+      const named: (readonly [string, number])[] = []
+      const streams: Promise<unknown>[] = []
+      const stop = new AbortController()
+      for (let index = 0; index < ACCOUNTS; index += 1) {
+        const { id, key, keyId } = await nodes[0].createAccount({
+          account: { rate_limit: { requests: 100, window: 600 } },
+          key: { requests_per_minute: 100, running_requests: 5 },
+        })
+        const { headers, body } = await streamed(nodes[0], key, stop.signal)
+        streams.push(body.text().catch(() => ''))
+        named.push([id, 1], [keyId, 2], [String(headers['x-generation-id']), 2])
+      }
+      const held = async (): Promise<readonly (readonly number[])[]> => {
+        const shards = (await shared.valkey?.names()) ?? []
+        return named.map(([id]) => shards.map((names) => names.filter((name) => name.includes(id)).length))
+      }
+      // A copy is written some milliseconds after its events.
+      await until(10_000, 'everybody has data', async () =>
+        (await held()).every((counts, index) => sum(counts) === named[index]?.[1]),
+      )
+      for (const [index, counts] of (await held()).entries())
+        assert.equal(counts.filter((count) => count > 0).length, 1, `${named[index]?.[0]}: ${counts.join(', ')}`)
+      assert.ok(((await shared.valkey?.names()) ?? []).every((names) => names.length > 0))
+      stop.abort()
+      await Promise.all(streams)
+    })
+
     test('a stream is cancelled from the other node, and one that nobody has is unknown at once', async () => {
       const { key } = await nodes[0].createAccount()
-      const answer = await request(`${nodes[0].url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          model: 'sandbox/chat',
-          stream: true,
-          messages: [{ role: 'user', content: 'Hello\nsandbox: words=2000 gap_ms=10' }],
-        }),
-      })
+      const answer = await streamed(nodes[0], key)
       const ended = answer.body.text().then(
         () => 'ended',
         () => 'broke',
@@ -88,6 +109,24 @@ function clusterTests(shared: NodeBench): void {
       })
     })
   })
+}
+
+/** A stream of twenty seconds, at its beginning. */
+function streamed(node: Tollgate, key: string, signal?: AbortSignal): ReturnType<typeof request> {
+  return request(`${node.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': randomUUID() },
+    body: JSON.stringify({
+      model: 'sandbox/chat',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hello\nsandbox: words=2000 gap_ms=10' }],
+    }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }
 
 function said(answers: readonly Answer[]): string {

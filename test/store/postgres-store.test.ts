@@ -9,6 +9,7 @@ import { PostgresDatabase } from '../../src/store/postgres/database.ts'
 import { arrayText } from '../../src/store/postgres/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
 import { StoreUnavailableError } from '../../src/store/store-unavailable-error.ts'
+import { direct } from '../harness/direct.ts'
 import { form } from '../harness/form.ts'
 import { until } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
@@ -22,13 +23,13 @@ import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
 import { logBlocksContract } from './log-blocks-contract.ts'
+import { logPartsContract } from './log-parts-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
+import { openedBelow } from './postgres-below.ts'
 import { outageContract } from './outage.ts'
 import { allowancesContract } from './allowances-contract.ts'
 import { twoNodeContract } from './two-nodes.ts'
 
-const DROP_FOREIGN_KEYS = `DO $$ DECLARE c RECORD; BEGIN
-  FOR c IN SELECT conrelid::regclass AS place, conname FROM pg_constraint WHERE contype = 'f' LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.place, c.conname); END LOOP; END $$`
 /** Databases kept for the latest tests, of which each has two at most. */
 const KEPT = 10
 
@@ -205,54 +206,7 @@ function postgresTests(postgres: Postgres): void {
     })
     twoNodeContract(newDatabase, open)
     describe('allowances', () => allowancesContract(newDatabase, open))
-    const openBelow = async (): Promise<OpenedBelow> => {
-      const url = await newDatabase()
-      const store = await open(url)
-      const columns: OpenedBelow['columns'] = async () => {
-        const rows = await direct(
-          url,
-          "SELECT table_name AS name, column_name, data_type AS type FROM information_schema.columns WHERE table_schema = 'public'",
-        )
-        const places = rows.map((row) => ({
-          table: String(row['name']),
-          column: String(row['column_name']),
-          type:
-            row['type'] === 'bigint'
-              ? ('whole' as const)
-              : row['type'] === 'bytea'
-                ? ('bytes' as const)
-                : ('text' as const),
-        }))
-        // One query for all, since each is a separate connection.
-        const some = (from: string): string => `EXISTS (SELECT 1 FROM ${from})`
-        const found = await direct(
-          url,
-          places
-            .map(
-              ({ table, column }, index) =>
-                `SELECT ${index} AS place, ${some(table)} AS filled, ${some(`${table} WHERE "${column}" IS NOT NULL`)} AS valued`,
-            )
-            .join(' UNION ALL '),
-        )
-        const looks = new Map(found.map((row) => [Number(row['place']), row]))
-        return places.map((place, index) => ({
-          ...place,
-          filled: looks.get(index)?.['filled'] === true,
-          valued: looks.get(index)?.['valued'] === true,
-        }))
-      }
-      return {
-        store,
-        isOpen: () => true,
-        openAgain: (keyWrap) => openStore({ dataDir: '', databaseUrl: url, keyWrap }),
-        columns,
-        below: async (statement) => void (await direct(url, statement)),
-        dropTriggers: [
-          ...['entry', 'event'].map((table) => `DROP TRIGGER ${table}_append_only ON ${table}`),
-          DROP_FOREIGN_KEYS,
-        ],
-      }
-    }
+    const openBelow = async (): Promise<OpenedBelow> => openedBelow(await newDatabase(), open)
     appendOnlyContract(openBelow)
     plantedViolations(openBelow, 3)
     // Each of its audits is many round trips; the embedded store tests more.
@@ -312,51 +266,7 @@ function postgresTests(postgres: Postgres): void {
       assert.equal(Buffer.concat(parts).toString(), 'yte')
       await Promise.all([first.close(), second.close()])
     })
-    test('the log has parts of five million rows, made ahead; a part goes whole when all of it is old, and the books are right', async () => {
-      const url = await newDatabase()
-      const bench = new Bench(await open(url), new TestClock(NOON_MS))
-      const customer = await bench.customer(1_000_000n)
-      const answer = async (): Promise<void> => {
-        const id = newId('gen-')
-        await bench.hold(customer, 10n, id)
-        bench.clock.advance(1_000)
-        await bench.settle(customer, id, 1n)
-      }
-      const parts = async (): Promise<readonly unknown[]> =>
-        (
-          await direct(
-            url,
-            `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'generation'::regclass ORDER BY 1`,
-          )
-        ).map((row) => Object.values(row ?? {})[0])
-      for (let count = 0; count < 3; count += 1) await answer()
-      assert.deepEqual(await parts(), ['generation_0', 'generation_10000000', 'generation_5000000'])
-      await direct(url, `SELECT setval('generation_number', 4999998)`)
-      for (let count = 0; count < 4; count += 1) await answer()
-      await bench.store.logUpkeep.makeRoom()
-      await bench.store.logUpkeep.makeRoom()
-      assert.deepEqual(await parts(), [
-        'generation_0',
-        'generation_10000000',
-        'generation_15000000',
-        'generation_5000000',
-      ])
-      await bench.auditClean()
-      assert.equal(
-        (await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })).data.length,
-        7,
-      )
-      // Five rows are in the first partition; its last one is not old yet.
-      assert.equal(await bench.store.logUpkeep.removeSome(NOON_MS + 5_000), 4)
-      assert.equal(await bench.store.logUpkeep.removeSome(NOON_MS + 6_000), 1)
-      assert.deepEqual(await parts(), ['generation_10000000', 'generation_15000000', 'generation_5000000'])
-      await bench.auditClean()
-      const page = await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })
-      assert.deepEqual([page.total, page.data.length], [2, 2])
-      await answer()
-      await bench.auditClean()
-      await bench.store.close()
-    })
+    logPartsContract(newDatabase, open)
     migrationTests(emptyDatabase, open)
     outageContract(newDatabase, open, () => postgres.crash())
   })
@@ -401,17 +311,4 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
     await client.end()
     await (await opening).close()
   })
-}
-
-/** The rows of the last statement. */
-async function direct(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    let rows: Record<string, unknown>[] = []
-    for (const statement of statements) ({ rows } = await client.query<Record<string, unknown>>(statement))
-    return rows
-  } finally {
-    await client.end()
-  }
 }
