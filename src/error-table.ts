@@ -225,8 +225,8 @@ const ACCOUNT = {
   },
   limit_exceeded: {
     status: 429,
-    when: "the key's spending limit cannot cover the request; the metadata says when it resets",
-    label: { en: "The key's limit is reached", ru: 'Лимит ключа исчерпан' },
+    when: 'the spending limit of the key, or of its account, cannot cover the request; the message says which, and the metadata when it resets',
+    label: { en: 'The spending limit is reached', ru: 'Лимит расхода исчерпан' },
   },
 } as const satisfies Errors
 

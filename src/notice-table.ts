@@ -14,9 +14,9 @@ export const NOTICES = {
   'balance.low': { audience: 'account', label: { en: 'The balance is low', ru: 'Баланс на исходе' } },
   'limit.near': {
     audience: 'account',
-    label: { en: 'A key has used 80 % of its limit', ru: 'Ключ израсходовал 80 % лимита' },
+    label: { en: '80 % of a limit are used', ru: 'Израсходовано 80 % лимита' },
   },
-  'limit.reached': { audience: 'account', label: { en: 'A key has used up its limit', ru: 'Ключ исчерпал лимит' } },
+  'limit.reached': { audience: 'account', label: { en: 'A limit is used up', ru: 'Лимит исчерпан' } },
   'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание видео завершено' } },
   'provider.failing': {
     audience: 'operator',

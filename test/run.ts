@@ -47,6 +47,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/responses-socket-attacks.test.ts',
   'test/api/sign-in-timing.test.ts',
   'test/api/unreasoned-answers.test.ts',
+  'test/console/account-limit.test.ts',
   'test/console/broken-load.test.ts',
   'test/console/dialogs.test.ts',
   'test/console/first-load.test.ts',

@@ -85,28 +85,39 @@ export function tooManyKeys(count: number): ApiError | null {
   return reasonError('conflict', 'keys_most', { most: KEYS_MAX }, message)
 }
 
-/** The changes that a body makes to a key with this limit. */
-export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch {
-  const { name, disabled, limit_reset: limitReset, allowed_models: allowedModels } = terms
+/** The limit of an account or a key in a body, which had one of `limitBefore`; what is absent does not change. */
+export function limitPatchOf(
+  terms: Pick<KeyTerms, 'limit' | 'limit_reset'>,
+  limitBefore: Micro | null,
+): Pick<KeyPatch, 'limitMicro' | 'limitReset'> {
+  const { limit_reset: limitReset } = terms
   const limitMicro = limitOf(terms)
-  const expiresAtMs = expiryOf(terms)
-  const limits = limitsOf(terms)
   const limitAfter = limitMicro === undefined ? limitBefore : limitMicro
   if (limitAfter === null && typeof limitReset === 'string') throw needsLimit()
   return {
-    ...(typeof name === 'string' ? { name } : {}),
-    ...(disabled === undefined ? {} : { disabled }),
     ...(limitMicro === undefined ? {} : { limitMicro }),
     ...(limitReset === undefined ? {} : { limitReset }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    ...(allowedModels === undefined ? {} : { allowedModels }),
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
-    // A key without a limit has no period.
+    // Without a limit there is no period.
     ...(limitAfter === null ? { limitReset: null } : {}),
   }
 }
 
-function limitOf({ limit }: KeyTerms): Micro | null | undefined {
+/** The changes that a body makes to a key with this limit. */
+export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch {
+  const { name, disabled, allowed_models: allowedModels } = terms
+  const expiresAtMs = expiryOf(terms)
+  const limits = limitsOf(terms)
+  return {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(disabled === undefined ? {} : { disabled }),
+    ...limitPatchOf(terms, limitBefore),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(allowedModels === undefined ? {} : { allowedModels }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+  }
+}
+
+function limitOf({ limit }: Pick<KeyTerms, 'limit'>): Micro | null | undefined {
   return typeof limit === 'number' ? microOf(limit) : limit
 }
 

@@ -39,3 +39,29 @@ test('D-9.3: a fixed limit never resets, and the holds of running requests are n
     'Key limit exceeded (total limit): spent 0.01 RUB of 10.00 RUB (4.00 RUB more is reserved by running requests), this request needs up to 7.01 RUB.',
   )
 })
+
+test('the limit of an account is told by its name, in the sentence and for programs', () => {
+  const outcome = {
+    status: 'limit_exceeded',
+    limitMicro: 1_000_000_000n,
+    limitReset: 'monthly',
+    spentMicro: 980_000_000n,
+    heldMicro: 0n,
+    ofAccount: true,
+  } as const
+  const error = limitExceededError(outcome, 25_400_000n, Date.UTC(2026, 11, 1))
+  assert.equal(
+    error.message,
+    'Account limit exceeded (monthly limit): spent 980.00 RUB of 1000.00 RUB, this request needs up to 25.40 RUB. The limit resets at 2026-12-01T00:00:00Z.',
+  )
+  assert.deepEqual(error.body().error['metadata'], {
+    error_type: 'limit_exceeded',
+    limit: 1000,
+    spent: 980,
+    required: 25.4,
+    limit_reset: 'monthly',
+    resets_at: '2026-12-01T00:00:00Z',
+    limit_of: 'account',
+  })
+  assert.deepEqual([error.status, error.details.noRetry], [429, true])
+})

@@ -20,6 +20,7 @@ import { CUSTOMER_MARKUP_MAX } from '../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
+import { ACCOUNT_LIMIT, LIMIT_RESET } from '../ledger/account-limit-contract.ts'
 import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../ledger/key-limits-contract.ts'
 
 export const PageQuery = object({
@@ -40,8 +41,6 @@ export type Deleted = Static<typeof Deleted>
 export function listed<T>(items: Schema<T>) {
   return object({ data: list(items), total: whole('How many there are in all.') })
 }
-
-const LIMIT_RESET = oneOf(['daily', 'weekly', 'monthly'], 'When the limit begins anew; null = never.')
 
 export const AccountStatus = oneOf(
   ['active', 'deactivated', 'locked'],
@@ -74,6 +73,7 @@ export const Account = object({
   markup: nullable(
     text("What everybody's prices are multiplied with for it, an exact decimal; null = its group's, if any."),
   ),
+  ...ACCOUNT_LIMIT,
   balance: rub(),
   available: rub(),
   reserved: rub(),
@@ -100,6 +100,11 @@ export type AccountQuery = Static<typeof AccountQuery>
 
 const NAME = filled('', 500)
 const MODEL = nullable(filled('The model of requests that name none.'))
+/** The spending limit of an account in bodies. */
+const LIMIT = {
+  limit: optional(nullable(rub('What all its keys together may spend in a period; null = no limit.', { minimum: 0 }))),
+  limit_reset: optional(nullable(LIMIT_RESET)),
+} as const
 
 export const AccountBody = body({
   name: NAME,
@@ -108,6 +113,7 @@ export const AccountBody = body({
   rate_limit: optional(nullable(RateLimit)),
   group: optional(GROUP),
   markup: optional(OWN_MARKUP),
+  ...LIMIT,
 })
 export type AccountBody = Static<typeof AccountBody>
 
@@ -129,6 +135,7 @@ export const AccountPatch = body({
   exact_holds: optional(nullable(flag())),
   group: optional(GROUP),
   markup: optional(OWN_MARKUP),
+  ...LIMIT,
 })
 export type AccountPatch = Static<typeof AccountPatch>
 

@@ -68,7 +68,7 @@ export const ACCOUNT_ROUTES = {
     body: AccountPatch,
     answer: Account,
     errors: ['invalid_input', 'not_found', 'conflict'],
-    example: { path: ACCOUNT, body: { rate_limit: { requests: 300, window: 60 }, allowed_models: null } },
+    example: { path: ACCOUNT, body: { allowed_models: null, limit: 50_000, limit_reset: 'monthly' } },
   },
   'DELETE /admin/v1/accounts/:id': {
     versioned: true,

@@ -1,9 +1,11 @@
+import { accountLimit } from '../ledger/account-limit-body.ts'
 import { serviceLowBalance } from '../ledger/notice.ts'
 import { statementOf } from '../ledger/statement.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import { dayRange } from '../http/day-range.ts'
 import type { Route } from '../http/edge.ts'
 import { choiceParameter } from '../query-parameters.ts'
+import { limitPatchOf } from '../access/key-terms.ts'
 import type { Principal } from '../access/principal.ts'
 import { assert } from '../lib/assert.ts'
 import { decimalText, microOf, parseDecimal, rubles } from '../money.ts'
@@ -97,7 +99,8 @@ export async function account(ports: AdminPorts, given: string): Promise<Account
   return found
 }
 
-function accountBody(record: AccountRecord): Account {
+function accountBody(ports: AdminPorts, record: AccountRecord): Account {
+  const { timezone } = ports.catalog.current().settings
   return {
     id: record.id,
     external_id: record.externalId,
@@ -110,6 +113,7 @@ function accountBody(record: AccountRecord): Account {
     exact_holds: record.exactHolds,
     group: record.groupId,
     markup: record.markup,
+    ...accountLimit(record, { periods: ports.periods(), atMs: ports.clock.now(), timezone }),
     balance: rubles(record.availableMicro + record.heldMicro),
     available: rubles(record.availableMicro),
     reserved: rubles(record.heldMicro),
@@ -133,9 +137,10 @@ async function createAccount(
     defaultModel: given.default_model ?? null,
     rateLimit: given.rate_limit ?? null,
     ...(await priceRule(ports, given)),
+    ...limitPatchOf(given, null),
     createdAtMs: ports.clock.now(),
   }
-  const body = accountBody(await ports.store.accounts.create(record))
+  const body = accountBody(ports, await ports.store.accounts.create(record))
   await recordEvent(ports, call, 'account.create', record.id, null, body)
   return { status: 201, body }
 }
@@ -150,7 +155,7 @@ async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<AdminRe
     order: choiceParameter(call.query, 'sort', AccountSort),
     ...page(call),
   })
-  return { status: 200, body: { data: data.map(accountBody), total } }
+  return { status: 200, body: { data: data.map((record) => accountBody(ports, record)), total } }
 }
 
 /** Accounts as records that a client describes. */
@@ -163,10 +168,10 @@ function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
     terms: Object.keys(AccountPut.fields),
     show: async (given) => {
       const found = await named(ports, given)
-      return found === null ? null : accountBody(found)
+      return found === null ? null : accountBody(ports, found)
     },
     put: async (_call, given, read, guard) => {
-      const { status, group = null, markup = null, ...terms } = read()
+      const { status, group = null, markup = null, limit = null, limit_reset: reset = null, ...terms } = read()
       const patch = {
         name: terms.name,
         email: terms.email ?? null,
@@ -175,16 +180,17 @@ function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
         allowedModels: terms.allowed_models ?? null,
         exactHolds: terms.exact_holds ?? false,
         ...(await priceRule(ports, { group, markup })),
+        ...limitPatchOf({ limit, limit_reset: reset }, null),
         ...(typeof status === 'string' ? { status } : {}),
       }
       return putNamed(
         ports,
         { kind: 'account', noun: 'Account', given, guard },
-        (id) => changeAccount(ports, id, patch, guard),
+        (id) => changeAccount(ports, id, () => patch, guard),
         async (externalId) => {
           const id = newId(ports)
           const made = await accounts.create({ ...patch, id, externalId, createdAtMs: ports.clock.now() })
-          return { id, before: null, after: accountBody(made), changed: true }
+          return { id, before: null, after: accountBody(ports, made), changed: true }
         },
       )
     },
@@ -194,7 +200,7 @@ function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
       const closed = await changeAccount(
         ports,
         found.id,
-        { status: 'deactivated', externalId: null, groupId: null },
+        () => ({ status: 'deactivated', externalId: null, groupId: null }),
         guard,
       )
       return closed?.before ? { id: closed.id, before: closed.before } : null
@@ -221,19 +227,20 @@ async function patchAccount(
     ...(await priceRule(ports, rest)),
     ...(allowedModels === undefined ? {} : { allowedModels }),
   }
-  return id === null ? null : changeAccount(ports, id, patch, guard)
+  const decided = (current: AccountRecord): AccountPatch => ({ ...patch, ...limitPatchOf(rest, current.limitMicro) })
+  return id === null ? null : changeAccount(ports, id, decided, guard)
 }
 
 async function changeAccount(
   ports: AdminPorts,
   id: string,
-  patch: AccountPatch,
+  patchOf: (current: AccountRecord) => AccountPatch,
   guard: Guard,
 ): Promise<Written<Account> | null> {
   const written = await changedRecord<AccountRecord, AccountPatch, Account>(
-    { id, guard, shown: accountBody },
-    (decide) => ports.store.accounts.update(id, decide),
-    () => patch,
+    { id, guard, shown: (record) => accountBody(ports, record) },
+    (decide) => ports.store.accounts.update(id, decide, ports.periods()),
+    patchOf,
   )
   if (written?.changed === true) ports.access.invalidate({ accountId: id })
   return written

@@ -1,3 +1,4 @@
+import { AccountLimit } from '../ledger/account-limit-contract.ts'
 import { Key } from './key-contract.ts'
 import { DaySums, SpendSums } from './log-contract.ts'
 import { Money } from './money-contract.ts'
@@ -5,6 +6,7 @@ import { flag, list, nullable, object, text, whole, type Static } from '../schem
 
 export const Summary = object({
   money: Money,
+  account_limit: nullable(AccountLimit, 'The limit that the operator has set for all keys together; null = none.'),
   today: SpendSums,
   last_7_days: SpendSums,
   last_30_days: SpendSums,

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../catalog/catalog.ts'
+import { accountLimit } from '../ledger/account-limit-body.ts'
 import { reasonError } from '../refusals.ts'
 import { rubles, compare } from '../money.ts'
 import type { AccountRecord } from '../store/accounts/account-store.ts'
@@ -27,6 +28,7 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
   const keys = await shownKeys(ports, await visibleKeys(ports, visit))
   return {
     money: moneyOf(account),
+    account_limit: limitOf(ports, account),
     today: since(today),
     last_7_days: since(dayAfter(today, -6)),
     last_30_days: since(from),
@@ -53,6 +55,12 @@ export function moneyOf(account: AccountRecord): Money {
     available: rubles(account.availableMicro),
     reserved: rubles(account.heldMicro),
   }
+}
+
+function limitOf(ports: CabinetPorts, account: AccountRecord): Summary['account_limit'] {
+  const { timezone } = ports.catalog.current().settings
+  if (account.limitMicro === null) return null
+  return accountLimit(account, { periods: ports.periods(), atMs: ports.clock.now(), timezone })
 }
 
 function nearLimit(

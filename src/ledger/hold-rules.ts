@@ -17,13 +17,17 @@ import type {
 
 const RESET_PERIODS: Readonly<Record<LimitReset, SpendPeriod>> = { daily: 'day', weekly: 'week', monthly: 'month' }
 
+export function resetPeriod(reset: LimitReset | null): SpendPeriod {
+  return reset === null ? 'total' : RESET_PERIODS[reset]
+}
+
 /** The period that a key's limit counts in; null without a limit. */
 export function limitPeriod(
   key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>,
   periods: PeriodStarts,
 ): SpendKey | null {
   if (key.limitMicro === null) return null
-  const period = key.limitReset === null ? 'total' : RESET_PERIODS[key.limitReset]
+  const period = resetPeriod(key.limitReset)
   return { keyId: key.id, period, start: period === 'total' ? '' : periods[period] }
 }
 

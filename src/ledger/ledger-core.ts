@@ -3,19 +3,20 @@ import type { Micro } from '../money.ts'
 import { entryHash } from '../store/ledger/hash-chain.ts'
 import type { JobMove, NewJob } from '../store/jobs/job.ts'
 import { AllowanceChanges } from './allowance-changes.ts'
+import { countSpent } from './account-limit.ts'
 import { countInFreeHour, isCharged, isFreeHourUsedUp } from './free-hour.ts'
 import {
   bookedDay,
   changedKeys,
   closedAfterExpiry,
   least,
-  limitPeriod,
   newHold,
   refusal,
   resized,
   voidOfCharged,
 } from './hold-rules.ts'
 import type { GenerationRecord } from './generation-record.ts'
+import { limitExceeded, limitRoom } from './limit-rules.ts'
 import { chargeNotices, jobNotices } from './notice.ts'
 import type { NewNotice } from './new-notice.ts'
 import {
@@ -40,7 +41,6 @@ import {
   type SettleOutcome,
   type SettleRequest,
   type SpendChange,
-  type SpendKey,
   type SpendPeriod,
   type VoidOutcome,
   type VoidRequest,
@@ -131,19 +131,8 @@ export class LedgerBatch {
       return { status: 'refused', reason: reason ?? 'invalid_api_key' }
     if (request.mayExceed === true && isFreeHourUsedUp(account, request.atMs))
       return { status: 'refused', reason: 'free_hour_used_up' }
-    const period = limitPeriod(key, request.periods)
-    if (period !== null && key.limitMicro !== null) {
-      const spentMicro = this.#spent(period)
-      if (spentMicro + key.heldMicro + request.amountMicro > key.limitMicro) {
-        return {
-          status: 'limit_exceeded',
-          limitMicro: key.limitMicro,
-          limitReset: key.limitReset,
-          spentMicro,
-          heldMicro: key.heldMicro,
-        }
-      }
-    }
+    const exceeded = limitExceeded(request, { account, key }, this.#rows.spends)
+    if (exceeded !== null) return exceeded
     if (account.availableMicro < request.amountMicro)
       return { status: 'insufficient_balance', availableMicro: account.availableMicro }
     this.#move(account, key, -request.amountMicro, request.amountMicro)
@@ -195,6 +184,7 @@ export class LedgerBatch {
     const answer = request.kept?.answer(chargedMicro) ?? null
     if (answer !== null) this.#keptAnswers.push({ id: hold.id, answer })
     this.#spend(hold, chargedMicro, coveredMicro)
+    countSpent(account, hold.periods, chargedMicro, this.#rows.spends)
     this.#post(account, {
       kind: 'charge',
       debit: `account:${account.id}`,
@@ -325,12 +315,9 @@ export class LedgerBatch {
     return { status: isClosed ? 'closed' : 'allowed', allowance: known ?? made }
   }
 
-  /** The free amount of the account, or of the key's limit if that is less. */
+  /** The free amount of the account, or of a limit if that is less. */
   #free(account: AccountRow, key: KeyRow, periods: PeriodStarts): Micro {
-    const period = limitPeriod(key, periods)
-    if (period === null || key.limitMicro === null) return account.availableMicro
-    const roomMicro = key.limitMicro - this.#spent(period) - key.heldMicro
-    return roomMicro < account.availableMicro ? roomMicro : account.availableMicro
+    return least(account.availableMicro, limitRoom(account, key, periods, this.#rows.spends) ?? account.availableMicro)
   }
 
   /**
@@ -406,12 +393,9 @@ export class LedgerBatch {
   #chargeable(costMicro: Micro, coveredMicro: Micro, account: AccountRow, key: KeyRow, hold: HoldRow): Micro {
     if (costMicro <= coveredMicro) return costMicro
     const beyondMicro = account.availableMicro - coveredMicro
-    const period = limitPeriod(key, hold.periods)
-    const roomMicro =
-      period === null || key.limitMicro === null
-        ? beyondMicro
-        : key.limitMicro - this.#spent(period) - key.heldMicro - coveredMicro
-    const extraMicro = least(costMicro - coveredMicro, beyondMicro, roomMicro)
+    const roomMicro = limitRoom(account, key, hold.periods, this.#rows.spends)
+    const leftMicro = roomMicro === null ? beyondMicro : roomMicro - coveredMicro
+    const extraMicro = least(costMicro - coveredMicro, beyondMicro, leftMicro)
     return coveredMicro + (extraMicro > 0n ? extraMicro : 0n)
   }
 
@@ -447,10 +431,6 @@ export class LedgerBatch {
     hold.shortfallMicro = shortfallMicro
     // A hold of this same batch is written once, in its final state.
     if (!this.#newHolds.has(hold)) this.#endedHolds.add(hold)
-  }
-
-  #spent(period: SpendKey): Micro {
-    return this.#rows.spends.get(spendKeyText(period)) ?? 0n
   }
 
   /** Counts a charge in the periods its hold was placed in (wire.md D-9.1). */

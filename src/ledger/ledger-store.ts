@@ -99,6 +99,8 @@ export type HoldOutcome =
       readonly limitReset: LimitReset | null
       readonly spentMicro: Micro
       readonly heldMicro: Micro
+      /** The limit is the account's; absent = the key's. */
+      readonly ofAccount?: true
     }
   | {
       readonly status: 'refused'
@@ -239,6 +241,16 @@ export interface AccountRow {
   readonly lowBalanceMicro: Micro | null
   /** No node has an allowance of its money: the database decides each of its holds. */
   readonly exactHolds: boolean
+  /** What all its keys together may spend in a period; null = no limit. */
+  readonly limitMicro: Micro | null
+  readonly limitReset: LimitReset | null
+  /** The newest period that the limit has counted, such as `month 2026-11-01`; null = none yet. */
+  limitStart: string | null
+  /** Charges of holds that were placed in that period. */
+  limitSpentMicro: Micro
+  /** These two as stored: under the account's seal, and read by the audit. */
+  readonly limitOverMicro: Micro | null
+  readonly limitOverStart: string | null
   /** Whether its seal was right when it was read. */
   readonly intact: boolean
 }
@@ -321,7 +333,8 @@ export interface LedgerRows {
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly holds: Map<string, HoldRow>
   /**
-   * Spending so far in each period that a limit of the batch counts in, by `spendKeyText`; other periods are absent.
+   * Spending so far in each period that a limit of the batch counts in: of a key by `spendKeyText`, of an account,
+   * where its row has another period, by `accountSpendText`. Other periods are absent.
    */
   readonly spends: Map<string, Micro>
   /** Versions of the jobs that operations of the batch move. */

@@ -5,15 +5,10 @@ import type { PlainSettings } from '../settings-table.ts'
 import type { JobMove } from '../store/jobs/job.ts'
 import type { EventAction } from './event-action.ts'
 import type { NewNotice } from './new-notice.ts'
+import { accountPeriod, accountSpent } from './account-limit.ts'
 import { limitPeriod } from './hold-rules.ts'
-import {
-  spendKeyText,
-  type AccountRow,
-  type HoldRow,
-  type KeyRow,
-  type LedgerRows,
-  type SpendKey,
-} from './ledger-store.ts'
+import type { AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
+import { keySpent } from './limit-rules.ts'
 import { DAY_MS, HOUR_MS } from '../lib/time.ts'
 
 /** Events of the audit log that people are told of. */
@@ -26,6 +21,7 @@ const EVENT_KINDS: ReadonlyMap<EventAction, 'usage.flagged' | 'rates.held' | 'pr
 ])
 const NEAR_PERCENT = 80n
 const NONE: readonly NewNotice[] = []
+const NO_LIMITS: readonly LimitSpending[] = []
 const ID_LETTERS = 24
 
 /** The same for the same cause, so that a repeated write is none. */
@@ -89,34 +85,54 @@ function isNearLimit(limitMicro: Micro, spentMicro: Micro): boolean {
   return spentMicro * 100n >= limitMicro * NEAR_PERCENT
 }
 
-/** The spending of a key in the period of its limit. */
-interface KeySpending {
-  readonly key: Pick<KeyRow, 'id' | 'accountId' | 'limitReset'>
-  readonly period: SpendKey
+/** The spending of a key, or of an account, in the period of its limit. */
+interface LimitSpending {
+  readonly accountId: string
+  /** Absent = the limit is the account's. */
+  readonly keyId?: string
+  readonly limitReset: LimitReset | null
+  readonly period: Omit<SpendKey, 'keyId'>
   readonly limitMicro: Micro
-  readonly beforeMicro: Micro
   readonly afterMicro: Micro
 }
 
 /** null where the charge passes neither 80 nor 100 % of the limit. */
-function limitNotice(spending: KeySpending, atMs: number): NewNotice | null {
-  const kind = limitKind(spending.limitMicro, spending.beforeMicro, spending.afterMicro)
+function limitNotice(spending: LimitSpending, chargedMicro: Micro, atMs: number): NewNotice | null {
+  const { limitMicro, afterMicro } = spending
+  const kind = limitKind(limitMicro, afterMicro - chargedMicro, afterMicro)
   return kind === null ? null : ofLimit(kind, spending, atMs)
 }
 
 function ofLimit(
   kind: 'limit.near' | 'limit.reached',
-  { key, period, limitMicro, afterMicro }: KeySpending,
+  { accountId, keyId, limitReset, period, limitMicro, afterMicro }: LimitSpending,
   atMs: number,
 ): NewNotice {
   // A limit that was changed is another one.
-  const subject = `${kind} ${key.id} ${period.period} ${period.start} ${limitMicro}`
-  return noticeOf(kind, {
-    accountId: key.accountId,
-    subject,
-    atMs,
-    detail: { key: key.id, limit: rubles(limitMicro), limit_reset: key.limitReset, spent: rubles(afterMicro) },
-  })
+  const subject = `${kind} ${keyId ?? accountId} ${period.period} ${period.start} ${limitMicro}`
+  const detail = { limit: rubles(limitMicro), limit_reset: limitReset, spent: rubles(afterMicro) }
+  return noticeOf(kind, { accountId, subject, atMs, detail: keyId === undefined ? detail : { key: keyId, ...detail } })
+}
+
+/** Those of the limits of key and account of which at least 80 % are spent. */
+function nearLimits(charge: Charge, spends: LedgerRows['spends']): readonly LimitSpending[] {
+  const { hold, account, key } = charge
+  if (key.limitMicro === null && account.limitMicro === null) return NO_LIMITS
+  const of = (
+    { limitMicro, limitReset }: Pick<KeyRow, 'limitMicro' | 'limitReset'>,
+    period: LimitSpending['period'] | null,
+    afterMicro: Micro,
+  ): Omit<LimitSpending, 'accountId'>[] =>
+    limitMicro === null || period === null || !isNearLimit(limitMicro, afterMicro)
+      ? []
+      : [{ limitReset, period, limitMicro, afterMicro }]
+  const { id: accountId } = account
+  const ofKey = of(key, limitPeriod(key, hold.periods), keySpent(key, hold.periods, spends))
+  const ofAccount = of(account, accountPeriod(account, hold.periods), accountSpent(account, hold.periods, spends))
+  return [
+    ...ofKey.map((spending) => ({ ...spending, accountId, keyId: key.id })),
+    ...ofAccount.map((spending) => ({ ...spending, accountId })),
+  ]
 }
 
 /** Once an account and day. */
@@ -151,25 +167,20 @@ interface Charge {
 
 /** Compares what the batch knows: no row is read for it, and one is written only when a threshold is passed. */
 export function chargeNotices(
-  { hold, account, key, chargedMicro, shortfallMicro, atMs }: Charge,
+  charge: Charge,
   spends: LedgerRows['spends'],
   serviceLowMicro: Micro,
 ): readonly NewNotice[] {
+  const { hold, account, chargedMicro, shortfallMicro, atMs } = charge
   const lowMicro = account.lowBalanceMicro ?? serviceLowMicro
-  const period = limitPeriod(key, hold.periods)
-  const spentMicro = period === null ? 0n : (spends.get(spendKeyText(period)) ?? 0n)
   const afterMicro = account.availableMicro + account.heldMicro
   const beforeMicro = afterMicro + chargedMicro
-  const isLow = becomesLow(beforeMicro, afterMicro, lowMicro)
-  const { limitMicro } = key
-  const isNear = period !== null && limitMicro !== null && isNearLimit(limitMicro, spentMicro)
-  if (!isLow && !isNear && shortfallMicro === 0n) return NONE
+  const near = nearLimits(charge, spends)
+  if (!becomesLow(beforeMicro, afterMicro, lowMicro) && near.length === 0 && shortfallMicro === 0n) return NONE
   const balance = { accountId: account.id, beforeMicro, afterMicro, lowMicro }
   return [
     lowBalance(balance, hold.id, atMs),
-    isNear
-      ? limitNotice({ key, period, limitMicro, beforeMicro: spentMicro - chargedMicro, afterMicro: spentMicro }, atMs)
-      : null,
+    ...near.map((spending) => limitNotice(spending, chargedMicro, atMs)),
     shortfallMicro === 0n ? null : shortfallNotice(hold, shortfallMicro, atMs),
   ].filter((notice) => notice !== null)
 }

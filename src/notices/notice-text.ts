@@ -45,6 +45,13 @@ function periodOf({ detail }: NoticeWords): Label {
   return PERIODS.get(detail['limit_reset']) ?? LIMIT
 }
 
+/** Whose limit it is: a notice about a key names it. */
+function limitOwner({ keyName, detail }: NoticeWords): Label {
+  return detail['key'] === undefined
+    ? { en: 'The account', ru: 'Аккаунт' }
+    : { en: `The key ${keyName}`, ru: `Ключ ${keyName}` }
+}
+
 /** What happened, and what follows from it. */
 const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   'balance.low': ({ money }) => ({
@@ -52,12 +59,12 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
     ru: `Баланс ${money('balance')}, это меньше ${money('threshold')}. Запросы, на которые денег не хватит, будут отклонены.`,
   }),
   'limit.near': (words) => ({
-    en: `The key ${words.keyName} has spent ${words.money('spent')} of its ${periodOf(words).en} of ${words.money('limit')}.`,
-    ru: `Ключ ${words.keyName} израсходовал ${words.money('spent')} из ${periodOf(words).ru} ${words.money('limit')}.`,
+    en: `${limitOwner(words).en} has spent ${words.money('spent')} of its ${periodOf(words).en} of ${words.money('limit')}.`,
+    ru: `${limitOwner(words).ru} израсходовал ${words.money('spent')} из ${periodOf(words).ru} ${words.money('limit')}.`,
   }),
   'limit.reached': (words) => ({
-    en: `The key ${words.keyName} has used up its ${periodOf(words).en} of ${words.money('limit')}. Its requests are refused.`,
-    ru: `Ключ ${words.keyName} исчерпал ${words.money('limit')} ${periodOf(words).ru}. Его запросы отклоняются.`,
+    en: `${limitOwner(words).en} has used up its ${periodOf(words).en} of ${words.money('limit')}. Its requests are refused.`,
+    ru: `${limitOwner(words).ru} исчерпал ${words.money('limit')} ${periodOf(words).ru}. Его запросы отклоняются.`,
   }),
   'job.ended': ({ word, detail }) => ({
     en: `The video job ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.en ?? word('status')}.`,

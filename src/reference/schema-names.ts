@@ -11,6 +11,7 @@ import * as adminTopUps from '../admin/top-up-contract.ts'
 import * as adminWarnings from '../admin/warning-contract.ts'
 import * as identities from '../cabinet/identity-contract.ts'
 import * as keys from '../cabinet/key-contract.ts'
+import * as accountLimit from '../ledger/account-limit-contract.ts'
 import * as story from '../ledger/request-story-contract.ts'
 import * as log from '../cabinet/log-contract.ts'
 import * as members from '../cabinet/member-contract.ts'
@@ -67,7 +68,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       video,
     ],
   ],
-  ['Cabinet', [sessions, identities, keys, log, story, members, models, money, notices, summary]],
+  ['Cabinet', [sessions, identities, keys, log, story, members, models, money, notices, accountLimit, summary]],
   [
     'Admin',
     [

@@ -48,7 +48,7 @@ export interface RelayPorts extends GenerationPorts {
   readonly copyStream: CopyStream | null
   /** Used only for keys with limits. */
   readonly keyLimits: Pick<KeyLimiter, 'take'>
-  /** End of a key's spending-limit period, Unix ms; null for a fixed limit. */
+  /** End of a spending limit's period, Unix ms; null for a fixed limit. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
 
@@ -293,7 +293,7 @@ export class Relay {
     try {
       return this.#plan(call, funds)
     } catch (thrown) {
-      // The plan names what the smallest answer needs; if the key's limit is the bound, the refusal is the key's.
+      // The plan names what the smallest answer needs; if a limit is the bound, the refusal is the limit's.
       if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError)
         throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
       throw thrown

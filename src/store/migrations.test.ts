@@ -36,6 +36,7 @@ const LANDED = {
     '29 b1aef5f3d3af',
     '30 affa7f2749a4',
     '31 964b0404d777',
+    '32 b2cca0de016e',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -69,6 +70,7 @@ const LANDED = {
     '29 5c8a79a19a37',
     '30 2686f7690f0f',
     '31 1363674d29e2',
+    '32 b2cca0de016e',
   ],
 } as const
 

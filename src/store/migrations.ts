@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../errors.ts'
+import { accountLimitStatements } from './accounts/account-limit-migration.ts'
 import { externalIdStatements } from './accounts/external-id-store.ts'
 import { groupStatements } from './accounts/group-migration.ts'
 import { orderStatements } from './accounts/order-migration.ts'
@@ -361,6 +362,7 @@ const MIGRATIONS: readonly Migration[] = [
     statements: (dialect) => memberStatements(words(dialect)),
   },
   { version: 31, name: 'orders of lists', least: { sqlite: 27, postgres: 8 }, statements: orderStatements },
+  { version: 32, name: 'limits of accounts', least: { sqlite: 32, postgres: 8 }, statements: accountLimitStatements },
 ]
 
 /** Programs from this version on seal what they write. */

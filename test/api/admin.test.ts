@@ -9,6 +9,7 @@ const MODEL = {
   context_length: 8_000,
   endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 10, completion: '20.5' } }],
 }
+const NO_LIMIT = { limit: null, limit_reset: null, limit_used: null, limit_remaining: null, limit_resets_at: null }
 let tollgate: InProcessServer
 
 before(async () => {
@@ -38,25 +39,21 @@ test('an admin route answers 401 without a credential and for a wrong token, and
 })
 
 test('an account is created, read, found by prefix and changed; each change takes effect on its keys', async () => {
-  const created = await tollgate.admin('POST', '/admin/v1/accounts', {
-    name: 'Zebra works',
-    email: 'z@example.com',
-    rate_limit: { requests: 50, window: 10 },
-  })
+  const terms = { name: 'Zebra works', email: 'z@example.com', rate_limit: { requests: 50, window: 10 } }
+  const created = await tollgate.admin('POST', '/admin/v1/accounts', terms)
   assert.equal(created.status, 201, created.text)
   const { id, created_at: createdAt, external_id: _name, ...rest } = created.body
   assert.match(id, /^acc_[0-9A-Za-z]{16}$/)
   assert.ok(!Number.isNaN(Date.parse(createdAt)))
   assert.deepEqual(rest, {
-    name: 'Zebra works',
-    email: 'z@example.com',
+    ...terms,
     status: 'active',
     default_model: null,
-    rate_limit: { requests: 50, window: 10 },
     allowed_models: null,
     exact_holds: false,
     group: null,
     markup: null,
+    ...NO_LIMIT,
     balance: 0,
     available: 0,
     reserved: 0,

@@ -133,6 +133,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     account: made({ key: { limit: 0.000001, limit_reset: 'monthly' } }),
     not: isFree,
   },
+  'an account that has spent its limit': {
+    name: 'limit_exceeded',
+    account: made({ account: { limit: 0.000001, limit_reset: 'monthly' } }),
+    not: isFree,
+  },
   'a model that nobody has': { name: 'model_not_found', ask: (ask, route) => otherModel(ask, route, 'no/such') },
   'a model of another kind': {
     name: 'model_not_supported',

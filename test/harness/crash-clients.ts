@@ -31,7 +31,7 @@ export interface Observed {
 export function crashAccount(tollgate: ApiClient): ReturnType<ApiClient['createAccount']> {
   return tollgate.createAccount({
     balance: CRASH_BALANCE_MICRO / 1e6,
-    account: { rate_limit: { requests: 100_000, window: 60 } },
+    account: { rate_limit: { requests: 100_000, window: 60 }, limit: 900, limit_reset: 'daily' },
     key: { limit: 900, limit_reset: 'monthly' },
   })
 }

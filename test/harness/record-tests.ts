@@ -29,7 +29,7 @@ const KINDS: readonly Kind[] = [
     route: 'accounts/:id',
     path: 'accounts/external:team-a',
     body: { name: 'Team A', email: 'a@example.com', rate_limit: { requests: 30, window: 60 } },
-    other: { name: 'Team A', allowed_models: ['sandbox/chat'] },
+    other: { name: 'Team A', allowed_models: ['sandbox/chat'], limit: 300, limit_reset: 'weekly' },
     field: 'allowed_models',
   },
   {

@@ -15,10 +15,10 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
     replace: 'if (freeMicro + allowance.amountMicro > 0n) {',
   },
   {
-    name: "a key's allowance does not count in its limit",
+    name: 'an allowance does not count in the limits',
     file: CORE,
-    find: 'return roomMicro < account.availableMicro ? roomMicro : account.availableMicro',
-    replace: 'return roomMicro > 0n ? account.availableMicro : roomMicro',
+    find: 'limitRoom(account, key, periods, this.#rows.spends) ?? account.availableMicro)',
+    replace: 'account.availableMicro)',
   },
   {
     name: 'the allowance of a closed key stays open',

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { FREE_HOUR_MICRO } from '../../src/ledger/free-hour.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
-import { AccountStore } from '../../src/store/accounts/account-store.ts'
+import { AccountStore, type AccountPatch } from '../../src/store/accounts/account-store.ts'
 import { KeyStore } from '../../src/store/accounts/key-store.ts'
+import { sealedSelect } from '../../src/store/audit/book-seal.ts'
 import { sealEmpty } from '../../src/store/audit/book-store.ts'
 import { sharedDatabase, SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
@@ -33,6 +34,7 @@ export async function createCustomers(world: World): Promise<void> {
       defaultModel: null,
       rateLimit: null,
       createdAtMs: beginMs,
+      ...(world.accountLimits ? drawLimit(world) : {}),
     })
     if (world.guards && index > 0) useUpFreeHour(world, accountId)
     world.pay({
@@ -66,6 +68,23 @@ export async function createCustomers(world: World): Promise<void> {
   }
 }
 
+/** What the keys of an account may spend together: less than each alone, sometimes. */
+function drawLimit({ random, aboutLimits, allowances }: World): Pick<AccountPatch, 'limitMicro' | 'limitReset'> {
+  const most = (aboutLimits ? 3_000 : 9_000) * (allowances ? random.pick(ALLOWED_TIMES) : 1)
+  return { limitMicro: BigInt(random.below(most)), limitReset: random.pick(RESETS) }
+}
+
+/** The operator changes the limit of an account, or takes it off; if the store fails, it stays. */
+export async function changeAccountLimit(world: World): Promise<void> {
+  const node = world.liveNode()
+  if (node === null || node.link.out) return
+  const { accountId } = world.random.pick(world.customers)
+  const patch = world.random.chance(0.2) ? { limitMicro: null, limitReset: null } : drawLimit(world)
+  world.trace(`${accountId}: limit becomes ${patch.limitMicro} ${patch.limitReset}`)
+  const accounts = new AccountStore(node.database, SIM_SEAL)
+  await accounts.update(accountId, patch, world.periodsNow(node)).catch(() => null)
+}
+
 /** The loss by a guarded account before the universe. */
 export const USED_UP_MICRO = FREE_HOUR_MICRO + 1n
 
@@ -77,11 +96,8 @@ export function usedUpHourMs(beginMs: number): number {
 function useUpFreeHour({ disk, beginMs, guarded }: World, accountId: string): void {
   const hourMs = usedUpHourMs(beginMs)
   const insuredMicro = USED_UP_MICRO
-  disk.run('UPDATE account SET free_hour = ?, free_insured = ?, seal = ? WHERE id = ?', [
-    BigInt(hourMs),
-    insuredMicro,
-    SIM_SEAL.of('account', [accountId, '', 0n, 0n, hourMs, insuredMicro, 0n, '', 'active', null, null]),
-    accountId,
-  ])
+  disk.run('UPDATE account SET free_hour = ?, free_insured = ? WHERE id = ?', [BigInt(hourMs), insuredMicro, accountId])
+  const [row = {}] = disk.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?`, [accountId])
+  disk.run('UPDATE account SET seal = ? WHERE id = ?', [SIM_SEAL.ofRow('account', row), accountId])
   guarded.add(accountId)
 }

@@ -1,4 +1,4 @@
-import { CORE, LEDGER, GENERATION, type Mutant } from './mutant.ts'
+import { CORE, LEDGER, GENERATION, LIMITS, type Mutant } from './mutant.ts'
 
 /** The list of guarantees.md 3.3; `find` occurs exactly once in its file. */
 export const GUARANTEE_MUTANTS: readonly Mutant[] = [
@@ -33,9 +33,9 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
     replace: 'if (costMicro >= 0n) return costMicro',
   },
   {
-    name: 'an overrun takes what the key limit does not leave',
+    name: 'an overrun takes what no limit leaves',
     file: CORE,
-    find: 'least(costMicro - coveredMicro, beyondMicro, roomMicro)',
+    find: 'least(costMicro - coveredMicro, beyondMicro, leftMicro)',
     replace: 'least(costMicro - coveredMicro, beyondMicro)',
   },
   {
@@ -45,10 +45,10 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
     replace: '    if (heldMicro > 0n) key.heldMicro += heldMicro\n',
   },
   {
-    name: 'a key limit forgets what is held',
-    file: CORE,
-    find: 'spentMicro + key.heldMicro + request.amountMicro > key.limitMicro',
-    replace: 'spentMicro + request.amountMicro > key.limitMicro',
+    name: 'a limit forgets what is held',
+    file: LIMITS,
+    find: 'spentMicro + heldMicro + amountMicro <= limitMicro',
+    replace: 'spentMicro + amountMicro <= limitMicro',
   },
   {
     name: 'a top-up is not idempotent',

@@ -1,3 +1,4 @@
+import { ACCOUNT_LIMIT_MUTANTS } from './account-limit-mutants.ts'
 import { ALLOWANCE_MUTANTS } from './allowance-mutants.ts'
 import { GUARANTEE_MUTANTS } from './guarantee-mutants.ts'
 import { ROW_JOURNAL_MUTANTS } from './row-journal-mutants.ts'
@@ -18,6 +19,7 @@ import {
 export const MUTANTS: readonly Mutant[] = [
   ...GUARANTEE_MUTANTS,
   ...ALLOWANCE_MUTANTS,
+  ...ACCOUNT_LIMIT_MUTANTS,
   ...ROW_JOURNAL_MUTANTS,
   {
     name: 'the end is shown before the settle is durable',

@@ -8,6 +8,7 @@ import type {
   LedgerStore,
 } from '../../src/ledger/ledger-store.ts'
 import { ALLOWANCE_PREFIX, drawOf, ownerOf, spendKeyText } from '../../src/ledger/ledger-store.ts'
+import { accountPeriod, accountSpendText, type AccountPeriod } from '../../src/ledger/account-limit.ts'
 import { limitPeriod } from '../../src/ledger/hold-rules.ts'
 import { FRESH_MS } from '../../src/ledger/allowances.ts'
 import type { Micro } from '../../src/money.ts'
@@ -29,6 +30,7 @@ import {
   readAccountRow,
   readHoldRow,
   readKeyRow,
+  uncountedPeriodOf,
 } from '../../src/store/ledger/ledger-rows.ts'
 import {
   accountValues,
@@ -44,6 +46,7 @@ import {
   INSERT_HOLD,
   INSERT_LOG,
   logValues,
+  SELECT_ACCOUNT_SPEND,
   SELECT_SPEND,
   UPDATE_ACCOUNT,
   UPDATE_ALLOWANCE,
@@ -140,7 +143,9 @@ export class SharedLedger implements LedgerStore {
     for (const hold of changes.endedHolds) {
       if (hold.state === 'expired' && hold.chargedMicro === null && hold.leaseUntilMs > this.#world.nowMs())
         this.#world.violation(`I14 hold ${hold.id} expired before its lease was over`)
-      if (operations.length === 1) this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+      if (operations.length !== 1) continue
+      this.#checkOverrun(hold, rows.keys.get(hold.keyId))
+      this.#checkAccountOverrun(hold, rows.accounts.get(hold.accountId))
     }
   }
 
@@ -179,6 +184,24 @@ export class SharedLedger implements LedgerStore {
       )
   }
 
+  /** Nor that of its account. */
+  #checkAccountOverrun(hold: HoldRow, account: AccountRow | undefined): void {
+    const period = account === undefined ? null : accountPeriod(account, hold.periods)
+    const coveredMicro = hold.state === 'settled' ? hold.amountMicro : 0n
+    if (account === undefined || account.limitMicro === null || period === null) return
+    if ((hold.chargedMicro ?? 0n) <= coveredMicro) return
+    const spentMicro = this.#accountSpent(period)
+    if (spentMicro + account.heldMicro > account.limitMicro)
+      this.#world.violation(
+        `I6 the overrun of ${hold.id} passes the limit of its account: ${spentMicro} + ${account.heldMicro} > ${account.limitMicro}`,
+      )
+  }
+
+  #accountSpent({ period, start, accountId }: AccountPeriod): Micro {
+    const [sum] = this.#disk.all(SELECT_ACCOUNT_SPEND, [period, start, accountId])
+    return sum === undefined ? 0n : big(sum, 'spent')
+  }
+
   #load(operations: readonly LedgerOperation[]): LedgerRows {
     const accounts = new Map<string, AccountRow>()
     const keys = new Map<string, KeyRow>()
@@ -197,6 +220,8 @@ export class SharedLedger implements LedgerStore {
       const period = key === undefined ? null : limitPeriod(key, owner.periods)
       const [spend] = period === null ? [] : this.#disk.all(SELECT_SPEND, [period.keyId, period.period, period.start])
       if (period !== null) spends.set(spendKeyText(period), spend === undefined ? 0n : big(spend, 'spent'))
+      const uncounted = uncountedPeriodOf(operation, holds.get(generationId), accounts)
+      if (uncounted !== null) spends.set(accountSpendText(uncounted), this.#accountSpent(uncounted))
     }
     // The simulation has neither jobs nor Idempotency-Keys.
     return { accounts, keys, holds, spends, jobs: new Map(), claims: new Map() }

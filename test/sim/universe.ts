@@ -3,6 +3,7 @@ import type { TokenCounter } from '../../src/plan/token-count.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { checkPlaces } from './books.ts'
 import { auditWorld, checkEnd } from './checks.ts'
+import { changeAccountLimit } from './customers.ts'
 import type { Disk } from './disk.ts'
 import { Random } from './random.ts'
 import { World } from './world.ts'
@@ -37,6 +38,7 @@ export async function playUniverse(
     random: new Random(seed),
     guards: seed % 3 === 0,
     allowances: hasAllowances(seed),
+    accountLimits: hasAccountLimits(seed),
     checkpointCharges: checkpointCharges(seed),
     ...parts,
   })
@@ -70,6 +72,11 @@ export async function playUniverse(
 /** A share of the universes that none of the regression seeds is in. */
 function hasAllowances(seed: number): boolean {
   return seed % 7 === 2 || seed % 7 === 5
+}
+
+/** As above. */
+function hasAccountLimits(seed: number): boolean {
+  return [2, 4, 7, 11].includes(seed % 13)
 }
 
 /** In a third of the universes so few that a checkpoint, with the sums, comes between any two writes. */
@@ -285,6 +292,10 @@ function planBusiness(world: World, activeMs: number): void {
       `limit becomes ${patch.limitMicro} ${patch.limitReset}`,
     )
   })
+  if (world.accountLimits)
+    several(3, () => {
+      void changeAccountLimit(world)
+    })
   several(1, () => {
     const disabled = random.chance(0.5)
     void world.changeKey(

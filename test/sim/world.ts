@@ -50,6 +50,8 @@ export class World {
   readonly journaled: boolean
   /** Its nodes decide holds against allowances. */
   readonly allowances: boolean
+  /** Its accounts have limits. */
+  readonly accountLimits: boolean
   /** Nodes that stood still for a while. */
   readonly stopped = new Set<string>()
   /** Some of its accounts have used up the free amount of an hour. */
@@ -89,6 +91,7 @@ export class World {
     readonly random: Random
     readonly guards: boolean
     readonly allowances: boolean
+    readonly accountLimits: boolean
     /** Of the embedded store; undefined = the product's own number. */
     readonly checkpointCharges: number | undefined
     readonly disk: Disk
@@ -98,6 +101,7 @@ export class World {
     this.random = parts.random
     this.guards = parts.guards
     this.allowances = parts.allowances
+    this.accountLimits = parts.accountLimits
     this.#checkpointCharges = parts.checkpointCharges
     this.disk = parts.disk
     this.tokens = parts.tokens

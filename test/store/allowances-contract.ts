@@ -17,18 +17,20 @@ const IDLE_MS = 5_001
 const POLICIES = ['exact', 'asked', 'slice'] as const
 /** guarantees.md R4: 10,000 races in the long form. */
 const ROUNDS = form({ short: 40, long: 1_250 })
-const RACERS = 8
+const RACERS = 12
 
 type Policy = (typeof POLICIES)[number]
 
 /**
- * Requests race for what is left of an account, and of a key's limit: half of them on each node, or all on the one that
- * there is.
+ * Requests race for what is left of an account, of a key's limit and of an account's: half of them on each node, or all
+ * on the one that there is.
  */
 export async function lastMoneyRace(first: Bench, second: Bench, policy: Policy | 'all'): Promise<void> {
   const poor = await first.customer(400n)
   const limited = await first.customer(RICH_MICRO, { limitMicro: 400n })
-  for (const { accountId } of policy === 'asked' ? [poor, limited] : [])
+  const joint = await first.customer(RICH_MICRO, {}, { limitMicro: 400n })
+  const jointKeys = [joint, await first.key(joint.accountId)]
+  for (const { accountId } of policy === 'asked' ? [poor, limited, joint] : [])
     await first.store.accounts.update(accountId, { exactHolds: true })
   let charged = 0n
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -36,7 +38,7 @@ export async function lastMoneyRace(first: Bench, second: Bench, policy: Policy 
     await Promise.all(
       ids.map(async (id, index) => {
         const node = index % 2 === 0 ? first : second
-        const customer = index % 4 < 2 ? poor : limited
+        const customer = [poor, limited, jointKeys[index % 4 < 2 ? 0 : 1] ?? joint][index % 3] ?? poor
         if ((await node.hold(customer, 6n, id)).status !== 'held') return
         // More than was held for it, sometimes.
         const outcome = await node.settle(customer, id, index === 0 ? 9n : 5n)
@@ -61,6 +63,9 @@ export async function lastMoneyRace(first: Bench, second: Bench, policy: Policy 
   assert.ok(available < 6n, `${available} are left`)
   const { total } = await first.spend(limited)
   assert.ok(total <= 400n && total > 394n, `${total} of a limit of 400 are spent`)
+  const account = await first.store.accounts.get(joint.accountId)
+  const jointMicro = account?.limitSpentMicro ?? 0n
+  assert.ok(jointMicro <= 400n && jointMicro > 394n, `${jointMicro} of an account's limit of 400 are spent`)
 }
 
 /** What holds where nodes decide holds within money that the database has set aside for them. */

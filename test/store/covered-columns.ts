@@ -16,6 +16,7 @@ const REFUSED = ['event_head.id', 'log_kept.id']
 /** Words that the schema restricts, each with another one that no row has. */
 const WORDS: Readonly<Record<string, readonly [from: string, to: string]>> = {
   'account.status': ['active', 'locked'],
+  'account.limit_reset': ['monthly', 'daily'],
   'hold.state': ['voided', 'expired'],
   'payment_order.state': ['pending', 'cancelled'],
   'job.status': ['pending', 'in_progress'],

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { accountLimit } from '../../src/ledger/account-limit-body.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
+import { rubles } from '../../src/money.ts'
 import type { LedgerModel, Operation, Payment } from './ledger-model.ts'
+import type { Bench } from './ledger-fixture.ts'
 import { booksOf, run, type Nodes } from './ledger-together.ts'
 
 type Command = fc.AsyncCommand<LedgerModel, Nodes>
@@ -84,6 +87,14 @@ export const COMMANDS: readonly fc.Arbitrary<Command>[] = [
       ([whose, limit, reset, at]) =>
         new Step(`limit of ${whose} becomes ${limit} ${reset}`, (model, nodes) =>
           run(model, nodes, [{ operation: { op: 'limit', customer: whose, limit, reset }, at }]),
+        ),
+    ),
+  fc
+    .tuple(customer, fc.option(amount), fc.constantFrom(...RESETS), node)
+    .map(
+      ([whose, limit, reset, at]) =>
+        new Step(`limit of account ${whose} becomes ${limit} ${reset}`, (model, nodes) =>
+          run(model, nodes, [{ operation: { op: 'limit', ofAccount: true, customer: whose, limit, reset }, at }]),
         ),
     ),
   fc
@@ -225,6 +236,7 @@ export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> 
     [],
   )
   for (const [index, owner] of nodes.customers.entries()) {
+    await checkAccountLimit(model, bench, index, owner.accountId)
     if (model.keys[index]?.deleted === true) continue
     const spend = await bench.spend(owner)
     const at = (reset: LimitReset | null): bigint => model.spentIn(index, model.nowMs, reset)
@@ -236,6 +248,25 @@ export async function auditAll(model: LedgerModel, nodes: Nodes): Promise<void> 
       held: model.held(index),
     })
   }
+}
+
+/** What an account's row has counted is what its key has spent in that period. */
+async function checkAccountLimit(model: LedgerModel, bench: Bench, index: number, accountId: string): Promise<void> {
+  const account = await bench.store.accounts.get(accountId)
+  const limited = model.accounts[index]
+  assert.ok(account && limited)
+  const now = { periods: bench.ledger.periods(bench.clock.now()), atMs: bench.clock.now(), timezone: 'UTC' }
+  const { limit, limit_reset: reset, limit_used: used } = accountLimit(account, now)
+  assert.deepEqual(
+    { limit, reset, used },
+    limited.limit === null
+      ? { limit: null, reset: null, used: null }
+      : {
+          limit: rubles(limited.limit),
+          reset: limited.reset,
+          used: rubles(model.spentIn(index, model.nowMs, limited.reset)),
+        },
+  )
 }
 
 async function checkBooks(model: LedgerModel, nodes: Nodes): Promise<void> {

@@ -57,6 +57,11 @@ export interface Customer {
   readonly digest: Buffer
 }
 
+interface AccountTerms {
+  readonly limitMicro?: Micro
+  readonly limitReset?: LimitReset
+}
+
 interface KeyTerms {
   readonly limitMicro?: Micro
   readonly limitReset?: LimitReset
@@ -87,7 +92,7 @@ export class Bench<C extends Clock = TestClock> {
     })
   }
 
-  async customer(balanceMicro: Micro, key: KeyTerms = {}): Promise<Customer> {
+  async customer(balanceMicro: Micro, key: KeyTerms = {}, account: AccountTerms = {}): Promise<Customer> {
     const accountId = newId('acc_')
     await this.store.accounts.create({
       id: accountId,
@@ -96,6 +101,7 @@ export class Bench<C extends Clock = TestClock> {
       defaultModel: null,
       rateLimit: null,
       createdAtMs: this.clock.now(),
+      ...account,
     })
     const customer = await this.key(accountId, key)
     if (balanceMicro > 0n) await this.topUp(accountId, balanceMicro)

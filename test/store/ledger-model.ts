@@ -4,9 +4,12 @@ import { periodStarts } from '../../src/ledger/period.ts'
 const LEASE_MS = 60_000
 const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
 
-interface ModelKey {
+interface ModelLimit {
   limit: bigint | null
   reset: LimitReset | null
+}
+
+interface ModelKey extends ModelLimit {
   disabled: boolean
   deleted: boolean
   /** Charges by the start of each period, `total` for all time. */
@@ -43,6 +46,8 @@ export type Operation =
   | { readonly op: 'pay'; readonly payment: Payment }
   | {
       readonly op: 'limit'
+      /** The limit is the account's. */
+      readonly ofAccount?: true
       readonly customer: number
       readonly limit: bigint | null
       readonly reset: LimitReset | null
@@ -61,6 +66,8 @@ export class LedgerModel {
   prices: bigint[] = [1n]
   readonly available: bigint[]
   readonly keys: ModelKey[]
+  /** Of accounts. Each has one key, so that its spending is the key's. */
+  readonly accounts: ModelLimit[]
   readonly holds = new Map<string, ModelHold>()
   readonly payments = new Map<string, Payment>()
   /** Ids of all requested holds, granted or not. */
@@ -76,6 +83,7 @@ export class LedgerModel {
   ) {
     this.nowMs = nowMs
     this.available = customers.map(({ balance }) => balance)
+    this.accounts = customers.map(() => ({ limit: null, reset: null }))
     this.keys = customers.map(({ limit, reset }) => ({ limit, reset, disabled: false, deleted: false, spent: {} }))
   }
 
@@ -83,6 +91,7 @@ export class LedgerModel {
     const copy = new LedgerModel(this.nowMs, [])
     copy.prices = [...this.prices]
     copy.available.push(...this.available)
+    for (const account of this.accounts) copy.accounts.push({ ...account })
     for (const key of this.keys) copy.keys.push({ ...key, spent: { ...key.spent } })
     for (const [id, hold] of this.holds) copy.holds.set(id, { ...hold })
     for (const [reference, payment] of this.payments) copy.payments.set(reference, payment)
@@ -113,8 +122,10 @@ export class LedgerModel {
       case 'pay':
         return this.#pay(operation.payment)
       case 'limit': {
-        const key = this.#key(operation.customer)
-        if (!key.deleted) Object.assign(key, { limit: operation.limit, reset: operation.reset })
+        const { limit, reset, ofAccount = false, customer } = operation
+        const key = this.#key(customer)
+        if (ofAccount) this.accounts[customer] = { limit, reset }
+        else if (!key.deleted) Object.assign(key, { limit, reset })
         return { status: 'done' }
       }
     }
@@ -134,6 +145,13 @@ export class LedgerModel {
     return key
   }
 
+  /** Of the key, then of the account. */
+  #limits(customer: number): readonly (ModelLimit & { readonly ofAccount?: true })[] {
+    const { limit, reset } = this.#key(customer)
+    const account = this.accounts[customer]
+    return [{ limit, reset }, ...(account === undefined ? [] : [{ ...account, ofAccount: true as const }])]
+  }
+
   #hold({ id, customer, amount }: Extract<Operation, { op: 'hold' }>): Answer {
     const known = this.holds.get(id)
     if (known !== undefined) return known.state === 'open' ? { status: 'held' } : { status: 'refused_by_store' }
@@ -142,10 +160,11 @@ export class LedgerModel {
     if (key.deleted) return { status: 'refused', reason: 'invalid_api_key' }
     if (key.disabled) return { status: 'refused', reason: 'key_deactivated' }
     const heldMicro = this.held(customer)
-    if (key.limit !== null) {
-      const spentMicro = this.spentIn(customer, this.nowMs, key.reset)
-      if (spentMicro + heldMicro + amount > key.limit)
-        return { status: 'limit_exceeded', limitMicro: key.limit, limitReset: key.reset, spentMicro, heldMicro }
+    for (const { limit, reset, ...whose } of this.#limits(customer)) {
+      if (limit === null) continue
+      const spentMicro = this.spentIn(customer, this.nowMs, reset)
+      if (spentMicro + heldMicro + amount > limit)
+        return { status: 'limit_exceeded', limitMicro: limit, limitReset: reset, spentMicro, heldMicro, ...whose }
     }
     const available = this.available[customer] ?? 0n
     if (amount > available) return { status: 'insufficient_balance', availableMicro: available }
@@ -179,8 +198,9 @@ export class LedgerModel {
     const available = (this.available[customer] ?? 0n) + covered
     const cost = this.cost(id, units)
     let most = available
-    if (key.limit !== null) {
-      const room = key.limit - this.spentIn(customer, hold.placedMs, key.reset) - this.held(customer)
+    for (const { limit, reset } of this.#limits(customer)) {
+      if (limit === null) continue
+      const room = limit - this.spentIn(customer, hold.placedMs, reset) - this.held(customer)
       if (room < most) most = room
     }
     if (most < covered) most = covered

@@ -134,13 +134,14 @@ async function perform(operation: Operation, nodes: Nodes, index: number, model:
       })
       return { status }
     }
-    case 'limit':
-      await store.keys.update(
-        owner(operation.customer).keyId,
-        { limitMicro: operation.limit, limitReset: operation.reset },
-        ledger.periods(clock.now()),
-      )
+    case 'limit': {
+      const { accountId, keyId } = owner(operation.customer)
+      const patch = { limitMicro: operation.limit, limitReset: operation.reset }
+      const periods = ledger.periods(clock.now())
+      if (operation.ofAccount === true) await store.accounts.update(accountId, patch, periods)
+      else await store.keys.update(keyId, patch, periods)
       return { status: 'done' }
+    }
     case 'expire':
       throw new Error('Leases end by a sweep.')
   }

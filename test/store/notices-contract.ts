@@ -128,6 +128,34 @@ export function noticesContract(open: () => Promise<Store>): void {
     await bench.auditClean()
   })
 
+  notices('an account is told of at 80 and at 100 % of the limit that its keys have together', async (bench) => {
+    await channel(bench)
+    const one = await bench.customer(1_000_000n, {}, { limitMicro: 1_000n, limitReset: 'daily' })
+    const two = await bench.key(one.accountId, { limitMicro: 250n })
+    await charge(bench, one, 600n)
+    // Both limits are near.
+    await charge(bench, two, 210n)
+    const near = await addressed(bench)
+    assert.deepEqual(
+      near
+        .map(({ notice }) => [notice.kind, notice.detail])
+        .toSorted(([, one], [, other]) => JSON.stringify(one).localeCompare(JSON.stringify(other))),
+      [
+        ['limit.near', { key: two.keyId, limit: 0.000_25, limit_reset: null, spent: 0.000_21 }],
+        ['limit.near', { limit: 0.001, limit_reset: 'daily', spent: 0.000_81 }],
+      ],
+    )
+    await charge(bench, one, 100n)
+    await charge(bench, one, 90n)
+    const [, , reached] = await addressed(bench)
+    assert.deepEqual(reached?.notice.detail, { limit: 0.001, limit_reset: 'daily', spent: 0.001 })
+    assert.equal(reached.notice.accountId, one.accountId)
+    bench.clock.advance(DAY_MS)
+    await charge(bench, one, 800n)
+    assert.deepEqual(await told(bench), ['limit.near', 'limit.near', 'limit.reached', 'limit.near'])
+    await bench.auditClean()
+  })
+
   notices('a shortfall is told once a day and account, and the end of a job with its charge', async (bench) => {
     await channel(bench)
     const customer = await bench.customer(1_001n)

@@ -259,6 +259,29 @@ export const PLANTED: readonly Planted[] = [
     what: 'another amount of a hold that has ended',
     statements: ["UPDATE hold SET amount = amount + 1 WHERE state = 'voided'"],
   },
+  {
+    check: 'I6',
+    what: 'an account whose limit is lower than what it has spent and holds',
+    statements: ['UPDATE account SET spend_limit = 100 WHERE spend_limit IS NOT NULL'],
+    also: ['I20'],
+  },
+  {
+    check: 'I7',
+    what: 'an account that has spent less of its limit than its keys were charged',
+    statements: ['UPDATE account SET limit_spent = limit_spent - 1 WHERE limit_spent > 0'],
+  },
+  {
+    check: 'I7',
+    what: 'what an account without a limit is said to have spent of it',
+    statements: ["UPDATE account SET limit_spent = 5 WHERE name = 'no entries'"],
+  },
+  {
+    check: 'I20',
+    what: 'the limit of an account, taken off',
+    statements: [
+      'UPDATE account SET spend_limit = NULL, limit_start = NULL, limit_spent = 0 WHERE spend_limit IS NOT NULL',
+    ],
+  },
   { check: 'I19', what: 'a code that is worth more', statements: ['UPDATE redeem_code SET amount = amount + 1'] },
   {
     check: 'I19',

@@ -35,7 +35,8 @@ export async function withBooks(
 ): Promise<void> {
   const opened = await open()
   const bench = new Bench(opened.store, new TestClock(NOON_MS))
-  const customer = await bench.customer(1_000n, { limitMicro: 900n, expiresAtMs: NOON_MS + DAY_MS })
+  const limits = { limitMicro: 900n, expiresAtMs: NOON_MS + DAY_MS }
+  const customer = await bench.customer(1_000n, limits, { limitMicro: 900n, limitReset: 'monthly' })
   await mixed(bench, customer)
   await twoEvents(bench)
   const [settled, voided] = [newId('gen-'), newId('gen-')]

@@ -41,6 +41,10 @@ function accountTests(records: BenchTest): void {
       groupId: null,
       markup: null,
       exactHolds: false,
+      limitMicro: null,
+      limitReset: null,
+      limitStart: null,
+      limitSpentMicro: 0n,
       availableMicro: 0n,
       heldMicro: 0n,
     })

@@ -1,5 +1,6 @@
 import { describe } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
+import { accountLimitsContract } from './account-limits-contract.ts'
 import { claimsContract } from './claims-contract.ts'
 import { filesContract } from './files-contract.ts'
 import { guardContract } from './guard-contract.ts'
@@ -13,6 +14,7 @@ import { responsesContract } from './responses-contract.ts'
 /** The guarantees of every store; each test gets a fresh store from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
   describe('ledger', () => ledgerContract(open))
+  describe('limits of accounts', () => accountLimitsContract(open))
   describe('free rules', () => guardContract(open))
   describe('records', () => recordsContract(open))
   describe('log', () => logContract(open))

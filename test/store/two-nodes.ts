@@ -49,6 +49,44 @@ export function twoNodeContract(newDatabase: () => Promise<string>, open: (url: 
     await second.store.close()
   })
 
+  test('F11: two nodes race for the last ruble of an account limit with several keys: it is never passed', async () => {
+    const url = await newDatabase()
+    const first = new Bench(await open(url), new TestClock(NOON_MS))
+    const second = new Bench(await open(url), first.clock, 'node-2')
+    const customer = await first.customer(1_000n, {}, { limitMicro: 50n, limitReset: 'daily' })
+    const keys = [
+      customer,
+      await first.key(customer.accountId),
+      await first.key(customer.accountId, { limitMicro: 90n }),
+    ]
+    for (let day = 0; day < 2; day += 1) {
+      let charged = 0n
+      for (let round = 0; round < 8; round += 1) {
+        const ids = Array.from({ length: 18 }, () => newId('gen-'))
+        const asked = ids.map((id, index) => ({
+          id,
+          key: keys[index % 3] ?? customer,
+          node: index % 2 ? first : second,
+        }))
+        const outcomes = await Promise.all(asked.map(({ id, key, node }) => node.hold(key, 7n, id)))
+        const held = asked.filter((_, index) => outcomes[index]?.status === 'held')
+        assert.ok(charged + 7n * BigInt(held.length) <= 50n, `${held.length} of 7 are held, and ${charged} are spent`)
+        // Every other answer costs more than its hold.
+        const ends = await Promise.all(
+          held.map(({ id, key, node }, index) =>
+            (node === first ? second : first).settle(key, id, index % 2 ? 2n : 9n),
+          ),
+        )
+        for (const end of ends) if ('chargedMicro' in end) charged += end.chargedMicro
+        await first.auditClean()
+      }
+      assert.ok(charged <= 50n && charged > 43n, `${charged} of a limit of 50 are spent`)
+      first.clock.advance(86_400_000)
+    }
+    await first.store.close()
+    await second.store.close()
+  })
+
   test('F13: two nodes settle one generation at once: charged once', async () => {
     const url = await newDatabase()
     const first = new Bench(await open(url), new TestClock(NOON_MS))

@@ -81,9 +81,13 @@ function advice({ errorType, metadata }: ApiFailure): string | null {
         limit: rub('limit'),
         required: rub('required'),
       })
-      return typeof resets === 'string'
-        ? `${text} ${i18n.t('failure.advice.limit_resets', { when: format.dateTime(resets) })}`
-        : text
+      return [
+        text,
+        ...(metadata['limit_of'] === 'account' ? [i18n.t('failure.advice.limit_of_account')] : []),
+        ...(typeof resets === 'string'
+          ? [i18n.t('failure.advice.limit_resets', { when: format.dateTime(resets) })]
+          : []),
+      ].join(' ')
     }
     case 'input_tokens_exceeded':
       return has('input_tokens', 'max_input_tokens')

@@ -1,13 +1,17 @@
+import { assert } from '../../lib/assert.ts'
 import type { Micro } from '../../money.ts'
 import type { RateLimit } from '../../catalog/catalog.ts'
 import type { FreeMoney } from '../../ledger/freed-money.ts'
+import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { setAside } from '../ledger/allowance-sum.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
+import { countForLimit } from './account-limit-count.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import {
   big,
+  bigOrNull,
   bit,
   integer,
   json,
@@ -42,6 +46,12 @@ export interface AccountRecord {
   readonly markup: string | null
   /** The database decides each of its holds, and nodes set none of its money aside. */
   readonly exactHolds: boolean
+  /** What all its keys together may spend in a period; null = no limit. */
+  readonly limitMicro: Micro | null
+  readonly limitReset: LimitReset | null
+  /** The newest period that the limit has counted, such as `month 2026-11-01`, and its spending. */
+  readonly limitStart: string | null
+  readonly limitSpentMicro: Micro
   /** With what nodes have set aside for requests to come. */
   readonly availableMicro: Micro
   /** For running requests, as far as the store knows of them. */
@@ -62,6 +72,8 @@ export type AccountPatch = Partial<
     | 'groupId'
     | 'markup'
     | 'exactHolds'
+    | 'limitMicro'
+    | 'limitReset'
   >
 >
 
@@ -69,7 +81,7 @@ const EXTERNAL_ID = EXTERNAL_IDS.account
 
 function selectOf(dialect: Database['dialect']): string {
   const column = setAside(dialect, 'account')
-  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, available, held, created_at, ${column}, ${EXTERNAL_ID} AS external_id FROM account`
+  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, spend_limit, limit_reset, limit_start, limit_spent, available, held, created_at, ${column}, ${EXTERNAL_ID} AS external_id FROM account`
 }
 
 /** Names in the order of their letters, alike in both databases. The index has this expression. */
@@ -114,6 +126,11 @@ export function readAccount(row: Row): AccountRecord {
     name: text(row, 'name'),
     email: textOrNull(row, 'email'),
     exactHolds: big(row, 'exact_holds') !== 0n,
+    limitMicro: bigOrNull(row, 'spend_limit'),
+    // A CHECK of the schema bounds it.
+    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
+    limitStart: textOrNull(row, 'limit_start'),
+    limitSpentMicro: big(row, 'limit_spent'),
     availableMicro: big(row, 'available') + big(row, 'set_aside'),
     heldMicro: big(row, 'held') - big(row, 'set_aside'),
     createdAtMs: integer(row, 'created_at'),
@@ -147,16 +164,22 @@ export class AccountStore {
 
   async create(
     account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'> &
-      Partial<Pick<AccountRecord, 'externalId' | 'status' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds'>>,
+      Partial<
+        Pick<
+          AccountRecord,
+          'externalId' | 'status' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds' | 'limitMicro' | 'limitReset'
+        >
+      >,
   ): Promise<AccountRecord> {
     const rateLimit = jsonText(account.rateLimit)
     const allowedModels = jsonText(account.allowedModels)
     const { externalId = null, status = 'active', groupId = null, markup = null, exactHolds = false } = account
+    const { limitMicro = null, limitReset = null } = account
     await this.#database.transaction(async (sql) => {
       if (externalId !== null) await nameRecord(sql, 'account', account.id, externalId)
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account')
       await sql.run(
-        'INSERT INTO account (id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)',
+        'INSERT INTO account (id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, spend_limit, limit_reset, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
         [
           account.id,
           account.name,
@@ -168,6 +191,8 @@ export class AccountStore {
           groupId,
           markup,
           bit(exactHolds),
+          limitMicro,
+          limitReset,
           BigInt(account.createdAtMs),
           this.#seal.of('account', [
             account.id,
@@ -183,6 +208,8 @@ export class AccountStore {
             allowedModels,
             groupId,
             markup,
+            limitMicro,
+            limitReset,
           ]),
         ],
       )
@@ -258,17 +285,23 @@ export class AccountStore {
 
   /**
    * Changes the given fields; null = no such account. A function decides them by the account as it is, while nobody
-   * else changes it, and what it throws keeps all as it was. Throws ExternalIdTakenError.
+   * else changes it, and what it throws keeps all as it was. `periods` = the current ones, which a new limit counts.
+   * Throws ExternalIdTakenError.
    */
   async update(
     id: string,
     change: AccountPatch | ((current: AccountRecord) => AccountPatch),
+    periods: PeriodStarts | null = null,
   ): Promise<AccountRecord | null> {
     await this.#database.transaction(async (sql) => {
       const patch = typeof change === 'function' ? await this.#decided(sql, id, change) : change
       const { sets, values } = assignmentsOf(patch)
       const sealing = { dialect: this.#database.dialect, seal: this.#seal }
       if (sets.length > 0) await changeRow(sql, sealing, 'account', id, { sets, values })
+      if (patch.limitMicro !== undefined || patch.limitReset !== undefined) {
+        assert(periods !== null, 'A limit is changed in a known period.')
+        await countForLimit(sql, sealing, id, periods)
+      }
       if (patch.externalId !== undefined) await nameRecord(sql, 'account', id, patch.externalId)
     })
     return this.get(id)
@@ -300,6 +333,8 @@ function assignmentsOf(patch: AccountPatch): {
   if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
   if (patch.groupId !== undefined) set('group_id', patch.groupId)
   if (patch.markup !== undefined) set('markup', patch.markup)
+  if (patch.limitMicro !== undefined) set('spend_limit', patch.limitMicro)
+  if (patch.limitReset !== undefined) set('limit_reset', patch.limitReset)
   if (patch.exactHolds !== undefined) set('exact_holds', bit(patch.exactHolds))
   return { sets, values }
 }

@@ -1,5 +1,5 @@
 import { brokenHeads, brokenRows } from './seals.ts'
-import { DAY_SUMS, wrongSpends } from './sums.ts'
+import { ACCOUNTS_MISCOUNTED, ACCOUNTS_OVER_LIMIT, DAY_SUMS, wrongSpends } from './sums.ts'
 import { brokenChains } from './chains.ts'
 import { brokenStatements } from './statements.ts'
 import { MISSING_IN_BLOCKS } from '../log/block-migration.ts'
@@ -84,26 +84,28 @@ function queries(nowMs: number, sinceMs: number): readonly Query[] {
     },
     {
       id: 'I6',
-      name: 'spent + held ≤ limit + excess in the newest period of each limit',
+      name: 'spent + held ≤ limit + excess in the newest period of each limit, of a key or an account',
       text: `SELECT 'key ' || k.id AS what FROM api_key k JOIN key_spend s ON s.key_id = k.id
         AND s.period = CASE k.limit_reset WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' ELSE 'total' END
         LEFT JOIN (SELECT key_id, day, week, month, SUM(amount) AS held FROM hold WHERE state = 'open' GROUP BY key_id, day, week, month) h ON h.key_id = k.id
           AND s.start = CASE k.limit_reset WHEN 'daily' THEN h.day WHEN 'weekly' THEN h.week WHEN 'monthly' THEN h.month ELSE '' END
         WHERE k.spend_limit IS NOT NULL AND s.start = (SELECT MAX(n.start) FROM key_spend n WHERE n.key_id = k.id AND n.period = s.period)
         GROUP BY k.id, k.spend_limit, k.limit_over, k.limit_over_start, s.period, s.start, s.spent, s.excess
-        HAVING s.spent + COALESCE(SUM(h.held), 0) > k.spend_limit + s.excess + CASE WHEN k.limit_over_start = s.period || ' ' || s.start THEN k.limit_over ELSE 0 END`,
+        HAVING s.spent + COALESCE(SUM(h.held), 0) > k.spend_limit + s.excess + CASE WHEN k.limit_over_start = s.period || ' ' || s.start THEN k.limit_over ELSE 0 END
+        UNION ALL ${ACCOUNTS_OVER_LIMIT}`,
     },
     {
       id: 'I7',
-      name: 'key spend of each period = Σ charges whose hold was placed in it',
-      text: ['total', 'day', 'week', 'month']
-        .map((period) => {
+      name: "key spend of each period = Σ charges whose hold was placed in it, and an account's spending in its limit's period too",
+      text: [
+        ACCOUNTS_MISCOUNTED,
+        ...['total', 'day', 'week', 'month'].map((period) => {
           const start = period === 'total' ? `''` : period
           return `SELECT 'key ' || s.key_id || ' ${period} ' || s.start AS what FROM key_spend s LEFT JOIN (
             SELECT key_id, ${start} AS start, SUM(charged) AS spent FROM hold WHERE state IN ('settled', 'settled_late') GROUP BY key_id${period === 'total' ? '' : `, ${period}`}
           ) h ON h.key_id = s.key_id AND h.start = s.start WHERE s.period = '${period}' AND s.spent <> COALESCE(h.spent, 0)`
-        })
-        .join(' UNION ALL '),
+        }),
+      ].join(' UNION ALL '),
     },
     ...historyQueries(nowMs, since),
   ]

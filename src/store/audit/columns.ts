@@ -38,8 +38,12 @@ export const COVERED = {
       'allowed_models',
       'group_id',
       'markup',
+      'spend_limit',
+      'limit_reset',
+      'limit_over',
+      'limit_over_start',
     ],
-    checked: { available: 'I2', held: 'I4' },
+    checked: { available: 'I2', held: 'I4', limit_start: 'I7', limit_spent: 'I7' },
     free: {
       name: 'a label',
       email: 'a label',

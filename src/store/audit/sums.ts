@@ -100,3 +100,21 @@ export function wrongSpends(): string {
       UNION ALL SELECT key_id, period, start, 0 AS spent, charges, beyond, 0 AS excess FROM (${beyond}) AS charged
     ) AS sides GROUP BY key_id, period, start HAVING (SUM(charges) > 0 AND SUM(spent) = 0) OR SUM(excess) <> SUM(beyond)`
 }
+
+/** Holds are of the period that their account's row counts. */
+const OF_LIMIT = `h.account_id = a.id AND a.limit_start = CASE a.limit_reset WHEN 'daily' THEN 'day ' || h.day WHEN 'weekly' THEN 'week ' || h.week WHEN 'monthly' THEN 'month ' || h.month ELSE 'total ' END`
+/** An account without a limit is joined with nothing. */
+const LIMITED =
+  'account_id IN (SELECT id FROM account WHERE spend_limit IS NOT NULL) GROUP BY account_id, day, week, month'
+
+/** Accounts that have spent and hold more than their limit in the period that it counts (I6). */
+export const ACCOUNTS_OVER_LIMIT = `SELECT 'account ' || a.id AS what FROM account a
+  LEFT JOIN (SELECT account_id, day, week, month, SUM(amount) AS held FROM hold WHERE state = 'open' AND ${LIMITED}) h ON ${OF_LIMIT}
+  WHERE a.spend_limit IS NOT NULL GROUP BY a.id, a.spend_limit, a.limit_spent, a.limit_start, a.limit_over, a.limit_over_start
+  HAVING a.limit_spent + COALESCE(SUM(h.held), 0) > a.spend_limit + CASE WHEN a.limit_over_start = a.limit_start THEN a.limit_over ELSE 0 END`
+
+/** Accounts whose row has another spending than its charges; one without a limit has none (I7). */
+export const ACCOUNTS_MISCOUNTED = `SELECT 'account ' || a.id AS what FROM account a
+  LEFT JOIN (SELECT account_id, day, week, month, SUM(charged) AS charged FROM hold WHERE state IN ('settled', 'settled_late') AND ${LIMITED}) h ON ${OF_LIMIT}
+  WHERE a.spend_limit IS NOT NULL OR a.limit_start IS NOT NULL OR a.limit_spent <> 0 GROUP BY a.id, a.spend_limit, a.limit_spent, a.limit_start
+  HAVING a.limit_spent <> COALESCE(SUM(h.charged), 0) OR (a.spend_limit IS NULL AND a.limit_start IS NOT NULL)`

@@ -1,6 +1,8 @@
+import { accountSpendText, uncountedPeriod, type AccountPeriod } from '../../ledger/account-limit.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import {
   ownerOf,
+  spendKeyText,
   type AccountRow,
   type HoldRow,
   type HoldState,
@@ -10,12 +12,13 @@ import {
   type LimitReset,
   type SpendKey,
 } from '../../ledger/ledger-store.ts'
+import { SELECT_ACCOUNT_SPEND, SELECT_SPEND } from './ledger-values.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { NO_LIVE_JOB } from '../jobs/job-store.ts'
 import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row, type Sql } from '../database.ts'
 
 export const ACCOUNT_SELECT =
-  'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, rate_limit, allowed_models, group_id, markup, low_balance, exact_holds, seal FROM account'
+  'SELECT id, status, available, held, log_rows, log_dropped, entry_head, free_hour, free_insured, free_spent, open_day, rate_limit, allowed_models, group_id, markup, low_balance, exact_holds, spend_limit, limit_reset, limit_start, limit_spent, limit_over, limit_over_start, seal FROM account'
 export const KEY_SELECT =
   'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
 export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
@@ -41,6 +44,13 @@ export function readAccountRow(row: Row, seal: BookSeal): AccountRow {
     markup: textOrNull(row, 'markup'),
     lowBalanceMicro: bigOrNull(row, 'low_balance'),
     exactHolds: big(row, 'exact_holds') !== 0n,
+    limitMicro: bigOrNull(row, 'spend_limit'),
+    // A CHECK of the schema bounds it.
+    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
+    limitStart: textOrNull(row, 'limit_start'),
+    limitSpentMicro: big(row, 'limit_spent'),
+    limitOverMicro: bigOrNull(row, 'limit_over'),
+    limitOverStart: textOrNull(row, 'limit_over_start'),
     intact: seal.holds('account', row),
   }
 }
@@ -106,4 +116,48 @@ export function spendingPeriodOf(
   const owner = hold ?? ownerOf(operation)
   const key = owner === null ? undefined : keys.get(owner.keyId)
   return owner === null || key === undefined ? null : limitPeriod(key, owner.periods)
+}
+
+/** The period that the limit of an operation's account counts in and its row does not have; null = there is none. */
+export function uncountedPeriodOf(
+  operation: LedgerOperation,
+  hold: HoldRow | undefined,
+  accounts: ReadonlyMap<string, AccountRow>,
+): AccountPeriod | null {
+  const owner = hold ?? ownerOf(operation)
+  const account = owner === null ? undefined : accounts.get(owner.accountId)
+  return owner === null || account === undefined ? null : uncountedPeriod(account, owner.periods)
+}
+
+/** The spending of a key, or of all keys of an account (`keyId` null), as it is looked up. */
+export interface SpendQuery {
+  readonly name: string
+  readonly keyId: string | null
+  readonly select: string
+  readonly values: readonly string[]
+}
+
+const NO_QUERIES: readonly SpendQuery[] = []
+
+/** The spendings that decide on an operation. */
+export function spendQueries(
+  operation: LedgerOperation,
+  hold: HoldRow | undefined,
+  accounts: ReadonlyMap<string, AccountRow>,
+  keys: ReadonlyMap<string, KeyRow>,
+): readonly SpendQuery[] {
+  const ofKey = spendingPeriodOf(operation, hold, keys)
+  const ofAccount = uncountedPeriodOf(operation, hold, accounts)
+  if (ofKey === null && ofAccount === null) return NO_QUERIES
+  const queries: SpendQuery[] = []
+  if (ofKey !== null) {
+    const { keyId, period, start } = ofKey
+    queries.push({ name: spendKeyText(ofKey), keyId, select: SELECT_SPEND, values: [keyId, period, start] })
+  }
+  if (ofAccount !== null) {
+    const { accountId, period, start } = ofAccount
+    const values = [period, start, accountId]
+    queries.push({ name: accountSpendText(ofAccount), keyId: null, select: SELECT_ACCOUNT_SPEND, values })
+  }
+  return queries
 }

@@ -30,13 +30,16 @@ export const HOLD_END_COLUMNS = ['state', 'ended_at', 'charged', 'shortfall', 'b
 export const UPDATE_HOLD = `UPDATE hold SET ${HOLD_END_COLUMNS.map((name) => `${name} = ?`).join(', ')}, seal = ? WHERE id = ?`
 export const UPDATE_ALLOWANCE = 'UPDATE hold SET amount = ?, state = ?, ended_at = ?, seal = ? WHERE id = ?'
 export const UPDATE_ACCOUNT =
-  'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, seal = ? WHERE id = ?'
+  'UPDATE account SET available = ?, held = ?, log_rows = ?, entry_head = ?, free_hour = ?, free_insured = ?, free_spent = ?, limit_start = ?, limit_spent = ?, seal = ? WHERE id = ?'
 export const UPDATE_KEY = 'UPDATE api_key SET held = ? WHERE id = ?'
 export const ENTRY_COLUMNS = ['debit', 'credit', 'amount', 'kind', 'ref', 'account_id', 'created_at', 'hash']
 const ENTRY_PLACES = ENTRY_COLUMNS.map(() => '?').join(',')
 export const INSERT_ENTRY = `INSERT INTO entry (${ENTRY_COLUMNS.join(', ')}) VALUES (${ENTRY_PLACES})`
 export const INSERT_LOG = insertText('generation', LOG_COLUMNS)
 export const SELECT_SPEND = 'SELECT spent FROM key_spend WHERE key_id = ? AND period = ? AND start = ?'
+/** What all keys of an account, deleted ones too, have spent in a period. */
+export const SELECT_ACCOUNT_SPEND = `SELECT CAST(COALESCE(SUM(s.spent), 0) AS BIGINT) AS spent FROM api_key k
+  JOIN key_spend s ON s.key_id = k.id WHERE s.period = ? AND s.start = ? AND k.account_id = ?`
 
 /** Of a row with a seal. */
 export function insertText(table: string, columns: readonly string[]): string {
@@ -44,7 +47,7 @@ export function insertText(table: string, columns: readonly string[]): string {
 }
 
 /** The ledger's changes of an account, in the order of its update. */
-export function accountValues(row: AccountRow, seal: BookSeal): readonly (string | bigint)[] {
+export function accountValues(row: AccountRow, seal: BookSeal): readonly (string | bigint | null)[] {
   return [
     row.availableMicro,
     row.heldMicro,
@@ -53,6 +56,8 @@ export function accountValues(row: AccountRow, seal: BookSeal): readonly (string
     BigInt(row.freeHourMs),
     row.freeInsuredMicro,
     row.freeSpentMicro,
+    row.limitStart,
+    row.limitSpentMicro,
     accountSeal(row, seal),
   ]
 }
@@ -74,6 +79,10 @@ function accountSeal(row: AccountRow, seal: BookSeal): string {
     row.allowedModelsText,
     row.groupId,
     row.markup,
+    row.limitMicro,
+    row.limitReset,
+    row.limitOverMicro,
+    row.limitOverStart,
   ])
 }
 

@@ -16,6 +16,7 @@ import {
   type PeriodStarts,
   type SpendKey,
 } from '../../ledger/ledger-store.ts'
+import { accountSpendText } from '../../ledger/account-limit.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { Micro } from '../../money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
@@ -32,6 +33,7 @@ import {
   readKeyRow,
   readOpenHolds,
   spendingPeriodOf,
+  uncountedPeriodOf,
 } from '../ledger/ledger-rows.ts'
 import type { LastStatement, PostgresDatabase } from './database.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
@@ -45,6 +47,7 @@ import {
   holdEndValues,
   holdValues,
   logValues,
+  SELECT_ACCOUNT_SPEND,
   usageDays,
   usageDayValues,
 } from '../ledger/ledger-values.ts'
@@ -52,8 +55,9 @@ import {
 type Cell = string | bigint | null
 
 const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.held, log_rows = v.log_rows, entry_head = v.entry_head,
-  free_hour = v.free_hour, free_insured = v.free_insured, free_spent = v.free_spent, seal = v.seal
-  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text, free_hour int8, free_insured int8, free_spent int8, seal text')} WHERE account.id = v.id`
+  free_hour = v.free_hour, free_insured = v.free_insured, free_spent = v.free_spent,
+  limit_start = v.limit_start, limit_spent = v.limit_spent, seal = v.seal
+  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text, free_hour int8, free_insured int8, free_spent int8, limit_start text, limit_spent int8, seal text')} WHERE account.id = v.id`
 const UPDATE_KEYS = `UPDATE api_key SET held = v.held FROM ${table('v', 'id text, held int8')} WHERE api_key.id = v.id`
 const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall, booked = v.booked, seal = v.seal
   FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8, booked text, seal text')} WHERE hold.id = v.id`
@@ -193,11 +197,12 @@ async function load(
   ])
   guess.learn(keys)
   await lockLateOwners(sql, { holds, accounts, keys }, seal)
+  const loaded = { accounts, keys, holds, read: spends }
   return {
     accounts,
     keys,
     holds,
-    spends: await loadSpends(sql, operations, { keys, holds, read: spends }),
+    spends: await loadSpends(sql, operations, loaded),
     jobs: await loadJobs(sql, operations),
     claims: await loadClaims(sql, operations),
   }
@@ -272,6 +277,7 @@ async function loadSpends(
   sql: Sql,
   operations: readonly LedgerOperation[],
   loaded: {
+    readonly accounts: ReadonlyMap<string, AccountRow>
     readonly keys: ReadonlyMap<string, KeyRow>
     readonly holds: ReadonlyMap<string, HoldRow>
     readonly read: Spends
@@ -288,6 +294,14 @@ async function loadSpends(
     else spends.set(name, spent)
   }
   for (const [name, spent] of await readSpends(sql, missing)) spends.set(name, spent)
+  // Behind the locks: whoever charges the account has committed. Only the first batches of a period read it.
+  for (const operation of operations) {
+    const period = uncountedPeriodOf(operation, loaded.holds.get(operation.generationId), loaded.accounts)
+    const name = period === null ? null : accountSpendText(period)
+    if (period === null || name === null || spends.has(name)) continue
+    const [row] = await sql.all(SELECT_ACCOUNT_SPEND, [period.period, period.start, period.accountId])
+    spends.set(name, row === undefined ? 0n : big(row, 'spent'))
+  }
   return spends
 }
 

@@ -8,7 +8,7 @@ import type {
   AccountRow,
 } from '../../ledger/ledger-store.ts'
 import { assert } from '../../lib/assert.ts'
-import { claimOf, movedJobOf, spendKeyText, type SpendKey } from '../../ledger/ledger-store.ts'
+import { claimOf, movedJobOf } from '../../ledger/ledger-store.ts'
 import type { Micro } from '../../money.ts'
 import { big, integer, text } from '../database.ts'
 import { RUNNING_CLAIM } from '../idempotency/idempotency-store.ts'
@@ -21,9 +21,10 @@ import {
   readHoldRow,
   readKeyRow,
   readOpenHolds,
-  spendingPeriodOf,
+  spendQueries,
+  type SpendQuery,
 } from '../ledger/ledger-rows.ts'
-import { accountValues, entryValues, holdValues, logValues, SELECT_SPEND } from '../ledger/ledger-values.ts'
+import { accountValues, entryValues, holdValues, logValues } from '../ledger/ledger-values.ts'
 import type { SqliteDatabase } from './database.ts'
 import { hasDirect, writeDirect, type DirectChanges, type JournaledChanges } from './direct-changes.ts'
 import { diskFault } from './disk-fault.ts'
@@ -445,8 +446,7 @@ export class SqliteLedger implements LedgerStore {
       const owner = hold ?? (operation.op === 'hold' ? operation : null)
       if (owner === null) continue
       this.#loadOwners(owner.accountId, owner.keyId)
-      const period = spendingPeriodOf(operation, hold, this.#keys)
-      if (period !== null) this.#loadSpend(period)
+      for (const query of spendQueries(operation, hold, this.#accounts, this.#keys)) this.#loadSpend(query)
       const job = movedJobOf(operation)
       const row = job === null ? undefined : this.#database.prepare(JOB_VERSION).get(job.id)
       if (job !== null && row !== undefined) jobs.set(job.id, integer(row, 'version'))
@@ -467,14 +467,13 @@ export class SqliteLedger implements LedgerStore {
     return hold
   }
 
-  #loadSpend(period: SpendKey): void {
-    const name = spendKeyText(period)
+  #loadSpend({ name, keyId, select, values }: SpendQuery): void {
     if (this.#spends.has(name)) return
     // The sums follow from the log, and so from the rows that are pending.
     this.#finish()
-    if (this.#tables.waiting.hasLogOf(period.keyId)) this.#checkpoint()
+    if (keyId === null ? this.#tables.waiting.logged > 0 : this.#tables.waiting.hasLogOf(keyId)) this.#checkpoint()
     this.#rollup.catchUp()
-    const row = this.#database.prepare(SELECT_SPEND).get(period.keyId, period.period, period.start)
+    const row = this.#database.prepare(select).get(...values)
     this.#spends.set(name, row === undefined ? 0n : big(row, 'spent'))
   }
 

@@ -35,6 +35,10 @@ const LAYOUT = 1
 const UPSERT_END = ` ON CONFLICT (id) DO UPDATE SET ${[...HOLD_END_COLUMNS, 'seal'].map((name) => `${name} = excluded.${name}`).join(', ')}`
 const UPSERT_HOLD = INSERT_HOLD + UPSERT_END
 
+/** Of an older program, whose accounts had no limit to count. */
+const OLDER_ACCOUNT = UPDATE_ACCOUNT.replace(' limit_start = ?, limit_spent = ?,', '')
+const ACCOUNT_WIDTH = widthOf(UPDATE_ACCOUNT)
+
 /** Runs a statement of the database. */
 type Run = (text: string, values: Values) => void
 
@@ -103,7 +107,8 @@ export class PendingRows {
 
   /** A step for each row. */
   *write(run: Run): Generator<void> {
-    for (const values of this.#accounts.values()) yield run(UPDATE_ACCOUNT, values)
+    for (const values of this.#accounts.values())
+      yield run(values.length === ACCOUNT_WIDTH ? UPDATE_ACCOUNT : OLDER_ACCOUNT, values)
     for (const values of this.#keys.values()) yield run(UPDATE_KEY, values)
     for (const values of this.#holds.values())
       yield run(
@@ -152,17 +157,26 @@ function encodeValue(value: SqlValue): unknown {
   return Number.isSafeInteger(number) ? number : [String(value)]
 }
 
-/** Values of each table's rows: at least and at most. */
-const WIDTHS: readonly (readonly [least: number, most: number])[] = [
-  exactly(UPDATE_ACCOUNT.split('?').length - 1),
-  exactly(UPDATE_KEY.split('?').length - 1),
-  [2, HOLD_COLUMNS.length + 1],
+/** Whether a row of each table has as many values as it may have. */
+const WIDTHS: readonly ((width: number) => boolean)[] = [
+  (width) => width === ACCOUNT_WIDTH || width === widthOf(OLDER_ACCOUNT),
+  exactly(widthOf(UPDATE_KEY)),
+  upTo(HOLD_COLUMNS.length + 1),
   exactly(ENTRY_COLUMNS.length),
-  [2, LOG_COLUMNS.length + 1],
+  upTo(LOG_COLUMNS.length + 1),
 ]
 
-function exactly(width: number): readonly [number, number] {
-  return [width, width]
+function widthOf(text: string): number {
+  return text.split('?').length - 1
+}
+
+function exactly(wanted: number): (width: number) => boolean {
+  return (width) => width === wanted
+}
+
+/** Rows whose last columns may be missing: one column and the seal are there. */
+function upTo(most: number): (width: number) => boolean {
+  return (width) => width >= 2 && width <= most
 }
 
 /** Throws an OperatorError for rows that this program does not know. */
@@ -171,15 +185,15 @@ export function decodeRows(payload: Buffer): CommitRows {
   const [layout, ...tables] = Array.isArray(read) ? (read as unknown[]) : []
   if (layout !== LAYOUT || tables.length !== WIDTHS.length) throw strangeRows()
   const [accounts = [], keys = [], holds = [], entries = [], log = []] = tables.map((table, index) =>
-    decodeTable(table, WIDTHS[index] ?? [0, 0]),
+    decodeTable(table, WIDTHS[index] ?? exactly(0)),
   )
   return { accounts, keys, holds, entries, log }
 }
 
-function decodeTable(table: unknown, [least, most]: readonly [number, number]): readonly Values[] {
+function decodeTable(table: unknown, isWidth: (width: number) => boolean): readonly Values[] {
   if (!Array.isArray(table)) throw strangeRows()
   return table.map((values: unknown) => {
-    if (!Array.isArray(values) || values.length < least || values.length > most) throw strangeRows()
+    if (!Array.isArray(values) || !isWidth(values.length)) throw strangeRows()
     return values.map(decodeValue)
   })
 }

@@ -13,6 +13,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
+import { SpendingLimitTile } from '../../parts/SpendingLimitTile.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
@@ -52,7 +53,7 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
   const format = useFormat()
   // The list stays until the page is opened again, so that the answer is seen.
   const [isFirst] = useState(!summary.has_requests)
-  const { money, today, last_7_days: week, last_30_days: month } = summary
+  const { money, account_limit: limit, today, last_7_days: week, last_30_days: month } = summary
   const requests = (count: number): string => t('home.requests', { count, shown: format.number(count) })
   return (
     <>
@@ -63,6 +64,7 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
           value={format.money(money.balance)}
           note={t('home.reserved', { amount: format.money(money.reserved) })}
         />
+        {limit !== null && <SpendingLimitTile of={limit} />}
         <Tile label={t('home.today')} value={format.money(today.cost)} note={requests(today.requests)} />
         <Tile label={t('home.week')} value={format.money(week.cost)} note={requests(week.requests)} />
         <Tile label={t('home.month')} value={format.money(month.cost)} note={requests(month.requests)} />

@@ -1,8 +1,8 @@
-import { Button, Group, MultiSelect, SegmentedControl, Select, Stack, Text, TextInput } from '@mantine/core'
-import { useForm, type UseFormReturnType } from '@mantine/form'
+import { Button, Group, MultiSelect, Stack, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key, KeyBody, LimitReset, NewKey } from '../../../../src/cabinet/key-contract.ts'
+import type { Key, KeyBody, NewKey } from '../../../../src/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -10,18 +10,16 @@ import { useProfile } from '../../session.tsx'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { fieldFailure } from '../../parts/failure-text.ts'
 import { Failed } from '../../parts/Loaded.tsx'
-import { NumberField } from '../../parts/NumberField.tsx'
-import { plainNumber } from '../../parts/number-text.ts'
+import {
+  spendingLimitBody,
+  SpendingLimitFields,
+  spendingLimitOf,
+  type SpendingLimit,
+} from '../../parts/SpendingLimitFields.tsx'
 import { KeyLimitFields, limitBodyOf, limitValuesOf, type LimitValues } from './KeyLimitFields.tsx'
-import css from '../../style/layout.module.css'
 
-type LimitKind = 'none' | 'fixed' | 'periodic'
-
-interface Values extends LimitValues {
+interface Values extends LimitValues, SpendingLimit {
   readonly name: string
-  readonly kind: LimitKind
-  readonly limit: string
-  readonly reset: LimitReset
   /** `YYYY-MM-DD`: the last day on which the key works; empty = for ever. */
   readonly expires: string
   readonly models: string[]
@@ -69,7 +67,7 @@ export function KeyForm({
           {...form.getInputProps('name')}
           error={problem?.message ?? form.errors['name']}
         />
-        <LimitFields form={form} most={most} />
+        <SpendingLimitFields kind={form.values.kind} props={(name) => form.getInputProps(name)} most={most} />
         <DayField
           label={t('keys.expiry')}
           description={t('keys.expiry_hint')}
@@ -97,86 +95,22 @@ export function KeyForm({
   )
 }
 
-/** Whether the key has a limit, how much it is, and when it starts again. */
-function LimitFields({
-  form,
-  most,
-}: {
-  readonly form: UseFormReturnType<Values>
-  /** What the keys of this person may spend in a month; null = as much as the account has. */
-  readonly most: number | null
-}): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
-  const { kind } = form.values
-  return (
-    <>
-      <div>
-        <Text size="sm" fw={500} mb={4}>
-          {t('keys.limit')}
-        </Text>
-        {most !== null && (
-          <Text size="xs" c="dimmed" mb={6}>
-            {t('keys.member_limit', { most: format.money(most) })}
-          </Text>
-        )}
-        <SegmentedControl
-          fullWidth
-          data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
-          aria-label={t('keys.limit')}
-          {...form.getInputProps('kind')}
-        />
-      </div>
-      {kind !== 'none' && (
-        <div className={css.fields}>
-          <NumberField
-            label={t('keys.amount')}
-            unit="₽"
-            decimals={6}
-            least={0}
-            required
-            {...form.getInputProps('limit')}
-          />
-          {kind === 'periodic' && (
-            <Select
-              label={t('keys.reset')}
-              allowDeselect={false}
-              data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({
-                value,
-                label: t(`keys.reset_${value}`),
-              }))}
-              {...form.getInputProps('reset')}
-            />
-          )}
-        </div>
-      )}
-    </>
-  )
-}
-
 /** `isBounded`: each key of this person needs a monthly limit. */
 function valuesOf(key: Key | null, zone: string, isBounded: boolean): Values {
   return {
     name: key?.name ?? '',
-    kind: key === null ? (isBounded ? 'periodic' : 'none') : kindOf(key),
-    limit: key === null || key.limit === null ? '' : plainNumber(key.limit),
-    reset: key?.limit_reset ?? 'monthly',
+    ...spendingLimitOf(key),
+    ...(key === null && isBounded ? { kind: 'periodic' } : {}),
     expires: key?.expires_at === null || key === null ? '' : dayIn(Date.parse(key.expires_at), zone),
     models: [...(key?.allowed_models ?? [])],
     ...limitValuesOf(key),
   }
 }
 
-function kindOf({ limit, limit_reset: reset }: Key): LimitKind {
-  if (limit === null) return 'none'
-  return reset === null ? 'fixed' : 'periodic'
-}
-
 function bodyOf({ name, kind, limit, reset, expires, models, ...limits }: Values, zone: string): KeyBody {
   return {
     name: name.trim(),
-    limit: kind === 'none' ? null : Number(limit),
-    limit_reset: kind === 'periodic' ? reset : null,
+    ...spendingLimitBody({ kind, limit, reset }),
     expires_at: lastSecondOf(expires, zone),
     allowed_models: models.length === 0 ? null : models,
     ...limitBodyOf(limits),

@@ -7,11 +7,17 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
+import {
+  spendingLimitBody,
+  SpendingLimitFields,
+  spendingLimitOf,
+  type SpendingLimit,
+} from '../../parts/SpendingLimitFields.tsx'
 import css from '../../style/layout.module.css'
 
 const DEFAULT_RATE = { requests: 300, window: 60 }
 
-interface Values {
+interface Values extends SpendingLimit {
   readonly name: string
   readonly model: string | null
   readonly ownRate: boolean
@@ -40,7 +46,9 @@ export function AccountLimits({ account }: { readonly account: Account }): React
       window: String(account.rate_limit?.window ?? DEFAULT_RATE.window),
       models: [...(account.allowed_models ?? [])],
       exactHolds: account.exact_holds,
+      ...spendingLimitOf(account),
     },
+    validate: { limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null) },
   })
   return (
     <form onSubmit={form.onSubmit((values) => save.mutate({ params: { id: account.id }, body: patchOf(values) }))}>
@@ -55,6 +63,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
           data={ids}
           {...form.getInputProps('model')}
         />
+        <SpendingLimitFields kind={form.values.kind} props={(name) => form.getInputProps(name)} />
         <RateFields form={form} />
         <MultiSelect
           label={t('keys.models')}
@@ -98,12 +107,13 @@ function RateFields({ form }: { readonly form: UseFormReturnType<Values> }): Rea
   )
 }
 
-function patchOf({ name, model, ownRate, requests, window, models, exactHolds }: Values): AccountPatch {
+function patchOf({ name, model, ownRate, requests, window, models, exactHolds, ...limit }: Values): AccountPatch {
   return {
     name: name.trim(),
     default_model: model,
     rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null,
     allowed_models: models.length === 0 ? null : models,
     exact_holds: exactHolds,
+    ...spendingLimitBody(limit),
   }
 }

@@ -11,6 +11,7 @@ import { ExternalName } from '../../parts/ExternalName.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
+import { SpendingLimitTile } from '../../parts/SpendingLimitTile.tsx'
 import { Tile } from '../../parts/Tile.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
@@ -133,6 +134,7 @@ function Figures({ account }: { readonly account: Account }): ReactNode {
       <Tile lead label={t('home.balance')} value={format.money(account.balance)} />
       <Tile label={t('money.available')} value={format.money(account.available)} />
       <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
+      <SpendingLimitTile of={account} />
       <Tile
         label={t('keys.state')}
         value={<AccountState status={account.status} />}

@@ -1,0 +1,90 @@
+import { SegmentedControl, Select, Text } from '@mantine/core'
+import type { GetInputPropsReturnType } from '@mantine/form'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import type { LimitReset } from '../../../src/cabinet/key-contract.ts'
+import css from '../style/layout.module.css'
+import { NumberField } from './NumberField.tsx'
+import { plainNumber } from './number-text.ts'
+import { useFormat } from './use-format.ts'
+
+type LimitKind = 'none' | 'fixed' | 'periodic'
+
+/** A spending limit as a form has it. */
+export interface SpendingLimit {
+  readonly kind: LimitKind
+  readonly limit: string
+  readonly reset: LimitReset
+}
+
+interface Limited {
+  readonly limit?: number | null
+  readonly limit_reset?: LimitReset | null
+}
+
+/** Whether there is a limit, how much it is, and when it starts again. */
+export function SpendingLimitFields({
+  kind,
+  props,
+  most = null,
+}: {
+  readonly kind: LimitKind
+  readonly props: (name: keyof SpendingLimit) => GetInputPropsReturnType
+  /** What the keys of this person may spend in a month; null = as much as the account has. */
+  readonly most?: number | null
+}): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <>
+      <div>
+        <Text size="sm" fw={500} mb={4}>
+          {t('keys.limit')}
+        </Text>
+        {most !== null && (
+          <Text size="xs" c="dimmed" mb={6}>
+            {t('keys.member_limit', { most: format.money(most) })}
+          </Text>
+        )}
+        <SegmentedControl
+          fullWidth
+          data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
+          aria-label={t('keys.limit')}
+          {...props('kind')}
+        />
+      </div>
+      {kind !== 'none' && (
+        <div className={css.fields}>
+          <NumberField label={t('keys.amount')} unit="₽" decimals={6} least={0} required {...props('limit')} />
+          {kind === 'periodic' && (
+            <Select
+              label={t('keys.reset')}
+              allowDeselect={false}
+              data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({
+                value,
+                label: t(`keys.reset_${value}`),
+              }))}
+              {...props('reset')}
+            />
+          )}
+        </div>
+      )}
+    </>
+  )
+}
+
+export function spendingLimitOf(record: Limited | null): SpendingLimit {
+  const { limit = null, limit_reset: reset = null } = record ?? {}
+  return {
+    kind: limit === null ? 'none' : reset === null ? 'fixed' : 'periodic',
+    limit: limit === null ? '' : plainNumber(limit),
+    reset: reset ?? 'monthly',
+  }
+}
+
+export function spendingLimitBody({ kind, limit, reset }: SpendingLimit): {
+  readonly limit: number | null
+  readonly limit_reset: LimitReset | null
+} {
+  return { limit: kind === 'none' ? null : Number(limit), limit_reset: kind === 'periodic' ? reset : null }
+}

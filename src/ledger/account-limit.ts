@@ -1,0 +1,82 @@
+import { assert } from '../lib/assert.ts'
+import type { Micro } from '../money.ts'
+import { resetPeriod } from './hold-rules.ts'
+import type { AccountRow, LedgerRows, PeriodStarts, SpendPeriod } from './ledger-store.ts'
+
+/** A period that the limit of an account counts. */
+export interface AccountPeriod {
+  readonly accountId: string
+  readonly period: SpendPeriod
+  readonly start: string
+}
+
+type Limited = Pick<AccountRow, 'id' | 'limitMicro' | 'limitReset'>
+type Counted = Limited & Pick<AccountRow, 'limitStart' | 'limitSpentMicro'>
+export type Spends = LedgerRows['spends']
+
+/** The period that an account's limit counts in; null without a limit. */
+export function accountPeriod(account: Limited, periods: PeriodStarts): AccountPeriod | null {
+  if (account.limitMicro === null) return null
+  const period = resetPeriod(account.limitReset)
+  return { accountId: account.id, period, start: period === 'total' ? '' : periods[period] }
+}
+
+/** As an account's row names the period that it counts. */
+export function limitStart({ period, start }: Omit<AccountPeriod, 'accountId'>): string {
+  return `${period} ${start}`
+}
+
+/** Its name among the spendings of a batch, where no key has one like it. */
+export function accountSpendText(period: AccountPeriod): string {
+  return `account ${period.accountId} ${limitStart(period)}`
+}
+
+/** The period whose spending the store is to add up for a batch; null = the account's row has it, or has no limit. */
+export function uncountedPeriod(account: Counted, periods: PeriodStarts): AccountPeriod | null {
+  const period = accountPeriod(account, periods)
+  return period === null || limitStart(period) === account.limitStart ? null : period
+}
+
+/**
+ * What an account has spent in the period of its limit that a hold belongs to. The row counts its newest period and
+ * turns to a later one here; that of a node whose clock is behind, or of an answer that ends late, is added up from the
+ * spending of the keys.
+ */
+export function accountSpent(account: AccountRow, periods: PeriodStarts, spends: Spends): Micro {
+  const period = accountPeriod(account, periods)
+  if (period === null) return 0n
+  const start = limitStart(period)
+  if (start === account.limitStart) return account.limitSpentMicro
+  const spentMicro = spends.get(accountSpendText(period))
+  assert(spentMicro !== undefined, `The spending of account ${account.id} in ${start} is loaded.`)
+  if (isEarlier(start, account.limitStart)) return spentMicro
+  if (account.limitStart !== null) spends.set(`account ${account.id} ${account.limitStart}`, account.limitSpentMicro)
+  account.limitStart = start
+  account.limitSpentMicro = spentMicro
+  return spentMicro
+}
+
+/** Counts a charge in the period that its hold was placed in. */
+export function countSpent(account: AccountRow, periods: PeriodStarts, chargedMicro: Micro, spends: Spends): void {
+  const period = accountPeriod(account, periods)
+  if (period === null) return
+  const spentMicro = accountSpent(account, periods, spends) + chargedMicro
+  const name = accountSpendText(period)
+  if (limitStart(period) === account.limitStart) account.limitSpentMicro = spentMicro
+  if (spends.has(name)) spends.set(name, spentMicro)
+}
+
+/** What the limit leaves, less than nothing where it was lowered; null without a limit. */
+export function accountRoom(account: AccountRow, periods: PeriodStarts, spends: Spends): Micro | null {
+  if (account.limitMicro === null) return null
+  return account.limitMicro - accountSpent(account, periods, spends) - account.heldMicro
+}
+
+/** Of one kind of period: the kinds differ only after the limit has changed, and then nothing is counted yet. */
+export function isEarlier(start: string, counted: string | null): boolean {
+  return counted !== null && kindOf(start) === kindOf(counted) && start < counted
+}
+
+function kindOf(start: string): string {
+  return start.slice(0, start.indexOf(' '))
+}
