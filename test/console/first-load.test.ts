@@ -9,8 +9,8 @@ import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
 const FIRST = { bytes: 250_000, requests: 12 }
-/** Of a browser that opens a link to an inner page, with the calendar and the forms. */
-const DEEP = { bytes: 340_000, requests: 28 }
+/** Of a browser that opens a link to an inner page, with the calendar, the forms and the chart. */
+const DEEP = { bytes: 355_000, requests: 28 }
 const CHART = 'main [role=slider] svg path, main [role=slider] svg rect'
 const LOADS = [
   ['/usage', CHART],
@@ -113,7 +113,8 @@ for (const look of LOOKS) {
             .request()
             .sizes()
             .then(
-              ({ responseBodySize }) => sizes.set(response.url(), responseBodySize),
+              // A file that was asked for ahead is used from the cache, and counts once.
+              ({ responseBodySize: size }) => sizes.set(response.url(), Math.max(size, sizes.get(response.url()) ?? 0)),
               () => undefined,
             )
         })
