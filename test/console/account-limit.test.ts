@@ -48,11 +48,11 @@ for (const { language, dark } of LOOKS) {
       await enter(desk.context, tollgate, operator)
       const { page } = desk
       await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=limits`)
-      await page.getByRole('radio', { name: t('keys.kind_periodic') }).check({ force: true })
+      await page.getByText(t('keys.kind_periodic'), { exact: true }).click()
       const save = page.getByRole('button', { name: t('common.save'), exact: true })
-      await save.click()
-      await page.getByText(t('common.required')).waitFor()
-      await page.getByLabel(t('keys.amount')).fill(language === 'ru' ? '250,5' : '250.5')
+      await page
+        .getByRole('textbox', { name: t('keys.amount'), exact: true })
+        .fill(language === 'ru' ? '250,5' : '250.5')
       await look(page)
       const saved = page.waitForResponse((response) => response.request().method() === 'PATCH')
       await save.click()
@@ -71,7 +71,7 @@ for (const { language, dark } of LOOKS) {
       await guest.page.getByRole('meter').first().waitFor()
       await look(guest.page)
 
-      await page.getByRole('radio', { name: t('keys.kind_none') }).check({ force: true })
+      await page.getByText(t('keys.kind_none'), { exact: true }).click()
       await save.click()
       await page.getByText(t('limits.monthly')).waitFor({ state: 'detached' })
       assert.equal((await tollgate.admin('GET', path)).body.limit, null)

@@ -26,10 +26,12 @@ interface Limited {
 export function SpendingLimitFields({
   kind,
   props,
+  label,
   most = null,
 }: {
   readonly kind: LimitKind
   readonly props: (name: keyof SpendingLimit) => GetInputPropsReturnType
+  readonly label: string
   /** What the keys of this person may spend in a month; null = as much as the account has. */
   readonly most?: number | null
 }): ReactNode {
@@ -39,7 +41,7 @@ export function SpendingLimitFields({
     <>
       <div>
         <Text size="sm" fw={500} mb={4}>
-          {t('keys.limit')}
+          {label}
         </Text>
         {most !== null && (
           <Text size="xs" c="dimmed" mb={6}>
@@ -49,7 +51,7 @@ export function SpendingLimitFields({
         <SegmentedControl
           fullWidth
           data={(['none', 'fixed', 'periodic'] as const).map((value) => ({ value, label: t(`keys.kind_${value}`) }))}
-          aria-label={t('keys.limit')}
+          aria-label={label}
           {...props('kind')}
         />
       </div>

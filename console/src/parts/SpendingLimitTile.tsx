@@ -20,7 +20,7 @@ export function SpendingLimitTile({ of }: { readonly of: AccountLimit }): ReactN
         <>
           <LimitBar share={limit === 0 ? 1 : used / limit} label={text} />
           <div>{t('limits.of', { limit: format.money(limit) })}</div>
-          {resetsAt !== null && <div>{t('limits.resets', { when: format.dateTime(resetsAt) })}</div>}
+          {resetsAt !== null && <div>{t('limits.resets', { when: format.moment(resetsAt) })}</div>}
         </>
       }
     />

@@ -67,7 +67,7 @@ export function KeyForm({
           {...form.getInputProps('name')}
           error={problem?.message ?? form.errors['name']}
         />
-        <SpendingLimitFields kind={form.values.kind} props={(name) => form.getInputProps(name)} most={most} />
+        <SpendingLimitFields label={t('keys.limit')} kind={form.values.kind} props={form.getInputProps} most={most} />
         <DayField
           label={t('keys.expiry')}
           description={t('keys.expiry_hint')}

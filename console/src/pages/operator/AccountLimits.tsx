@@ -63,7 +63,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
           data={ids}
           {...form.getInputProps('model')}
         />
-        <SpendingLimitFields kind={form.values.kind} props={(name) => form.getInputProps(name)} />
+        <SpendingLimitFields label={t('limits.label')} kind={form.values.kind} props={form.getInputProps} />
         <RateFields form={form} />
         <MultiSelect
           label={t('keys.models')}

@@ -1,0 +1,1 @@
+import './account-limit.test.ts'
