@@ -3,23 +3,23 @@ import type { Principal } from '../access/principal.ts'
 import { fieldError } from '../refusals.ts'
 import type { Route } from '../http/edge.ts'
 import type { Judged } from '../kinds/fields/strict-body.ts'
-import { microOf, rubles } from '../money.ts'
+import { microOf, rubles, type Micro } from '../money.ts'
 import { choiceParameter } from '../query-parameters.ts'
-import type { CodeRecord } from '../store/accounts/code-store.ts'
-import { CreatedSort, type Code, type CodeBody, type PaymentRow } from './top-up-contract.ts'
+import type { CodePatch, CodeRecord } from '../store/accounts/code-store.ts'
+import { CodePut, CreatedSort, type Code, type CodeBody, type PaymentRow } from './top-up-contract.ts'
+import { actor, adminRoute, page, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import {
-  actor,
-  adminRoute,
-  notFound,
-  page,
-  param,
-  recordEvent,
-  type AdminBody,
-  type AdminCall,
-  type AdminReply,
-  type AdminPorts,
-} from './ports.ts'
-import { externalIdPatch, recordId, refusingTaken } from './records.ts'
+  changedRecord,
+  externalIdPatch,
+  patchRoute,
+  putNamed,
+  recordId,
+  recordRoutes,
+  refusingTaken,
+  type Guard,
+  type RecordKind,
+  type Written,
+} from './records.ts'
 import { isoTime } from '../lib/time.ts'
 
 /** Crockford's alphabet: no two of its characters are mistaken for each other when typed. */
@@ -29,6 +29,7 @@ const LABEL_LETTERS = 4
 
 /** Codes that customers redeem, and their payment orders. */
 export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const kind = codeKind(ports)
   return [
     adminRoute('GET /admin/v1/codes', async (call) => {
       const { limit, offset } = page(call)
@@ -36,20 +37,71 @@ export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
       const { data, total } = await ports.store.codes.list(limit, offset, order)
       return { status: 200, body: { data: data.map(wireCode), total } }
     }),
-    adminRoute('GET /admin/v1/codes/:id', async (call) => ({ status: 200, body: wireCode(await one(ports, call)) })),
     adminRoute('POST /admin/v1/codes', (call, read) => createCodes(ports, call, read('amount'))),
-    adminRoute('PATCH /admin/v1/codes/:id', (call, read) => patchCode(ports, call, read)),
+    ...recordRoutes(ports, kind),
+    patchRoute(ports, kind, (_call, given, read, guard) => {
+      const { disabled, note, external_id: externalId } = read()
+      return changeCode(ports, given, guard, () => ({
+        ...externalIdPatch(externalId),
+        ...(disabled === undefined ? {} : { disabled }),
+        ...(note === undefined ? {} : { note }),
+      }))
+    }),
     adminRoute('GET /admin/v1/payments', (call) => listPayments(ports, call)),
   ]
 }
 
 /** By its id or its external id. */
-async function one(ports: AdminPorts, call: AdminCall): Promise<CodeRecord> {
-  const given = param(call, 'id')
+async function named(ports: AdminPorts, given: string): Promise<CodeRecord | null> {
   const id = await recordId(ports, 'redeem_code', given)
-  const code = id === null ? null : await ports.store.codes.get(id)
-  if (code === null) throw notFound('Code', given)
-  return code
+  return id === null ? null : ports.store.codes.get(id)
+}
+
+/** Codes as records that a client describes. */
+function codeKind(ports: AdminPorts): RecordKind<'/admin/v1/codes/:id'> {
+  return {
+    path: '/admin/v1/codes/:id',
+    noun: 'Code',
+    event: 'code',
+    terms: Object.keys(CodePut.fields),
+    show: async (given) => {
+      const found = await named(ports, given)
+      return found === null ? null : wireCode(found)
+    },
+    put: (call, given, read, guard) => {
+      const { amount, disabled, ...body } = read('amount')
+      const amountMicro = amountOf(amount)
+      const terms = termsOf(body)
+      const flags = disabled === undefined ? {} : { disabled }
+      return putNamed(
+        ports,
+        { kind: 'redeem_code', noun: 'Code', given, guard },
+        (id) =>
+          changeCode(ports, id, guard, (current) => {
+            const allowed = rubles(current.amountMicro)
+            if (amountMicro !== current.amountMicro)
+              throw fieldError(
+                'amount',
+                'one_of',
+                { allowed: String(allowed) },
+                `must be ${allowed}: a code keeps its amount`,
+              )
+            return { ...terms, ...flags }
+          }),
+        async (externalId) => {
+          const made = newCode(ports, call, { externalId, amountMicro, ...terms, disabled: disabled ?? false })
+          await ports.store.codes.create([made])
+          return { id: made.id, before: null, after: wireCode(made), changed: true, once: { code: made.code } }
+        },
+      )
+    },
+    remove: async (_call, given, guard) => {
+      const found = await named(ports, given)
+      const written =
+        found === null ? null : await changeCode(ports, found.id, guard, () => ({ disabled: true, externalId: null }))
+      return found === null || written === null ? null : { id: found.id, before: written.before ?? wireCode(found) }
+    },
+  }
 }
 
 function wireCode(code: CodeRecord): Code {
@@ -68,77 +120,83 @@ function wireCode(code: CodeRecord): Code {
   }
 }
 
+function amountOf(amount: number | null | undefined): Micro {
+  if (amount === undefined || amount === null || amount <= 0)
+    throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
+  return microOf(amount)
+}
+
+type CodeTerms = Pick<CodeRecord, 'usesMax' | 'expiresAtMs' | 'note'>
+
+/** With their defaults. */
+function termsOf({
+  uses_max: usesMax = 1,
+  expires_at: end = null,
+  note = null,
+}: Pick<CodeBody, 'uses_max' | 'expires_at' | 'note'>): CodeTerms {
+  return { usesMax, expiresAtMs: end === null ? null : Date.parse(end), note }
+}
+
 async function createCodes(
   ports: AdminPorts,
   call: AdminCall,
-  {
-    external_id: name = null,
-    amount,
-    count = 1,
-    uses_max: usesMax = 1,
-    expires_at: expiry = null,
-    note = null,
-  }: Judged<CodeBody, 'amount'>,
+  { external_id: name = null, amount, count = 1, ...body }: Judged<CodeBody, 'amount'>,
 ): Promise<AdminReply<'POST /admin/v1/codes'>> {
-  if (amount === undefined || amount === null || amount <= 0)
-    throw fieldError('amount', 'above_zero', {}, 'is required, above 0')
+  const amountMicro = amountOf(amount)
   const { externalId = null } = externalIdPatch(name)
   if (externalId !== null && count !== 1)
     throw fieldError('count', 'one_of', { allowed: '1' }, 'must be 1 with external_id, which names one code')
-  const amountMicro = microOf(amount)
-  const expiresAtMs = expiry === null ? null : Date.parse(expiry)
-  const createdBy = actor(ports, call)
-  const made = Array.from({ length: count }, () => {
-    const code = newCode()
-    const record: CodeRecord = {
-      id: `code_${ports.ids.letters(16)}`,
-      externalId,
-      label: code.slice(0, LABEL_LETTERS),
-      amountMicro,
-      usesMax,
-      uses: 0,
-      expiresAtMs,
-      note,
-      disabled: false,
-      createdBy,
-      createdAtMs: ports.clock.now(),
-    }
-    return { code, record, digest: createHash('sha256').update(code.replaceAll('-', '')).digest() }
-  })
-  await refusingTaken(() => ports.store.codes.create(made.map(({ record, digest }) => ({ ...record, digest }))))
-  await recordEvent(ports, call, 'code.create', made.length === 1 ? (made[0]?.record.id ?? '') : 'codes', null, {
-    ids: made.map(({ record }) => record.id),
+  const terms = { externalId, amountMicro, ...termsOf(body), disabled: false }
+  const made = Array.from({ length: count }, () => newCode(ports, call, terms))
+  await refusingTaken(() => ports.store.codes.create(made))
+  await recordEvent(ports, call, 'code.create', made.length === 1 ? (made[0]?.id ?? '') : 'codes', null, {
+    ids: made.map(({ id }) => id),
     amount: rubles(amountMicro),
-    uses_max: usesMax,
+    uses_max: terms.usesMax,
   })
-  return { status: 201, body: { data: made.map(({ code, record }) => ({ ...wireCode(record), code })) } }
+  return { status: 201, body: { data: made.map((record) => ({ ...wireCode(record), code: record.code })) } }
+}
+
+/** A code with its secret, which is in one answer only. */
+function newCode(
+  ports: AdminPorts,
+  call: AdminCall,
+  terms: CodeTerms & Pick<CodeRecord, 'externalId' | 'amountMicro' | 'disabled'>,
+): CodeRecord & { readonly digest: Buffer; readonly code: string } {
+  const code = newSecret()
+  return {
+    id: `code_${ports.ids.letters(16)}`,
+    ...terms,
+    label: code.slice(0, LABEL_LETTERS),
+    uses: 0,
+    createdBy: actor(ports, call),
+    createdAtMs: ports.clock.now(),
+    digest: createHash('sha256').update(code.replaceAll('-', '')).digest(),
+    code,
+  }
 }
 
 /** 100 random bits in groups of five. 256 is a multiple of 32, so each character is equally likely. */
-function newCode(): string {
+function newSecret(): string {
   return [...randomBytes(LETTERS)]
     .map((byte) => ALPHABET[byte % ALPHABET.length] ?? '')
     .join('')
     .replaceAll(/(.{5})(?=.)/g, '$1-')
 }
 
-async function patchCode(
+async function changeCode(
   ports: AdminPorts,
-  call: AdminCall,
-  read: AdminBody<'PATCH /admin/v1/codes/:id'>,
-): Promise<AdminReply<'PATCH /admin/v1/codes/:id'>> {
-  const before = await one(ports, call)
-  const { id } = before
-  const { disabled, note, external_id: externalId } = read()
-  const patch = {
-    ...externalIdPatch(externalId),
-    ...(disabled === undefined ? {} : { disabled }),
-    ...(note === undefined ? {} : { note }),
-  }
-  const after = await refusingTaken(() => ports.store.codes.update(id, patch))
-  if (after === null) throw notFound('Code', id)
-  await recordEvent(ports, call, 'code.update', id, wireCode(before), wireCode(after))
-  return { status: 200, body: wireCode(after) }
+  given: string,
+  guard: Guard,
+  decide: (current: CodeRecord) => CodePatch,
+): Promise<Written<Code> | null> {
+  const id = await recordId(ports, 'redeem_code', given)
+  if (id === null) return null
+  return changedRecord<CodeRecord, CodePatch, Code>(
+    { id, guard, shown: wireCode },
+    (change) => ports.store.codes.update(id, change),
+    decide,
+  )
 }
 
 async function listPayments(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/payments'>> {

@@ -30,7 +30,17 @@ import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from 
 import { Removed } from './record-contract.ts'
 import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
 import { REPORT_ROUTES } from './report-routes.ts'
-import { Code, CodeBody, CodePatch, CodeQuery, NewCodes, PaymentQuery, PaymentRow } from './top-up-contract.ts'
+import {
+  Code,
+  CodeBody,
+  CodePatch,
+  CodePut,
+  CodeQuery,
+  NewCodes,
+  PaymentQuery,
+  PaymentRow,
+  PutCode,
+} from './top-up-contract.ts'
 import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { PRICE_ROUTES } from './price-contract.ts'
@@ -309,19 +319,41 @@ export const ADMIN_ROUTES = {
     example: { body: { amount: 100, count: 2, note: 'fair' } },
   },
   'GET /admin/v1/codes/:id': {
+    versioned: true,
     scope: 'money:read',
     summary: 'One code, without its secret.',
     answer: Code,
     errors: ['not_found'],
     example: { path: CODE },
   },
+  'PUT /admin/v1/codes/:id': {
+    versioned: true,
+    scope: 'money:write',
+    summary:
+      'Makes the code of an external id, or makes it equal to the body, but for its amount. `code` is in the answer that makes it only.',
+    body: CodePut,
+    answer: PutCode,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'external:spring-fair' }, body: { amount: 100, uses_max: 50, note: 'fair' } },
+  },
   'PATCH /admin/v1/codes/:id': {
+    versioned: true,
     scope: 'money:write',
     summary: 'Switches a code off or on, or changes its note or its external id.',
     body: CodePatch,
     answer: Code,
     errors: ['invalid_input', 'not_found', 'conflict'],
     example: { path: CODE, body: { disabled: true } },
+  },
+  'DELETE /admin/v1/codes/:id': {
+    versioned: true,
+    scope: 'money:write',
+    summary:
+      'Withdraws a code: nobody redeems it from then on, and it loses its external id. What it was worth stays booked.',
+    answer: Removed,
+    errors: ['not_found'],
+    example: { path: CODE },
   },
   'GET /admin/v1/payments': {
     scope: 'money:read',

@@ -25,6 +25,7 @@ type RecordPath =
   | '/admin/v1/account-groups/:id'
   | '/admin/v1/keys/:id'
   | '/admin/v1/tokens/:id'
+  | '/admin/v1/codes/:id'
   | '/admin/v1/notices/channels/:id'
   | '/admin/v1/providers/:slug'
   | '/admin/v1/models/*id'
@@ -49,7 +50,7 @@ export interface Written<W> {
 export interface RecordKind<P extends RecordPath> {
   readonly path: P
   readonly noun: string
-  readonly event: 'account' | 'account_group' | 'key' | 'token' | 'notice_channel' | 'provider' | 'model'
+  readonly event: 'account' | 'account_group' | 'key' | 'token' | 'code' | 'notice_channel' | 'provider' | 'model'
   /** The fields that PUT sets, which its ETag stands for; null = all. */
   readonly terms: readonly string[] | null
   show(id: string): Promise<Shown<P> | null>

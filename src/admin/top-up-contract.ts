@@ -44,6 +44,16 @@ export const CodeBody = body({
 })
 export type CodeBody = Static<typeof CodeBody>
 
+/** What a client describes of a code. */
+export const CodePut = body({
+  amount: rub('Above 0. A code keeps it.', { exclusiveMinimum: 0 }),
+  uses_max: CodeBody.fields.uses_max,
+  expires_at: CodeBody.fields.expires_at,
+  note: CodeBody.fields.note,
+  disabled: optional(flag('It stays as it is if absent.')),
+})
+export const PutCode = object({ ...Code.fields, code: optional(text('In the answer that makes it only.')) })
+
 export const PaymentRow = object({
   id: text(),
   account: text(),

@@ -12,6 +12,7 @@ export const EVENT_ACTIONS = [
   'catalog.put',
   'catalog.update',
   'code.create',
+  'code.delete',
   'code.redeem',
   'code.update',
   'ip_block.delete',

@@ -21,6 +21,7 @@ const MODEL = { type: 'chat', context_length: 8_000, endpoints: [ENDPOINT] }
 const PROVIDER = { adapter: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-of-the-provider-1' }
 const KEY = { account: 'external:holder', name: 'CI', limit: 500, limit_reset: 'monthly', requests_per_minute: 30 }
 const SCOPES = ['catalog:read', 'log:read']
+const CODE = { amount: 100, uses_max: 50, expires_at: '2999-01-01T00:00:00.000Z', note: 'fair' }
 const RECEIVER = { target: 'https://hooks.example.com/a', kinds: ['shortfall'] }
 
 /** One row for each kind of records. */
@@ -53,6 +54,13 @@ const KINDS: readonly Kind[] = [
     body: { name: 'deploy', scopes: SCOPES, expires_at: '2999-01-01T00:00:00.000Z' },
     other: { name: 'deploy', scopes: ['catalog:read'] },
     field: 'scopes',
+  },
+  {
+    route: 'codes/:id',
+    path: 'codes/external:spring-fair',
+    body: CODE,
+    other: { ...CODE, uses_max: 80, note: 'longer' },
+    field: 'note',
   },
   {
     route: 'notices/channels/:id',
@@ -125,7 +133,7 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
       const before = await traces()
       const again = await admin('PUT', path, body)
       assert.deepEqual([again.status, again.headers['etag'], await traces()], [200, tag, before])
-      const { key: _key, token: _token, secret: _secret, warnings: _warnings, ...shown } = made.body
+      const { key: _key, token: _token, secret: _secret, code: _code, warnings: _warnings, ...shown } = made.body
       assert.deepEqual(
         { ...again.body, warnings: undefined },
         { ...shown, warnings: undefined },
@@ -188,7 +196,9 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
           ? { language: at === 0 ? 'en' : 'ru' }
           : 'scopes' in body
             ? { expires_at: `299${at}-01-01T00:00:00.000Z` }
-            : { name: `by ${at}` }
+            : 'amount' in body
+              ? { note: `by ${at}` }
+              : { name: `by ${at}` }
       const changed = await Promise.all([0, 1].map((at) => send(at, { ...other, ...vary(at) }, { 'if-match': tag })))
       const statuses = changed.map(({ status }) => status)
       assert.deepEqual([statuses.includes(200), statuses.includes(412)], [true, true])
@@ -320,6 +330,32 @@ export function recordTests(nodes: () => readonly [ApiClient, ApiClient]): void 
     refused(await admin('PATCH', `tokens/${token.body.id}`, { scopes: ['log:read'] }), 404, 'not_found')
     const next = await admin('PUT', 'tokens/external:of-ci', { name: 'of-ci', role: 'read_only' })
     assert.equal(next.status, 201, next.text)
+  })
+
+  test('a code that is described: it is redeemed, keeps its amount, and is withdrawn with its books', async () => {
+    const path = 'codes/external:autumn-fair'
+    const { body: made } = await admin('PUT', path, { amount: 25, uses_max: 2 })
+    assert.match(made.code, /^(?:[0-9A-Z]{5}-){3}[0-9A-Z]{5}$/)
+    refusedInWords(
+      await admin('PUT', path, { amount: 30, uses_max: 2 }),
+      400,
+      'invalid_input',
+      /amount: must be 25: a code keeps its amount/,
+    )
+    for (const amount of [0, -1, undefined])
+      refusedInWords(await admin('PUT', path, { amount }), 400, 'invalid_input', /amount: is required, above 0/)
+    // What people switch off stays off.
+    await admin('PATCH', path, { disabled: true })
+    assert.equal((await admin('PUT', path, { amount: 25, uses_max: 3 })).body.disabled, true)
+    const opened = await admin('PUT', path, { amount: 25, expires_at: '2999-01-01T00:00:00.000Z', disabled: false })
+    assert.deepEqual([opened.body.disabled, opened.body.uses_max, opened.body.note], [false, 1, null], opened.text)
+    assert.equal((await admin('DELETE', path)).body.deleted, true)
+    const ended = await admin('GET', `codes/${made.id}`)
+    assert.deepEqual([ended.body.disabled, ended.body.external_id], [true, null])
+    const next = await admin('PUT', path, { amount: 30, disabled: true })
+    assert.deepEqual([next.status, next.body.amount, next.body.disabled], [201, 30, true], next.text)
+    await admin('DELETE', path)
+    assert.equal((await admin('GET', 'audit')).body.violations, 0)
   })
 
   test('people and codes have external ids; a code of a name is made once', async () => {

@@ -186,6 +186,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'POST /admin/v1/notices/channels/:id/test': NOTHING,
     'POST /admin/v1/notices/deliveries/:id/replay': NOTHING,
     'POST /admin/v1/codes': row('amount', 'count', 'uses_max', 'expires_at', 'note'),
+    'PUT /admin/v1/codes/:id': row('amount', 'uses_max', 'expires_at', 'note'),
     'PATCH /admin/v1/codes/:id': row('disabled', 'note'),
   }),
 )

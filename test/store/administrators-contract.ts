@@ -315,6 +315,7 @@ export function administratorTests(records: BenchTest): void {
           usesMax: 3,
           expiresAtMs: null,
           note: null,
+          disabled: false,
           createdBy: 'token',
           createdAtMs: NOON_MS,
         },

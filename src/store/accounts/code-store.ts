@@ -10,7 +10,6 @@ import {
   textOrNull,
   type Database,
   type Row,
-  type SqlValue,
   rowLock,
 } from '../database.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
@@ -37,6 +36,8 @@ export interface CodeRecord {
 export type RedeemOutcome =
   | { readonly status: 'redeemed'; readonly amountMicro: Micro; readonly balanceMicro: Micro; readonly codeId: string }
   | { readonly status: 'unknown' | 'used_by_account' }
+
+export type CodePatch = Partial<Pick<CodeRecord, 'externalId' | 'usesMax' | 'expiresAtMs' | 'note' | 'disabled'>>
 
 const COLUMNS = 'id, label, amount, uses_max, uses, expires_at, note, disabled, created_by, created_at'
 const EXTERNAL_ID = EXTERNAL_IDS.redeem_code
@@ -69,13 +70,13 @@ export class CodeStore {
   }
 
   /** Throws ExternalIdTakenError. */
-  create(codes: readonly (Omit<CodeRecord, 'uses' | 'disabled'> & { readonly digest: Buffer })[]): Promise<void> {
+  create(codes: readonly (Omit<CodeRecord, 'uses'> & { readonly digest: Buffer })[]): Promise<void> {
     return this.#database.transaction(async (sql) => {
       await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'redeem_code', BigInt(codes.length))
       for (const code of codes) {
         if (code.externalId !== null) await nameRecord(sql, 'redeem_code', code.id, code.externalId)
         await sql.run(
-          'INSERT INTO redeem_code (id, digest, label, amount, uses_max, expires_at, note, created_by, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?)',
+          'INSERT INTO redeem_code (id, digest, label, amount, uses_max, expires_at, note, disabled, created_by, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?)',
           [
             code.id,
             code.digest,
@@ -84,6 +85,7 @@ export class CodeStore {
             BigInt(code.usesMax),
             code.expiresAtMs === null ? null : BigInt(code.expiresAtMs),
             code.note,
+            bit(code.disabled),
             code.createdBy,
             BigInt(code.createdAtMs),
             this.#seal.of('redeem_code', [
@@ -94,7 +96,7 @@ export class CodeStore {
               code.usesMax,
               code.createdBy,
               code.createdAtMs,
-              0n,
+              bit(code.disabled),
               code.expiresAtMs,
             ]),
           ],
@@ -117,25 +119,32 @@ export class CodeStore {
     return row === undefined ? null : readCode(row)
   }
 
-  /** null = there is none. Throws ExternalIdTakenError. */
-  async update(
-    id: string,
-    patch: { readonly externalId?: string | null; readonly disabled?: boolean; readonly note?: string | null },
-  ): Promise<CodeRecord | null> {
-    const values: SqlValue[] = []
-    const sets = [
-      ...(patch.disabled === undefined ? [] : ['disabled = ?']),
-      ...(patch.note === undefined ? [] : ['note = ?']),
-    ]
-    if (patch.disabled !== undefined) values.push(bit(patch.disabled))
-    if (patch.note !== undefined) values.push(patch.note)
-    const { externalId } = patch
-    await this.#database.transaction(async (sql) => {
-      const sealing = { dialect: this.#database.dialect, seal: this.#seal }
-      if (sets.length > 0) await changeRow(sql, sealing, 'redeem_code', id, { sets, values })
-      if (externalId !== undefined) await nameRecord(sql, 'redeem_code', id, externalId)
+  /**
+   * `decide` says the changes by the code as it is; what it throws keeps all as it was. null = there is none. Throws
+   * ExternalIdTakenError.
+   */
+  update(id: string, decide: (current: CodeRecord) => CodePatch): Promise<CodeRecord | null> {
+    return this.#database.transaction(async (sql) => {
+      const { dialect } = this.#database
+      const lock = rowLock(dialect)
+      const [row] = await sql.all(`${SELECT} WHERE id = ?${lock}`, [id])
+      if (row === undefined) return null
+      const current = readCode(row)
+      const patch = decide(current)
+      if (Object.keys(patch).length === 0) return current
+      const after = { ...current, ...patch }
+      await changeRow(sql, { dialect, seal: this.#seal }, 'redeem_code', id, {
+        sets: ['uses_max = ?', 'expires_at = ?', 'note = ?', 'disabled = ?'],
+        values: [
+          BigInt(after.usesMax),
+          after.expiresAtMs === null ? null : BigInt(after.expiresAtMs),
+          after.note,
+          bit(after.disabled),
+        ],
+      })
+      if (patch.externalId !== undefined) await nameRecord(sql, 'redeem_code', id, patch.externalId)
+      return after
     })
-    return this.get(id)
   }
 
   /** One use and one ledger entry, in one commit. */
