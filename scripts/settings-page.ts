@@ -1,19 +1,35 @@
-import { VARIABLE_SECTIONS } from '../src/environment-table.ts'
+import { FOREIGN_VARIABLES, VARIABLE_SECTIONS } from '../src/environment-table.ts'
 import type { VariableRow } from '../src/lib/setting-reader.ts'
 
 /** The tables stand below it. */
 const BEGIN = '<!-- made by npm run docs -->\n'
+/** They are not read by Tollgate itself. */
+const FOREIGN_TITLE = 'Of Node and the packages'
 
 /** The page with the tables of src/environment-table.ts below its own text. */
 export function withSettingTables(page: string): string {
   const own = page.split(BEGIN)[0] ?? ''
-  const tables = Object.entries(VARIABLE_SECTIONS).map(
-    ([title, rows]) =>
-      `\n## ${title}\n\n| Variable | Value | Default | Meaning |\n|---|---|---|---|\n${Object.entries(rows)
-        .map(([name, row]) => `| \`${name}\` | ${valueText(row)} | ${defaultText(row)} | ${meaningText(row)} |\n`)
-        .join('')}`,
+  const tables = Object.entries(VARIABLE_SECTIONS).map(([title, rows]) =>
+    table(
+      title,
+      Object.entries(rows).map(([name, row]) => [`\`${name}\``, valueText(row), defaultText(row), meaningText(row)]),
+    ),
   )
-  return `${own}${BEGIN}${tables.join('')}`
+  const foreign = table(
+    FOREIGN_TITLE,
+    FOREIGN_VARIABLES.map((row) => [
+      row.names.map((name) => `\`${name}\``).join(', '),
+      row.value,
+      row.absent,
+      meaningText(row),
+    ]),
+  )
+  return `${own}${BEGIN}${tables.join('')}${foreign}`
+}
+
+function table(title: string, rows: readonly (readonly string[])[]): string {
+  const lines = rows.map((cells) => `| ${cells.join(' | ')} |\n`)
+  return `\n## ${title}\n\n| Variable | Value | Default | Meaning |\n|---|---|---|---|\n${lines.join('')}`
 }
 
 function valueText(row: VariableRow): string {
@@ -47,6 +63,6 @@ function defaultText({ absent, fallback = null }: VariableRow): string {
 }
 
 /** Links in the source are relative to the project's root. */
-function meaningText({ meaning }: VariableRow): string {
+function meaningText({ meaning }: Pick<VariableRow, 'meaning'>): string {
   return meaning.replaceAll('](docs/', '](')
 }

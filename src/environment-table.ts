@@ -248,3 +248,90 @@ export const VARIABLE_SECTIONS: Readonly<Record<string, VariableRows>> = {
 
 export const VARIABLES = { ...SERVER, ...NODES, ...ACCESS, ...MESSAGES, ...PAYMENTS, ...TELEMETRY } as const
 export type Variable = keyof typeof VARIABLES
+
+/** Variables that Node, the C library or a package reads, where that changes what the process does. */
+export interface ForeignVariable {
+  readonly names: readonly string[]
+  readonly value: string
+  readonly absent: string
+  readonly meaning: string
+}
+
+/** In the order of docs/settings.md. Each is tried by test/api/foreign-environment.test.ts. */
+export const FOREIGN_VARIABLES = [
+  {
+    names: ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER'],
+    value: 'as for `psql`',
+    absent: '–',
+    meaning: 'the parts that `DATABASE_URL` leaves out',
+  },
+  {
+    names: ['PGPASSWORD', 'PGPASSFILE'],
+    value: 'a password; a file as for `psql`',
+    absent: '`~/.pgpass`',
+    meaning: 'the password where `DATABASE_URL` has none',
+  },
+  {
+    names: ['PGSSLMODE'],
+    value: '`disable`, `require`, `verify-full`, `no-verify`',
+    absent: '`disable`',
+    meaning:
+      'TLS to PostgreSQL where `DATABASE_URL` has no `sslmode`; all but `disable` and `no-verify` check the certificate',
+  },
+  {
+    names: ['PGAPPNAME'],
+    value: 'a text',
+    absent: '–',
+    meaning: 'name of the connections in `pg_stat_activity`',
+  },
+  {
+    names: ['NODE_EXTRA_CA_CERTS'],
+    value: 'a file of certificates (PEM)',
+    absent: '–',
+    meaning:
+      'authorities that are trusted beside those of Node: for providers, databases, mail, sign-on and the collector',
+  },
+  {
+    names: ['NODE_USE_SYSTEM_CA'],
+    value: '`1`',
+    absent: '–',
+    meaning:
+      'trusts the authorities of the system too; `SSL_CERT_FILE` and `SSL_CERT_DIR` say where they are, and alone do nothing',
+  },
+  {
+    names: ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'],
+    value: '–',
+    absent: '–',
+    meaning: 'not used, also with `NODE_USE_ENV_PROXY`: providers are called directly',
+  },
+  {
+    names: ['OTEL_EXPORTER_OTLP_COMPRESSION', 'OTEL_EXPORTER_OTLP_TIMEOUT', 'OTEL_EXPORTER_OTLP_CERTIFICATE'],
+    value: '`gzip`; milliseconds; a file',
+    absent: '`none`; `10000`; –',
+    meaning: 'of traces alone; an authority for both traces and metrics stands in `NODE_EXTRA_CA_CERTS`',
+  },
+  {
+    names: ['NODE_OPTIONS'],
+    value: "Node's options",
+    absent: '–',
+    meaning: 'memory and debugging; workers inherit it ([one node](docs/operations.md#one-node))',
+  },
+  {
+    names: ['UV_THREADPOOL_SIZE'],
+    value: '`1` to `1024`',
+    absent: '`4`',
+    meaning: 'threads for files, names of hosts and passwords',
+  },
+  {
+    names: ['MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_', 'MALLOC_TRIM_THRESHOLD_'],
+    value: 'as for glibc',
+    absent: 'set by `npm start`, the image and the unit',
+    meaning: 'memory of large bodies goes back to the system ([one node](docs/operations.md#one-node))',
+  },
+  {
+    names: ['TZ'],
+    value: 'such as `Europe/Moscow`',
+    absent: "the system's",
+    meaning: 'times of the lines on a terminal; days and months are those of the setting `timezone`',
+  },
+] as const satisfies readonly ForeignVariable[]

@@ -40,6 +40,7 @@ const LEFT_TO_ALL: ReadonlySet<string> = new Set([
   'test/api/catalog-bundled.test.ts',
   'test/api/errors-of-doors.test.ts',
   'test/api/flapping.test.ts',
+  'test/api/foreign-environment.test.ts',
   'test/api/hosted-tools.test.ts',
   'test/api/kek.test.ts',
   'test/api/long-reads.test.ts',

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { Agent } from 'undici'
 import { freePort } from './free-port.ts'
+import { lazily } from './lazily.ts'
 import { paced } from './paced.ts'
 import { found } from './patience.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
@@ -362,10 +363,4 @@ function pipelined(port: number, request: string): Promise<void> {
     socket.once('error', reject).once('close', () => resolve())
     socket.write(request.repeat(BATCH))
   })
-}
-
-/** Done once, however often it is asked for. */
-function lazily<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | null = null
-  return () => (done ??= work())
 }
