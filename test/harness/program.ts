@@ -1,5 +1,8 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { until } from './patience.ts'
 
 const READY_MS = 20_000
@@ -7,6 +10,16 @@ const READY_MS = 20_000
 /** Whether a program is on this machine. */
 export function hasProgram(name: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${name}`], { stdio: 'ignore' }).status === 0
+}
+
+/** Where `.ci/run` puts the programs that it builds. */
+const BUILT = join(homedir(), '.cache/tollgate-ci')
+
+/** The path of a program that `.ci/run` has built, or that is on this machine; null = neither. */
+export function builtProgram(name: string): string | null {
+  const built = join(BUILT, name)
+  if (existsSync(built)) return built
+  return hasProgram(name) ? name : null
 }
 
 export interface RunningProgram {

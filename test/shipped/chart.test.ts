@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
-import { hasProgram } from '../harness/program.ts'
+import { builtProgram } from '../harness/program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CHART = join(ROOT, 'deploy/helm/tollgate')
 /** `.ci/run` installs it where there is a Go to build it with. */
-const HELM = [join(homedir(), '.cache/tollgate-ci/helm'), 'helm'].find((path) => existsSync(path) || hasProgram(path))
+const HELM = builtProgram('helm')
 const VALIDATE = join(ROOT, 'node_modules/.cache/python/bin/kubernetes-validate')
 const SECRETS = ['--set', 'secrets.TOLLGATE_KEK=k,secrets.DATABASE_URL=postgres://db/tollgate']
 
@@ -57,7 +57,7 @@ function checkPod(template: Resource['spec']): void {
   )
 }
 
-if (HELM === undefined) process.stdout.write('No helm on this machine: the chart is not checked.\n')
+if (HELM === null) process.stdout.write('No helm on this machine: the chart is not checked.\n')
 else {
   test('the chart has no finding of helm lint', () => {
     const { status, stdout } = helm('lint', '--strict', CHART)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { hasProgram } from '../harness/program.ts'
+import { builtProgram, hasProgram } from '../harness/program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
@@ -98,6 +98,26 @@ test('the release is checked by .ci/run, and publishes what npm run package make
   for (const [, script = ''] of runs('publish').matchAll(/npm run (?:--silent )?(\S+)/g))
     assert.ok(scripts.includes(script), script)
 })
+
+test('the scripts have no finding of shellcheck', { skip: !hasProgram('shellcheck') && 'no shellcheck' }, () => {
+  assert.equal(complaints('shellcheck', '.ci/run', 'deploy/image/root.sh'), '')
+})
+
+const ACTIONLINT = builtProgram('actionlint')
+if (ACTIONLINT === null) process.stdout.write('No actionlint on this machine: the workflow is not checked by it.\n')
+else
+  test('the workflow has no finding of actionlint', () => {
+    const workflow = '.github/workflows/release.yaml'
+    assert.equal(complaints(ACTIONLINT, workflow), '')
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-workflow-'))
+    try {
+      const wrong = join(folder, 'release.yaml')
+      writeFileSync(wrong, text(workflow).replace('needs: check', 'needs: chekc'))
+      assert.match(complaints(ACTIONLINT, wrong), /"chekc"/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 
 test('the checksums that the release writes are those of its files', () => {
   const { jobs } = parse(text('.github/workflows/release.yaml'))
