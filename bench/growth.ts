@@ -15,6 +15,7 @@ import {
   rowStatements,
   type FullLog,
 } from '../test/harness/full-log.ts'
+import { accountsStatement, fillEmbeddedLists, ledgerStatements } from '../test/harness/full-ledger.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../test/harness/server.ts'
 
@@ -23,26 +24,33 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '1000000' },
     store: { type: 'string', default: 'both' },
     asks: { type: 'string', default: '300' },
+    entries: { type: 'string', default: '0' },
     after: { type: 'string', default: '' },
   },
 })
 const rows = Number(values.rows)
 const asks = Number(values.asks)
+const entries = Number(values.entries)
 if (
   !Number.isInteger(rows) ||
   rows < 1_000 ||
   !Number.isInteger(asks) ||
   asks < 10 ||
+  !Number.isInteger(entries) ||
+  entries < 0 ||
   !['both', 'embedded', 'postgres'].includes(values.store)
 ) {
   process.stderr.write(
-    'usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N] [--after FILE]: the store is filled at once, and asked when FILE is there\n',
+    'usage: npm run bench:growth -- [--rows N] [--store embedded|postgres|both] [--asks N] [--entries N] [--after FILE]: the store is filled at once, and asked when FILE is there; entries: of a ledger\n',
   )
   process.exit(2)
 }
 
 const LARGE = 'acc_large'
+/** Whose ledger is long. */
+const BILLED = 'acc_full_1'
 const WARM_UP = 20
+const ACCOUNTS = 10_000
 const START_MS = Date.UTC(2026, 0, 1)
 const KEK = Buffer.alloc(32, 5).toString('base64')
 const LOG: FullLog = { rows, large: LARGE, startMs: START_MS }
@@ -51,6 +59,7 @@ const LARGE_ROWS = rows - Math.floor(rows / 2)
 async function fillEmbedded(dataDir: string): Promise<void> {
   await (await openStore({ dataDir, databaseUrl: null, keyWrap: new KeyWrap([Buffer.from(KEK, 'base64')]) })).close()
   fillEmbeddedLog(dataDir, LOG, { told: (to) => process.stderr.write(`embedded: ${to} rows\n`) })
+  if (entries > 0) fillEmbeddedLists(dataDir, BILLED, { entries, accounts: ACCOUNTS }, START_MS)
 }
 
 async function fillPostgres(url: string): Promise<void> {
@@ -64,7 +73,11 @@ async function fillPostgres(url: string): Promise<void> {
     await store.logUpkeep.makeRoom()
     process.stderr.write(`postgres: ${to} rows\n`)
   }
-  await client.query('VACUUM ANALYZE generation')
+  if (entries > 0) {
+    await client.query(accountsStatement(ACCOUNTS, START_MS))
+    for (const statement of ledgerStatements(BILLED, entries, START_MS)) await client.query(statement)
+  }
+  await client.query('VACUUM ANALYZE')
   await client.end()
   await store.close()
 }
@@ -110,6 +123,26 @@ function questions(
     admin('status=error', () => 'limit=100&status=error'),
     admin('provider', () => 'limit=100&provider=azure'),
     admin('rare model, newest rows', () => 'limit=100&model=rare/model'),
+    ...(entries === 0 ? [] : listQuestions(token, spread)),
+  ]
+}
+
+/** Pages of the operator's lists. */
+function listQuestions(token: string, spread: (turn: number, of: number) => number): ReturnType<typeof questions> {
+  const asked = (name: string, path: (turn: number) => string) => ({ name: `GET ${name}`, key: token, path })
+  const ledger = `/admin/v1/accounts/${BILLED}/ledger`
+  return [
+    asked('…/ledger limit=50', () => `${ledger}?limit=50`),
+    asked('…/ledger limit=50, any offset', (turn) => `${ledger}?limit=50&offset=${spread(turn, entries)}`),
+    asked('…/ledger limit=50, the oldest', (turn) => `${ledger}?limit=50&offset=${entries - 50 - turn}`),
+    asked('…/ledger limit=1000, any offset', (turn) => `${ledger}?limit=1000&offset=${spread(turn, entries)}`),
+    asked('…/accounts limit=50', () => '/admin/v1/accounts?limit=50'),
+    asked(
+      '…/accounts limit=50, to offset 10,000',
+      (turn) => `/admin/v1/accounts?limit=50&offset=${spread(turn, ACCOUNTS)}`,
+    ),
+    asked('…/accounts by name, the last', () => `/admin/v1/accounts?limit=50&offset=${ACCOUNTS - 50}&sort=name`),
+    asked('…/accounts found', (turn) => `/admin/v1/accounts?limit=50&query=client%20${turn % 100}`),
   ]
 }
 

@@ -15,6 +15,7 @@ const TABLES: readonly string[] = [
   'src/store/audit/audit-store.ts historyQueries',
   // Columns of lists.
   'console/src/pages/models/ModelList.tsx ModelList',
+  'console/src/pages/models/ModelPage.tsx Endpoints',
   'console/src/pages/operator/AccountKeys.tsx KeyList',
   'console/src/pages/operator/AccountsPage.tsx AccountList',
   'console/src/pages/operator/CodesPage.tsx CodeList',
@@ -23,6 +24,7 @@ const TABLES: readonly string[] = [
   'console/src/pages/operator/UserList.tsx Rows',
   'console/src/pages/operator/customer-prices/AccountGroups.tsx Rows',
   'console/src/pages/operator/requests/RequestRows.tsx useColumns',
+  'console/src/pages/people/PeoplePage.tsx Members',
   'console/src/pages/usage/AppsPage.tsx AppList',
   'console/src/pages/usage/UsageReport.tsx UsageReport',
 ]

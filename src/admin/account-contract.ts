@@ -23,9 +23,17 @@ import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
 import { ACCOUNT_LIMIT, LIMIT_RESET } from '../ledger/account-limit-contract.ts'
 import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../ledger/key-limits-contract.ts'
 
+export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+
 export const PageQuery = object({
   limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
-  offset: optional(whole('0 if absent.', { minimum: 0 })),
+  offset: optional(
+    whole('Rows that are skipped; 0 if absent. At most 10,000 in most lists: `cursor` goes on from there.', {
+      minimum: 0,
+    }),
+  ),
+  cursor: optional(text("Another answer's `next_cursor`: the page begins after that one's rows.")),
+  format: optional(FileFormat),
 })
 export type PageQuery = Static<typeof PageQuery>
 
@@ -38,8 +46,13 @@ export type RateLimit = Static<typeof RateLimit>
 export const Deleted = object({ id: text(), deleted: only(true) })
 export type Deleted = Static<typeof Deleted>
 
+/** How a list goes on. */
+export const NEXT_CURSOR = object({
+  next_cursor: optional(text('The next page, as `cursor`; absent where the list ends, or has no cursors.')),
+})
+
 export function listed<T>(items: Schema<T>) {
-  return object({ data: list(items), total: whole('How many there are in all.') })
+  return object({ data: list(items), total: whole('How many there are in all.'), ...NEXT_CURSOR.fields })
 }
 
 export const AccountStatus = oneOf(

@@ -5,7 +5,8 @@ import { fieldError, reasonError } from '../refusals.ts'
 import type { AccountGroup as GroupRecord, AccountGroupPatch } from '../store/accounts/account-group-store.ts'
 import { markupText } from './accounts.ts'
 import { AccountGroupBody, type AccountGroup } from './group-contract.ts'
-import { adminRoute, page, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
+import { listBody, listRoute } from './list-route.ts'
+import { adminRoute, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
 import { customerPrices } from './customer-prices.ts'
 import {
   changedRecord,
@@ -38,10 +39,9 @@ export function groupAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
       }
       return changeGroup(ports, given, patch, guard)
     }),
-    adminRoute('GET /admin/v1/customer-prices', async (call) => ({
-      status: 200,
-      body: await customerPrices(ports, call.query, page(call)),
-    })),
+    listRoute(ports, 'GET /admin/v1/customer-prices', async ({ query }, range) =>
+      listBody(await customerPrices(ports, query, range), (price) => price),
+    ),
   ]
 }
 

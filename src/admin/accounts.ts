@@ -21,11 +21,11 @@ import {
   type Entry,
   type EntryBody,
 } from './account-contract.ts'
+import { listBody, listRoute } from './list-route.ts'
 import {
   actor,
   adminRoute,
   notFound,
-  page,
   param,
   recordEvent,
   type AdminBody,
@@ -54,14 +54,31 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
   const kind = accountKind(ports)
   return [
     adminRoute('POST /admin/v1/accounts', (call, read) => createAccount(ports, call, read())),
-    adminRoute('GET /admin/v1/accounts', (call) => listAccounts(ports, call)),
+    listRoute(ports, 'GET /admin/v1/accounts', async ({ query }, range) =>
+      listBody(
+        await ports.store.accounts.list({
+          query: query.get('query') || null,
+          status: choiceParameter(query, 'status', AccountStatus),
+          groupId: query.get('group'),
+          order: choiceParameter(query, 'sort', AccountSort),
+          ...range,
+        }),
+        (record) => accountBody(ports, record),
+      ),
+    ),
     ...recordRoutes(ports, kind),
     patchRoute(ports, kind, (_call, id, read, guard) => patchAccount(ports, id, read, guard)),
     adminRoute('POST /admin/v1/accounts/:id/ledger', async (call, read) => {
       const { status, kind: booked, amount, entry, balanceMicro } = await postEntry(ports, call, read('kind', 'amount'))
       return { status, body: { id: entry.id, kind: booked, amount, balance: rubles(balanceMicro) } }
     }),
-    adminRoute('GET /admin/v1/accounts/:id/ledger', (call) => listEntries(ports, call)),
+    listRoute(ports, 'GET /admin/v1/accounts/:id/ledger', async (call, range) => {
+      const { id } = await account(ports, param(call, 'id'))
+      return listBody(await ports.store.entries.list(id, range), (entry) => ({
+        ...entryBody(entry),
+        balance: entry.balanceMicro === null ? null : rubles(entry.balanceMicro),
+      }))
+    }),
     adminRoute('PUT /admin/v1/accounts/:id/topups/:reference', async (call, read) => {
       const { amount, reason } = read()
       const reference = param(call, 'reference')
@@ -143,19 +160,6 @@ async function createAccount(
   const body = accountBody(ports, await ports.store.accounts.create(record))
   await recordEvent(ports, call, 'account.create', record.id, null, body)
   return { status: 201, body }
-}
-
-async function listAccounts(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/accounts'>> {
-  const query = call.query.get('query')
-  const status = choiceParameter(call.query, 'status', AccountStatus)
-  const { data, total } = await ports.store.accounts.list({
-    query: query === '' ? null : query,
-    status,
-    groupId: call.query.get('group'),
-    order: choiceParameter(call.query, 'sort', AccountSort),
-    ...page(call),
-  })
-  return { status: 200, body: { data: data.map((record) => accountBody(ports, record)), total } }
 }
 
 /** Accounts as records that a client describes. */
@@ -345,20 +349,6 @@ function entryBody(entry: EntryRecord): Entry {
     actor: entry.actor,
     created_at: isoTime(entry.createdAtMs),
   }
-}
-
-async function listEntries(
-  ports: AdminPorts,
-  call: AdminCall,
-): Promise<AdminReply<'GET /admin/v1/accounts/:id/ledger'>> {
-  const { id } = await account(ports, param(call, 'id'))
-  const { limit, offset } = page(call)
-  const { data, total } = await ports.store.entries.list(id, limit, offset)
-  const lines = data.map((entry) => ({
-    ...entryBody(entry),
-    balance: entry.balanceMicro === null ? null : rubles(entry.balanceMicro),
-  }))
-  return { status: 200, body: { data: lines, total } }
 }
 
 async function statement(

@@ -6,8 +6,10 @@ import type { Judged } from '../kinds/fields/strict-body.ts'
 import { microOf, rubles, type Micro } from '../money.ts'
 import { choiceParameter } from '../query-parameters.ts'
 import type { CodePatch, CodeRecord } from '../store/accounts/code-store.ts'
+import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import { CodePut, CreatedSort, type Code, type CodeBody, type PaymentRow } from './top-up-contract.ts'
-import { actor, adminRoute, page, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
+import { listBody, listRoute } from './list-route.ts'
+import { actor, adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import {
   changedRecord,
   externalIdPatch,
@@ -31,12 +33,9 @@ const LABEL_LETTERS = 4
 export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   const kind = codeKind(ports)
   return [
-    adminRoute('GET /admin/v1/codes', async (call) => {
-      const { limit, offset } = page(call)
-      const order = choiceParameter(call.query, 'sort', CreatedSort) ?? '-created_at'
-      const { data, total } = await ports.store.codes.list(limit, offset, order)
-      return { status: 200, body: { data: data.map(wireCode), total } }
-    }),
+    listRoute(ports, 'GET /admin/v1/codes', async ({ query }, range) =>
+      listBody(await ports.store.codes.list(range, choiceParameter(query, 'sort', CreatedSort) ?? undefined), wireCode),
+    ),
     adminRoute('POST /admin/v1/codes', (call, read) => createCodes(ports, call, read('amount'))),
     ...recordRoutes(ports, kind),
     patchRoute(ports, kind, (_call, given, read, guard) => {
@@ -47,7 +46,16 @@ export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
         ...(note === undefined ? {} : { note }),
       }))
     }),
-    adminRoute('GET /admin/v1/payments', (call) => listPayments(ports, call)),
+    listRoute(ports, 'GET /admin/v1/payments', async ({ query }, range) =>
+      listBody(
+        await ports.store.payments.list({
+          accountId: query.get('account'),
+          order: choiceParameter(query, 'sort', CreatedSort),
+          ...range,
+        }),
+        wirePayment,
+      ),
+    ),
   ]
 }
 
@@ -199,14 +207,8 @@ async function changeCode(
   )
 }
 
-async function listPayments(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/payments'>> {
-  const { data, total } = await ports.store.payments.list({
-    accountId: call.query.get('account'),
-    beforeMs: null,
-    order: choiceParameter(call.query, 'sort', CreatedSort),
-    ...page(call),
-  })
-  const rows: readonly PaymentRow[] = data.map((payment) => ({
+function wirePayment(payment: PaymentRecord): PaymentRow {
+  return {
     id: payment.id,
     account: payment.accountId,
     method: payment.method,
@@ -218,6 +220,5 @@ async function listPayments(ports: AdminPorts, call: AdminCall): Promise<AdminRe
     paid_at: isoTime(payment.paidAtMs),
     refunded: rubles(payment.refundedMicro),
     refund_missing: rubles(payment.refundMissingMicro),
-  }))
-  return { status: 200, body: { data: rows, total } }
+  }
 }

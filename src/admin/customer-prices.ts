@@ -7,22 +7,18 @@ import { ownValue } from '../lib/own-value.ts'
 import { fieldError } from '../refusals.ts'
 import type { AccountGroup } from '../store/accounts/account-group-store.ts'
 import type { AccountRecord } from '../store/accounts/account-store.ts'
-import type { Page } from '../store/page.ts'
+import { pageOf, type Page, type PageRange } from '../store/page.ts'
 import type { CustomerEndpoint, CustomerPrice } from './group-contract.ts'
 import { percent } from './margin.ts'
 import { notFound, type AdminPorts } from './ports.ts'
 
 type PayingCustomer = Pick<CustomerPrice, 'account' | 'account_name' | 'group' | 'rule' | 'markup'>
-interface RowRange {
-  readonly limit: number
-  readonly offset: number
-}
 
 /** What one account pays for each model, or each account for one model. */
 export async function customerPrices(
   ports: AdminPorts,
   query: URLSearchParams,
-  range: RowRange,
+  range: PageRange,
 ): Promise<Page<CustomerPrice>> {
   const [account, model] = [query.get('account'), query.get('model')]
   const groups = new Map((await ports.store.accountGroups.list()).map((group) => [group.id, group]))
@@ -35,17 +31,17 @@ export async function customerPrices(
   if (model === null) throw fieldError('account', 'required', {}, 'is required, or model in its place')
   const sold = ports.catalog.current().models.get(model)
   if (sold === undefined) throw notFound('Model', model)
-  const { data, total } = await ports.store.accounts.list({ query: text === '' ? null : text, ...range })
+  const { data, ...rest } = await ports.store.accounts.list({ query: text === '' ? null : text, ...range })
   const document = ports.catalog.shown()
   const entry = document.models.find(({ id }) => id === sold.id)
-  return { data: data.map((one) => priceOf(document, customerOf(one, groups), sold, entry)), total }
+  return { data: data.map((one) => priceOf(document, customerOf(one, groups), sold, entry)), ...rest }
 }
 
 function ofAccount(
   ports: AdminPorts,
   customer: PayingCustomer,
   { model, text }: { readonly model: string | null; readonly text: string },
-  { limit, offset }: RowRange,
+  range: PageRange,
 ): Page<CustomerPrice> {
   const wanted = text.trim().toLowerCase()
   const found = [...ports.catalog.current().models.values()].filter(
@@ -53,10 +49,8 @@ function ofAccount(
   )
   const document = ports.catalog.shown()
   const entries = new Map(document.models.map((entry) => [entry.id, entry]))
-  return {
-    data: found.slice(offset, offset + limit).map((sold) => priceOf(document, customer, sold, entries.get(sold.id))),
-    total: found.length,
-  }
+  const { data, ...rest } = pageOf(found, range)
+  return { data: data.map((sold) => priceOf(document, customer, sold, entries.get(sold.id))), ...rest }
 }
 
 function customerOf(account: AccountRecord, groups: ReadonlyMap<string, AccountGroup>): PayingCustomer {

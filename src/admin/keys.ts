@@ -8,10 +8,11 @@ import { limitsOrNull, NO_LIMITS } from '../store/accounts/key-limits.ts'
 import type { KeyPatch, KeyRecord, NamedKey } from '../store/accounts/key-store.ts'
 import { KeyPut, type Key } from './account-contract.ts'
 import { account } from './accounts.ts'
+import { pageOf } from '../store/page.ts'
+import { listBody, listRoute } from './list-route.ts'
 import {
   adminRoute,
   notFound,
-  page,
   param,
   recordEvent,
   type AdminBody,
@@ -43,7 +44,10 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   const kind = keyKind(ports)
   return [
     adminRoute('POST /admin/v1/accounts/:id/keys', (call, read) => createKey(ports, call, read)),
-    adminRoute('GET /admin/v1/accounts/:id/keys', (call) => listKeys(ports, call)),
+    listRoute(ports, 'GET /admin/v1/accounts/:id/keys', async (call, range) => {
+      const { id } = await account(ports, param(call, 'id'))
+      return listBody(pageOf(await ports.store.keys.list(id, ports.periods()), range), (key) => shown(ports, key))
+    }),
     adminRoute('POST /admin/v1/keys/:id/rotate', (call, read) => rotateKey(ports, call, read)),
     ...recordRoutes(ports, kind),
     patchRoute(ports, kind, async (_call, given, read, guard) => {
@@ -154,16 +158,6 @@ async function createKey(
   const body = shown(ports, { key: made, spend: NOTHING_SPENT, externalId: null })
   await recordEvent(ports, call, 'key.create', record.id, null, body)
   return { status: 201, body: { ...body, key } }
-}
-
-async function listKeys(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/accounts/:id/keys'>> {
-  const { id } = await account(ports, param(call, 'id'))
-  const keys = await ports.store.keys.list(id, ports.periods())
-  const { limit, offset } = page(call)
-  return {
-    status: 200,
-    body: { data: keys.slice(offset, offset + limit).map((key) => shown(ports, key)), total: keys.length },
-  }
 }
 
 async function rotateKey(

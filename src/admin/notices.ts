@@ -8,16 +8,8 @@ import { wireDelivery } from '../notices/wire-delivery.ts'
 import type { Channel, ChannelPatch } from '../store/notices/notice-rows.ts'
 import { fieldError } from '../refusals.ts'
 import { OperatorChannelPut, type OperatorChannel } from './notice-contract.ts'
-import {
-  adminRoute,
-  notFound,
-  page,
-  param,
-  recordEvent,
-  type AdminCall,
-  type AdminPorts,
-  type AdminReply,
-} from './ports.ts'
+import { listBody, listRoute } from './list-route.ts'
+import { adminRoute, notFound, param, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
 import {
   changedRecord,
   externalIdPatch,
@@ -51,13 +43,12 @@ export function noticeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     adminRoute('POST /admin/v1/notices/channels/:id/test', async (call) => {
       return { status: 202, body: { notice: await raiseTest(ports, await channelOf(ports, call)) } }
     }),
-    adminRoute('GET /admin/v1/notices/deliveries', async (call) => {
-      const state = choiceParameter(call.query, 'state', NoticeDelivery.fields.state)
-      const account = textParameter(call.query, 'account')
+    listRoute(ports, 'GET /admin/v1/notices/deliveries', async ({ query }, range) => {
+      const state = choiceParameter(query, 'state', NoticeDelivery.fields.state)
+      const account = textParameter(query, 'account')
       const accountId = account === null ? null : await recordId(ports, 'account', account)
       if (account !== null && accountId === null) throw notFound('Account', account)
-      const { data, total } = await notices.deliveries({ accountId, state, ...page(call) })
-      return { status: 200, body: { data: data.map(wireDelivery), total } }
+      return listBody(await notices.deliveries({ accountId, state, ...range }), wireDelivery)
     }),
     adminRoute('POST /admin/v1/notices/deliveries/:id/replay', async (call) => {
       const id = param(call, 'id')

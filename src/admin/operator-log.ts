@@ -5,23 +5,27 @@ import type { GenerationRow } from '../ledger/generation-record.ts'
 import { readLogFilter } from '../ledger/log-filters.ts'
 import { attemptsOf, invoiceOf, storyOf, tokensPerSecond } from '../ledger/request-story.ts'
 import { viewOf } from '../ledger/row-view.ts'
-import { adminRoute, notFound, page, param, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
+import type { PageRange } from '../store/page.ts'
+import { listBody, listRoute } from './list-route.ts'
+import { adminRoute, notFound, param, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
 import type { Generation } from './report-contract.ts'
 
 /** The log of all accounts. */
 export function logAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET /admin/v1/generations', (call) => generations(ports, call)),
+    listRoute(ports, 'GET /admin/v1/generations', ({ query }, range) => generations(ports, query, range)),
     adminRoute('GET /admin/v1/generations/:id', (call) => generation(ports, call)),
   ]
 }
 
-async function generations(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations'>> {
-  const filter = { ...readLogFilter(call.query, 'operator'), ...page(call) }
-  const found = await ports.store.generations.list(filter)
+async function generations(
+  ports: AdminPorts,
+  query: URLSearchParams,
+  range: PageRange,
+): Promise<AdminReply<'GET /admin/v1/generations'>['body']> {
+  const found = await ports.store.generations.list({ ...readLogFilter(query, 'operator'), ...range })
   const names = await ports.store.accounts.names(new Set(found.data.map(({ accountId }) => accountId)))
-  const data = found.data.map((row) => operatorRecord(row, names))
-  return { status: 200, body: { data, total: found.total, ...searchNotes(found) } }
+  return { ...listBody(found, (row) => operatorRecord(row, names)), ...searchNotes(found) }
 }
 
 async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations/:id'>> {

@@ -18,6 +18,7 @@ import { bodyReader, type BodyReader } from '../kinds/fields/strict-body.ts'
 import type { AuditCheck } from '../store/audit/audit-store.ts'
 import type { MailedLinks } from '../notices/mailed-links.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
+import type { PageRange } from '../store/page.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminWireRoute, BodyOf } from '../wire-route.ts'
 import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
@@ -99,10 +100,12 @@ export function adminRoute<K extends keyof AdminApi>(
   }
 }
 
-export function page(call: AdminCall): { readonly limit: number; readonly offset: number } {
+export function page(call: AdminCall): PageRange {
+  const cursor = call.query.get('cursor')
   return {
     limit: wholeParameter(call.query, 'limit', 1, 1_000) ?? 100,
     offset: wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0,
+    ...(cursor === null ? {} : { cursor }),
   }
 }
 

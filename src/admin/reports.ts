@@ -11,12 +11,12 @@ import { sendCsv } from '../http/sent-csv.ts'
 import { focusCsv } from '../ledger/focus-export.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { periodStarts } from '../ledger/period.ts'
-import type { EventFilter } from '../store/events/event-store.ts'
+import type { EventFilter, EventRecord } from '../store/events/event-store.ts'
+import { listBody, listRoute } from './list-route.ts'
 import { usageSums } from './margin.ts'
 import {
   adminRoute,
   notFound,
-  page,
   recordEvent,
   refuseBeyondOwn,
   type AdminCall,
@@ -24,7 +24,7 @@ import {
   type AdminPorts,
 } from './ports.ts'
 import { handedLink, refuseOwnLink } from './users.ts'
-import { EventSort, UsageGroup } from './report-contract.ts'
+import { EventSort, UsageGroup, type AuditEvent } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 import { DAY_MS, isoTime } from '../lib/time.ts'
 
@@ -36,7 +36,10 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
     adminRoute('GET /admin/v1/focus.csv', (call) => focusExport(ports, call)),
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
-    adminRoute('GET /admin/v1/events', (call) => events(ports, call)),
+    listRoute(ports, 'GET /admin/v1/events', async ({ query }, range) => {
+      const order = choiceParameter(query, 'sort', EventSort) ?? undefined
+      return listBody(await ports.store.events.list(range, eventFilter(query), order), wireEvent)
+    }),
     adminRoute('GET /admin/v1/warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
     adminRoute('POST /admin/v1/administrators', (call, read) => invite(ports, call, read())),
     adminRoute('POST /admin/v1/kek/rotate', (call) => rotateKek(ports, call)),
@@ -93,19 +96,15 @@ function endpointHealth(ports: AdminPorts): AdminReply<'GET /admin/v1/endpoints/
   return { status: 200, body: { data, total: data.length } }
 }
 
-async function events(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/events'>> {
-  const { limit, offset } = page(call)
-  const order = choiceParameter(call.query, 'sort', EventSort) ?? '-at'
-  const { data, total } = await ports.store.events.list(limit, offset, eventFilter(call.query), order)
-  const body = data.map(({ atMs, before, after, ...event }) => ({
+function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {
+  return {
     ...event,
     // The store writes no other action.
     action: event.action as EventAction,
     at: isoTime(atMs),
     before: before === null ? null : JSON.parse(before),
     after: after === null ? null : JSON.parse(after),
-  }))
-  return { status: 200, body: { data: body, total } }
+  }
 }
 
 function eventFilter(query: URLSearchParams): EventFilter {

@@ -5,10 +5,10 @@ import type { Route } from '../http/edge.ts'
 import { isoTime } from '../lib/time.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { AdminToken as AdminTokenRecord, AdminTokenPatch } from '../store/people/admin-token-store.ts'
+import { listBody, listRoute } from './list-route.ts'
 import {
   actor,
   adminRoute,
-  page,
   recordEvent,
   refuseBeyondOwn,
   type AdminCall,
@@ -32,11 +32,9 @@ import type { AdminToken, AdminTokenBody } from './token-contract.ts'
 export function tokenAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   const kind = tokenKind(ports)
   return [
-    adminRoute('GET /admin/v1/tokens', async (call) => {
-      const { limit, offset } = page(call)
-      const { data, total } = await ports.store.adminTokens.list(limit, offset)
-      return { status: 200, body: { data: data.map((token) => wireToken(ports, token)), total } }
-    }),
+    listRoute(ports, 'GET /admin/v1/tokens', async (_call, range) =>
+      listBody(await ports.store.adminTokens.list(range), (token) => wireToken(ports, token)),
+    ),
     ...recordRoutes(ports, kind),
     adminRoute('POST /admin/v1/tokens', (call, read) => createToken(ports, call, read())),
     patchRoute(ports, kind, (call, given, read, guard) => {

@@ -11,11 +11,11 @@ import type { UserPatch, UserRecord } from '../store/people/user-store.ts'
 import { UserRole, UserSort, type ConsoleUser, type PersonLink } from './account-contract.ts'
 import type { BodyOf } from '../wire-route.ts'
 import type { AdminApi } from './contract.ts'
+import { listBody, listRoute } from './list-route.ts'
 import {
   actor,
   adminRoute,
   notFound,
-  page,
   param,
   recordEvent,
   refuseBeyondOwn,
@@ -30,7 +30,18 @@ import { isoTime } from '../lib/time.ts'
 /** People of the console, and blocked addresses. Nobody ever acts as somebody else. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET /admin/v1/users', (call) => listUsers(ports, call)),
+    listRoute(ports, 'GET /admin/v1/users', async ({ query }, range) =>
+      listBody(
+        await ports.store.users.list({
+          accountId: query.get('account'),
+          role: choiceParameter(query, 'role', UserRole),
+          query: query.get('query'),
+          order: choiceParameter(query, 'sort', UserSort),
+          ...range,
+        }),
+        wireUser,
+      ),
+    ),
     adminRoute('GET /admin/v1/users/:id', async (call) => ({ status: 200, body: wireUser(await one(ports, call)) })),
     adminRoute('PATCH /admin/v1/users/:id', (call, read) => patchUser(ports, call, read)),
     adminRoute('POST /admin/v1/users/:id/password-link', (call, read) => passwordLink(ports, call, read)),
@@ -64,18 +75,6 @@ function wireUser(user: UserRecord): ConsoleUser {
     created_at: isoTime(user.createdAtMs),
     last_sign_in_at: isoTime(user.lastSignInAtMs),
   }
-}
-
-async function listUsers(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/users'>> {
-  const role = choiceParameter(call.query, 'role', UserRole)
-  const { data, total } = await ports.store.users.list({
-    accountId: call.query.get('account'),
-    role,
-    query: call.query.get('query'),
-    order: choiceParameter(call.query, 'sort', UserSort),
-    ...page(call),
-  })
-  return { status: 200, body: { data: data.map(wireUser), total } }
 }
 
 async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {

@@ -312,6 +312,7 @@ function upkeepOf(
     logKeeper: new LogKeeper({
       upkeep: store.logUpkeep,
       books: store.books,
+      entries: store.entries,
       clock,
       retentionDays: config.logRetentionDays,
       log: notice,

@@ -33,6 +33,7 @@ import {
   EntryPage,
   LedgerQuery,
   PageQuery,
+  PaymentQuery,
   Payment,
   PaymentBody,
   PaymentPage,
@@ -359,7 +360,7 @@ export const CABINET_ROUTES = {
   },
   'GET /cabinet/v1/payments': {
     summary: 'Orders at the payment provider, newest first, and the methods there are.',
-    query: PageQuery,
+    query: PaymentQuery,
     answer: PaymentPage,
     errors: ['invalid_input'],
     example: {},

@@ -7,6 +7,7 @@ import { identityRoutes } from './identities.ts'
 import { keyRoutes } from './keys.ts'
 import { managementKeyRoutes } from './management-keys.ts'
 import { focusExport, ledgerPage, statement } from './ledger.ts'
+import { listVisit } from './list-visit.ts'
 import { logCsv } from './log-csv.ts'
 import { logPage } from './log.ts'
 import { modelList, oneModel } from './models.ts'
@@ -164,7 +165,7 @@ function cabinetRoutes(
     },
     visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),
-    visitRoute(ports, 'GET /cabinet/v1/ledger', (visit) => ledgerPage(ports, visit)),
+    listVisit(ports, 'GET /cabinet/v1/ledger', (visit, range) => ledgerPage(ports, visit, range)),
     visitRoute(ports, 'GET /cabinet/v1/statement', (visit) => statement(ports, visit)),
     visitRoute(ports, 'POST /cabinet/v1/codes/redeem', (visit, read) => redeemCode(ports, visit, read().code)),
     ...paymentRoutes(ports, parts.payments),

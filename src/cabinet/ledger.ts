@@ -1,5 +1,5 @@
 import { dayRange } from '../http/day-range.ts'
-import { choiceParameter, wholeParameter } from '../query-parameters.ts'
+import { choiceParameter } from '../query-parameters.ts'
 import type { HIJACKED } from '../http/edge.ts'
 import { sendCsv } from '../http/sent-csv.ts'
 import { focusCsv } from '../ledger/focus-export.ts'
@@ -8,6 +8,7 @@ import { rubles } from '../money.ts'
 import { fieldError } from '../refusals.ts'
 import type { LedgerEntry, LedgerFilter } from '../store/ledger/entry-store.ts'
 import { EntryFilter, type EntryPage } from './money-contract.ts'
+import type { ListRange } from './list-visit.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
 import { isoTime } from '../lib/time.ts'
@@ -16,10 +17,13 @@ import { isoTime } from '../lib/time.ts'
 const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/
 
 /** Every entry of the account, newest first. */
-export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit): Promise<EntryPage> {
+export async function ledgerPage(
+  ports: CabinetPorts,
+  { call, accountId }: Visit,
+  { limit, cursor }: ListRange,
+): Promise<EntryPage> {
   const kind = choiceParameter(call.query, 'kind', EntryFilter)
-  const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
-  const rows = await ports.store.entries.before({ accountId, kind, before: beforeOf(call.query), limit })
+  const rows = await ports.store.entries.before({ accountId, kind, before: beforeOf(cursor), limit })
   const data = rows.map((entry) => ({
     id: entry.id,
     at: isoTime(entry.createdAtMs),
@@ -36,8 +40,7 @@ export async function ledgerPage(ports: CabinetPorts, { call, accountId }: Visit
   }
 }
 
-function beforeOf(query: URLSearchParams): LedgerFilter['before'] {
-  const text = query.get('cursor')
+function beforeOf(text: string | null): LedgerFilter['before'] {
   if (text === null) return null
   const [, id, balance] = CURSOR.exec(text) ?? []
   if (id === undefined) throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')

@@ -37,10 +37,13 @@ export type Entry = Static<typeof Entry>
 
 export const EntryFilter = oneOf([...EntryKind.enum, 'money'], '`money`: everything but charges.')
 
+export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+
 export const LedgerQuery = object({
   kind: optional(EntryFilter),
   cursor: optional(CURSOR),
   limit: optional(PAGE_SIZE),
+  format: optional(FileFormat),
 })
 export type LedgerQuery = Static<typeof LedgerQuery>
 
@@ -65,6 +68,7 @@ export type EntryPage = Static<typeof EntryPage>
 export const CodeBody = body({ code: filled('', 100) })
 export const Redeemed = object({ amount: rub(), balance: rub() })
 export const PageQuery = object({ cursor: optional(CURSOR), limit: optional(PAGE_SIZE) })
+export const PaymentQuery = object({ ...PageQuery.fields, format: optional(FileFormat) })
 export const PaymentBody = body({ method: filled('One of `methods`.', 40), amount: rub('Whole kopecks.') })
 export type PaymentBody = Static<typeof PaymentBody>
 export const PaymentPage = object({

@@ -108,7 +108,11 @@ export const NOTICE_ROUTES = {
   'GET /cabinet/v1/notices/deliveries': {
     summary: 'Messages of the last 90 days, newest first.',
     query: OwnDeliveryQuery,
-    answer: object({ data: list(OwnDelivery), total: whole('How many there are in all.') }),
+    answer: object({
+      data: list(OwnDelivery),
+      total: whole('How many there are in all.'),
+      next_cursor: optional(text('The next page, as `cursor`; absent where the list ends.')),
+    }),
     errors: ['invalid_input'],
     example: { query: { state: 'dead' } },
   },

@@ -5,11 +5,12 @@ import { serviceLowBalance } from '../ledger/notice.ts'
 import { microOf, rubles } from '../money.ts'
 import { ACCOUNT_CHANNELS_MAX, newChannel, raiseTest, tooManyChannels, wireChannel } from '../notices/channels.ts'
 import { wireDelivery } from '../notices/wire-delivery.ts'
-import { choiceParameter, wholeParameter } from '../query-parameters.ts'
+import { choiceParameter } from '../query-parameters.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { Channel, ChannelCode } from '../store/notices/notice-rows.ts'
 import { ownValue } from '../lib/own-value.ts'
 import { OwnDelivery, type Notices, type OwnChannel } from './notice-contract.ts'
+import { listVisit } from './list-visit.ts'
 import { recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
 
@@ -86,15 +87,16 @@ export function noticeRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
 function deliveryRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   const { notices } = ports.store
   return [
-    visitRoute(ports, 'GET /cabinet/v1/notices/deliveries', async ({ accountId, call: { query } }) => {
-      const { data, total } = await notices.deliveries({
-        accountId,
-        state: choiceParameter(query, 'state', OwnDelivery.fields.state),
-        limit: wholeParameter(query, 'limit', 1, 1_000) ?? 100,
-        offset: wholeParameter(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0,
-      })
-      return { data: data.map(wireDelivery), total }
-    }),
+    listVisit(
+      ports,
+      'GET /cabinet/v1/notices/deliveries',
+      async ({ accountId, call: { query } }, range) => {
+        const state = choiceParameter(query, 'state', OwnDelivery.fields.state)
+        const { data, total, next } = await notices.deliveries({ accountId, state, ...range })
+        return { data: data.map(wireDelivery), total, ...(next === undefined ? {} : { next_cursor: next }) }
+      },
+      [100, 1_000],
+    ),
     visitRoute(ports, 'POST /cabinet/v1/notices/deliveries/:id/replay', async (visit) => {
       const { accountId, call } = visit
       const id = ownValue(call.params, 'id') ?? ''

@@ -126,7 +126,7 @@ export class PaymentBooking {
     ip: string | null,
     after: Readonly<Record<string, unknown>>,
   ): Promise<boolean> {
-    const before = await this.#ports.store.events.list(1, 0, { action, object })
+    const before = await this.#ports.store.events.list({ limit: 1, offset: 0 }, { action, object })
     if (before.total > 0) return false
     await recordEvent(this.#ports, this.#provider.id, ip, action, object, after)
     return true

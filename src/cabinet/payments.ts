@@ -2,14 +2,14 @@ import type { Principal } from '../access/principal.ts'
 import { fieldError, reasonError } from '../refusals.ts'
 import type { Reply, Route } from '../http/edge.ts'
 import { publicUrlOf } from '../http/public-url.ts'
-import { wholeParameter } from '../query-parameters.ts'
 import type { Judged } from '../kinds/fields/strict-body.ts'
 import { microOf, rubles } from '../money.ts'
 import type { PaymentRecord } from '../store/accounts/payment-store.ts'
 import type { Payment, PaymentBody, PaymentMethod } from './money-contract.ts'
 import type { PaymentBooking } from './payment-booking.ts'
 import type { PaymentProvider } from './payment-provider.ts'
-import { cursorOf, recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { listVisit } from './list-visit.ts'
+import { recordEvent, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
 import { isoTime } from '../lib/time.ts'
 
@@ -30,14 +30,15 @@ export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): r
       ? []
       : [{ id: provider.id, name: provider.name, least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) }]
   return [
-    visitRoute(ports, 'GET /cabinet/v1/payments', async ({ call, accountId }) => {
-      const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
-      const { data } = await ports.store.payments.list({ accountId, beforeMs: cursorOf(call.query), limit, offset: 0 })
-      return {
-        methods,
-        data: data.map(wirePayment),
-        next_cursor: data.length < limit ? null : String(data.at(-1)?.createdAtMs ?? 0),
-      }
+    listVisit(ports, 'GET /cabinet/v1/payments', async ({ accountId }, { limit, cursor }) => {
+      const { data, next = null } = await ports.store.payments.list({
+        accountId,
+        limit,
+        offset: 0,
+        cursor,
+        uncounted: true,
+      })
+      return { methods, data: data.map(wirePayment), next_cursor: next }
     }),
     visitRoute(ports, 'POST /cabinet/v1/payments', (visit, read) => order(ports, provider, visit, read('amount')), 201),
     visitRoute(ports, 'GET /cabinet/v1/payments/:id', async (visit) => wirePayment(await ownOrder(ports, visit))),

@@ -120,7 +120,7 @@ export class HeldPrices {
   }
 
   async #state(provider: string): Promise<PriceState> {
-    const { data } = await this.#ports.events.list(1, 0, { action: 'prices.', object: provider })
+    const { data } = await this.#ports.events.list({ limit: 1, offset: 0 }, { action: 'prices.', object: provider })
     const after = data[0]?.after ?? null
     // Written by `#note` into a table whose rows never change.
     return after === null

@@ -24,7 +24,13 @@ export type NoticeDelivery = Static<typeof NoticeDelivery>
 
 export const NoticeDeliveryQuery = object({
   limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
-  offset: optional(whole('0 if absent.', { minimum: 0 })),
+  offset: optional(whole('0 if absent, 10,000 at most.', { minimum: 0 })),
+  cursor: optional(text("Another answer's `next_cursor`: the page begins after that one's rows.")),
   state: optional(State),
+  format: optional(oneOf(['csv'], 'A file of all that is filtered, in place of a page.')),
 })
-export const NoticeDeliveries = object({ data: list(NoticeDelivery), total: whole('How many there are in all.') })
+export const NoticeDeliveries = object({
+  data: list(NoticeDelivery),
+  total: whole('How many there are in all.'),
+  next_cursor: optional(text('The next page, as `cursor`; absent where the list ends.')),
+})

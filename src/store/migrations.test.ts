@@ -37,6 +37,7 @@ const LANDED = {
     '30 affa7f2749a4',
     '31 964b0404d777',
     '32 b2cca0de016e',
+    '33 23e141b51e80',
   ],
   postgres: [
     '1 6825d4763e83',
@@ -71,6 +72,7 @@ const LANDED = {
     '30 2686f7690f0f',
     '31 1363674d29e2',
     '32 b2cca0de016e',
+    '33 3447494a041f',
   ],
 } as const
 

@@ -10,9 +10,11 @@ import { bookStatements } from './audit/book-migration.ts'
 import { adminTokenStatements, consoleStatements, memberStatements } from './people/console-migration.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { ALLOWANCE_INDEX } from './ledger/allowance-sum.ts'
+import { markStatements } from './ledger/mark-migration.ts'
 import { blockStatements } from './log/block-migration.ts'
 import { logStatements } from './log/migration.ts'
 import { noticeCodeStatements, noticeStatements } from './notices/notice-migration.ts'
+import { CHUNK_STATEMENTS } from './postgres/chunk-statements.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 
 interface Migration {
@@ -126,7 +128,7 @@ const MIGRATIONS: readonly Migration[] = [
           id TEXT PRIMARY KEY, account_id TEXT NOT NULL, media_type TEXT NOT NULL, bytes BIGINT NOT NULL CHECK (bytes >= 0), content TEXT NOT NULL UNIQUE,
           token_digest ${blob}, created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL)${clustered}`,
         'CREATE INDEX stored_file_expiry ON stored_file (expires_at)',
-        ...(dialect === 'postgres' ? CHUNKS : []),
+        ...(dialect === 'postgres' ? CHUNK_STATEMENTS : []),
       ]
     },
   },
@@ -363,6 +365,12 @@ const MIGRATIONS: readonly Migration[] = [
   },
   { version: 31, name: 'orders of lists', least: { sqlite: 27, postgres: 8 }, statements: orderStatements },
   { version: 32, name: 'limits of accounts', least: { sqlite: 32, postgres: 8 }, statements: accountLimitStatements },
+  {
+    version: 33,
+    name: 'marks in ledgers',
+    least: { sqlite: 27, postgres: 8 },
+    statements: (dialect) => markStatements(words(dialect).clustered),
+  },
 ]
 
 /** Programs from this version on seal what they write. */
@@ -376,16 +384,6 @@ const RELEASED = 8
 
 /** The name of the first migration that the last release does not know. */
 export const FIRST_UNRELEASED_MIGRATION = MIGRATIONS.find(({ version }) => version > RELEASED)?.name ?? ''
-
-/**
- * Only nodes that share a database keep bytes in it. Pictures and videos are compressed already: compressing them again
- * would cost CPU for nothing.
- */
-const CHUNKS: readonly string[] = [
-  'CREATE TABLE stored_chunk (content TEXT NOT NULL, seq BIGINT NOT NULL, data BYTEA NOT NULL, created_at BIGINT NOT NULL, PRIMARY KEY (content, seq))',
-  'ALTER TABLE stored_chunk ALTER COLUMN data SET STORAGE EXTERNAL',
-  'CREATE INDEX stored_chunk_age ON stored_chunk (created_at)',
-]
 
 /** Time between two tries to get a lock: of a busy table, or of the migrations. */
 const PAUSE_MS = 250

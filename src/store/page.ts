@@ -1,22 +1,153 @@
+import { PAGE_DEPTH_MAX } from '../lib/page-depth.ts'
+import { fieldError } from '../refusals.ts'
+import { integer, type Database, type Row, type SqlValue } from './database.ts'
+
 /** Some of the matching rows, and how many match. */
 export interface Page<T> {
   readonly data: readonly T[]
   readonly total: number
+  /** Where the rows after these begin; absent = there are none, or the rows have no cursors. */
+  readonly next?: string
+}
+
+/** Which of the matching rows. */
+export interface PageRange {
+  readonly limit: number
+  /** Rows that are skipped. */
+  readonly offset: number
+  /** As a page before it gave; the page begins after that one's rows. */
+  readonly cursor?: string | null
+  /** A file is read page by page, and nobody asks how many rows there are. */
+  readonly uncounted?: boolean
+}
+
+/** An expression that rows are ordered by. */
+export interface Ordered {
+  readonly sql: string
+  readonly is: 'number' | 'text'
 }
 
 /** A column that has an index, the largest first after `-`. */
 export type Order<Column extends string> = Column | `-${Column}`
 
+/** The order and the id that most tables have. */
+export const CREATED_AT: Ordered = { sql: 'created_at', is: 'number' }
+export const ROW_ID: Ordered = { sql: 'id', is: 'text' }
+
+export interface PageQuery<Column extends string, T> {
+  readonly select: string
+  /** The tables of the rows, for counting them. */
+  readonly from: string
+  readonly conditions?: readonly string[]
+  readonly values?: readonly SqlValue[]
+  readonly order: Order<Column>
+  readonly columns: Readonly<Record<Column, Ordered>>
+  /** No two rows have the same. */
+  readonly id: Ordered
+  readonly read: (row: Row) => T
+}
+
 /**
- * `ORDER BY` with the newest id last among equals, or first where the largest are first: one index serves both ways.
+ * Reads a page. Its cost does not grow with its depth: a cursor is looked up in the index of the order, and an offset
+ * has a bound.
  */
-export function orderBy<Column extends string>(
-  order: Order<Column>,
-  expressions: Readonly<Record<Column, string>>,
-  id: string,
-): string {
-  const falling = order.startsWith('-')
+export async function readPage<Column extends string, T>(
+  database: Pick<Database, 'all'>,
+  query: PageQuery<Column, T>,
+  range: PageRange,
+): Promise<Page<T>> {
+  const { from: table, conditions = [], values = [], id } = query
+  const { limit, offset, cursor = null, uncounted = false } = range
+  refuseDepth(offset)
+  const falling = query.order.startsWith('-')
   // What is left of an Order without its sign is a Column.
-  const expression = expressions[order.replace(/^-/, '') as Column]
-  return [' ORDER BY', expression, falling ? 'DESC,' : 'ASC,', id, falling ? 'ASC' : 'DESC'].join(' ')
+  const by = query.columns[query.order.replace(/^-/, '') as Column]
+  const place = cursor === null ? null : placeOf(cursor, [query.order, by, id])
+  const all = whereOf(conditions)
+  const [count] = uncounted ? [] : await database.all(['SELECT COUNT(*) AS total FROM ', table, all].join(''), values)
+  const where = place === null ? all : whereOf([...conditions, after(by.sql, id.sql, falling)])
+  const order = ['ORDER BY', by.sql, falling ? 'DESC,' : 'ASC,', id.sql, falling ? 'ASC' : 'DESC'].join(' ')
+  const select = query.select.replace(
+    /^SELECT /,
+    ['SELECT', by.sql, 'AS page_value,', id.sql, 'AS page_id, '].join(' '),
+  )
+  const rows = await database.all(`${select}${where} ${order} LIMIT ? OFFSET ?`, [
+    ...values,
+    ...(place === null ? [] : [place.value, place.value, place.id]),
+    BigInt(limit),
+    BigInt(offset),
+  ])
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  return {
+    data: rows.map(query.read),
+    total: count === undefined ? 0 : integer(count, 'total'),
+    ...(last === undefined ? {} : { next: cursorOf(query.order, last) }),
+  }
+}
+
+/** A page of rows that are all in memory. Its cursor is the number of rows before the next page. */
+export function pageOf<T>(rows: readonly T[], { limit, offset, cursor = null }: PageRange): Page<T> {
+  if (cursor !== null && !/^\d{1,15}$/.test(cursor))
+    throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+  const first = Number(cursor ?? 0) + offset
+  const end = first + limit
+  return { data: rows.slice(first, end), total: rows.length, ...(end < rows.length ? { next: String(end) } : {}) }
+}
+
+/** Of a list that is paged by numbers. */
+export function refuseDepth(offset: number): void {
+  if (offset > PAGE_DEPTH_MAX)
+    throw fieldError(
+      'offset',
+      'whole',
+      { least: 0, most: PAGE_DEPTH_MAX },
+      `must be a whole number from 0 to ${PAGE_DEPTH_MAX}; further on, give the answer's next_cursor as cursor`,
+    )
+}
+
+/**
+ * Equals have the newest id last, or first where the largest are first: one index serves both ways. The first condition
+ * is a range of that index.
+ */
+function after(column: string, id: string, falling: boolean): string {
+  const [before, beyond] = falling ? ['<', '>'] : ['>', '<']
+  return [column, `${before}= ? AND (`, column, before, '? OR', id, beyond, '?)'].join(' ')
+}
+
+function whereOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : [' WHERE', conditions.join(' AND ')].join(' ')
+}
+
+interface Place {
+  readonly value: SqlValue
+  readonly id: SqlValue
+}
+
+function cursorOf(order: string, row: Row): string {
+  const parts = [order, row['page_value'], row['page_id']].map(String)
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+}
+
+function placeOf(cursor: string, [order, column, row]: readonly [string, Ordered, Ordered]): Place {
+  const [ofOrder, value, id] = partsOf(cursor)
+  const place = { value: valueOf(value, column), id: valueOf(id, row) }
+  if (ofOrder !== order || place.value === undefined || place.id === undefined)
+    throw fieldError('cursor', 'cursor', {}, 'must be one that an answer in the same order gave')
+  return { value: place.value, id: place.id }
+}
+
+function partsOf(cursor: string): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}
+
+/** PostgreSQL refuses texts with a NUL. */
+function valueOf(part: unknown, { is }: Ordered): SqlValue | undefined {
+  if (typeof part !== 'string' || part.includes('\0')) return undefined
+  if (is === 'text') return part
+  return /^-?\d{1,18}$/.test(part) ? BigInt(part) : undefined
 }

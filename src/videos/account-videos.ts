@@ -84,7 +84,7 @@ export class AccountVideos {
     offset: number,
     publicUrl: string,
   ): Promise<Page<Record<string, unknown>>> {
-    const { data, total } = await this.#ports.jobs.completed(accountId, limit, offset)
+    const { data, total } = await this.#ports.jobs.completed(accountId, { limit, offset })
     return { data: data.map((row) => videoRecord(this.#viewOf(row), publicUrl)), total }
   }
 

@@ -299,7 +299,7 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
       await tollgate?.stop()
     }
     const after = await openCore({ config: readConfig(env).config, env, wrappingKeys: WRAPPING, server: true })
-    const { data } = await after.store.events.list(20, 0)
+    const { data } = await after.store.events.list({ limit: 20, offset: 0 })
     assert.deepEqual(
       data
         .map(({ action, object }) => `${action} ${object}`)

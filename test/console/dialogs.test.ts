@@ -71,6 +71,17 @@ const OPENINGS: readonly Opening[] = [
     },
   },
   { what: 'a new account', who: 'operator', path: '/operator/accounts', open: press('accounts.create') },
+  {
+    what: 'an external id',
+    who: 'operator',
+    path: 'account',
+    open: async (page, t) =>
+      page
+        .getByRole('main')
+        .getByRole('button', { name: new RegExp(`^${t('field.external_id')}: `) })
+        .first()
+        .click(),
+  },
   { what: 'a locked account', who: 'operator', path: 'account', open: press('accounts.do_locked') },
   {
     what: 'an entry',

@@ -101,7 +101,7 @@ export function administratorTests(records: BenchTest): void {
       assert.equal(await adminTokens.update(winner, () => ({ scopes: [] })), null)
       assert.ok(((await adminTokens.get(winner))?.revokedAtMs ?? 0) > NOON_MS)
       assert.equal(await adminTokens.create(token('4')), true)
-      const { data, total } = await adminTokens.list(1, 0)
+      const { data, total } = await adminTokens.list({ limit: 1, offset: 0 })
       assert.deepEqual([data.length, total], [1, 2])
       assert.equal(await adminTokens.findByDigest(Buffer.alloc(32, 'x')), null)
     },

@@ -235,7 +235,7 @@ export function jobsContract(open: () => Promise<Store>): void {
       ids.push(row.id)
     }
     await createJob(bench, customer, { holdMicro: 1n })
-    const page = await bench.store.jobs.completed(customer.accountId, 2, 1)
+    const page = await bench.store.jobs.completed(customer.accountId, { limit: 2, offset: 1 })
     assert.deepEqual([page.total, page.data.map(({ id }) => id)], [3, [ids[1], ids[0]]])
   })
 

@@ -22,6 +22,8 @@ import { storeProperties } from './store-properties.ts'
 import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
+import { pageContract } from './page-contract.ts'
+import { ledgerDepthContract } from './ledger-depth-contract.ts'
 import { logBlocksContract } from './log-blocks-contract.ts'
 import { logPartsContract } from './log-parts-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
@@ -111,7 +113,7 @@ function postgresTests(postgres: Postgres): void {
       await holder.query('BEGIN')
       await holder.query('LOCK TABLE event IN ACCESS EXCLUSIVE MODE')
       // More than any pool has.
-      const reports = Array.from({ length: 20 }, () => store.events.list(1, 0).catch(() => null))
+      const reports = Array.from({ length: 20 }, () => store.events.list({ limit: 1, offset: 0 }).catch(() => null))
       await until(10_000, 'the reports wait for the table', async () => {
         const waiting = await direct(url, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
         return waiting.length >= 10
@@ -213,6 +215,8 @@ function postgresTests(postgres: Postgres): void {
     coveredColumns(openBelow, 12)
     booksContract(openBelow)
     statementsContract(openBelow)
+    ledgerDepthContract(openBelow)
+    pageContract(openBelow, (text) => `CAST(CAST(${text} AS TEXT) AS BYTEA)`)
     logBlocksContract(openBelow)
     test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
       const url = await emptyDatabase()

@@ -217,7 +217,7 @@ function entryTests(records: BenchTest): void {
     assert.equal((await post('adjustment', -4n * RUB)).status, 'created')
     assert.equal((await post('adjustment', 3n)).status, 'created')
     assert.deepEqual(await bench.money(customer.accountId), { available: 3n, held: 4n * RUB })
-    const page = await bench.store.entries.list(customer.accountId, 2, 1)
+    const page = await bench.store.entries.list(customer.accountId, { limit: 2, offset: 1 })
     assert.equal(page.total, 4)
     assert.deepEqual(
       page.data.map(({ amountMicro }) => amountMicro),
@@ -263,7 +263,7 @@ function balanceTests(records: BenchTest): void {
       }
       // A hold is a part of the balance.
       await bench.hold(customer, 4n * RUB, newId('gen-'))
-      const { data } = await entries.list(customer.accountId, 100, 0)
+      const { data } = await entries.list(customer.accountId, { limit: 100, offset: 0 })
       assert.equal(data.length, 10)
       let balanceMicro = 0n
       const after = new Map<number, bigint>()
@@ -276,7 +276,8 @@ function balanceTests(records: BenchTest): void {
           rows.map(({ id }) => after.get(id)),
         )
       check(data)
-      for (let offset = 0; offset < 10; offset += 3) check((await entries.list(customer.accountId, 3, offset)).data)
+      for (let offset = 0; offset < 10; offset += 3)
+        check((await entries.list(customer.accountId, { limit: 3, offset })).data)
       for (const kind of [null, 'money', 'charge', 'topup', 'refund'] as const) {
         const seen: LedgerEntry[] = []
         for (let before: LedgerFilter['before'] = null; ;) {
@@ -424,7 +425,7 @@ function auditTests(open: () => Promise<Store>): void {
     })
     for (let index = 0; index < 5; index += 1) await store.events.append(event(EVENT_ACTIONS[index] ?? 'sign_in'))
     await Promise.all(Array.from({ length: 5 }, () => store.events.append(event('sign_out'))))
-    const page = await store.events.list(2, 6)
+    const page = await store.events.list({ limit: 2, offset: 6 })
     assert.equal(page.total, 10)
     assert.deepEqual(
       page.data.map(({ action }) => action),

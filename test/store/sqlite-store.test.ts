@@ -14,6 +14,8 @@ import { appendOnlyContract, type OpenedBelow } from './append-only.ts'
 import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
 import { benchTests } from './ledger-fixture.ts'
+import { pageContract } from './page-contract.ts'
+import { ledgerDepthContract } from './ledger-depth-contract.ts'
 import { logBlocksContract } from './log-blocks-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { statementsContract } from './statements-contract.ts'
@@ -113,6 +115,8 @@ describe('embedded store', () => {
   coveredColumns(openBelow, 4)
   booksContract(openBelow)
   statementsContract(openBelow)
+  ledgerDepthContract(openBelow)
+  pageContract(openBelow, (text) => `CAST(${text} AS TEXT)`)
   logBlocksContract(openBelow)
 
   test('a second process finds the directory taken and says so in one sentence', async () => {

@@ -1,6 +1,6 @@
+import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import css from '../style/list.module.css'
-import type { EveryRow } from './list-csv.ts'
 import { useListChoice } from './list-choice.ts'
 import { useListModel } from './list-model.ts'
 import { useListPlace } from './list-place.ts'
@@ -8,22 +8,33 @@ import { ListTable, type ListProps, type ListTableProps } from './List.tsx'
 import { ListTools } from './ListTools.tsx'
 import { Pager } from './Pager.tsx'
 import { useFormat } from './use-format.ts'
+import { usePaper } from './use-paper.ts'
 
 /** Rows of a page, of the server's and of ours. */
 export const PAGE_ROWS = 50
 const NOTHING: readonly string[] = []
 
+/** A page of the server's. */
+export interface ListPage {
+  readonly total: number
+  readonly atLeast?: boolean
+  /** Any page can be asked for; absent = only the first ones. */
+  readonly deep?: boolean
+}
+
 export interface DataListProps<Row> extends ListProps<Row> {
   /** Of its choices in the browser, and of its files. */
   readonly name: string
   /** The server's page that the rows are; absent = the rows are all, or a beginning to which more are added below. */
-  readonly page?: { readonly total: number; readonly atLeast?: boolean }
-  /** Every row for a file, where `rows` are not all. */
-  readonly everyRow?: EveryRow<Row>
+  readonly page?: ListPage
+  /** The address of a file of all rows, where `rows` are not all. */
+  readonly file?: string
   /** What stands before its parameters in the address, if it is not the only list of the page. */
   readonly prefix?: string
   /** A beginning: more rows are added below, and the list has no order but its own. */
   readonly begun?: boolean
+  /** On paper it has every row. */
+  readonly printed?: boolean
   readonly denseAtFirst?: boolean
   /** Columns that are not seen before they are chosen. */
   readonly hiddenAtFirst?: readonly string[]
@@ -40,9 +51,10 @@ export interface DataListProps<Row> extends ListProps<Row> {
 export function DataList<Row extends object>({
   name,
   page,
-  everyRow,
+  file,
   prefix = '',
   begun = false,
+  printed = false,
   denseAtFirst = false,
   hiddenAtFirst = NOTHING,
   tools = 'above',
@@ -66,7 +78,8 @@ export function DataList<Row extends object>({
   const total = page?.total ?? model.rows.length
   // A page that is there no more is the last one that is.
   const first = page === undefined && offset >= total ? 0 : offset
-  const rows = page === undefined && !begun ? model.rows.slice(first, first + PAGE_ROWS) : model.rows
+  const isWhole = usePaper() && printed
+  const rows = page === undefined && !begun && !isWhole ? model.rows.slice(first, first + PAGE_ROWS) : model.rows
   const toolbar = rows.length > 0 && (
     <ListTools
       name={name}
@@ -76,7 +89,7 @@ export function DataList<Row extends object>({
       choose={choose}
       sort={sort}
       setSort={setSort}
-      everyRow={everyRow}
+      file={file}
     />
   )
   return (
@@ -84,7 +97,7 @@ export function DataList<Row extends object>({
       {tools === 'above' && toolbar}
       <ListTable {...list} columns={model.columns} rows={rows} dense={choice.dense} sorting={model.sorting} {...own} />
       {(!begun || tools === 'below') && (
-        <div className={css.below}>
+        <div className={clsx(css.below, 'off-paper')}>
           {tools === 'below' && toolbar}
           {!begun && (
             <Pager
@@ -93,6 +106,7 @@ export function DataList<Row extends object>({
               total={total}
               go={(wish) => go({ offset: wish })}
               atLeast={page?.atLeast ?? false}
+              deep={page === undefined || page.deep === true}
             />
           )}
         </div>

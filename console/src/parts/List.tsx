@@ -53,7 +53,10 @@ export interface ListTableProps<Row> extends ListProps<Row> {
   readonly sorting?: ListSorting<Row>
 }
 
-/** A short list on a page with other things; lists that are searched are a `DataList`. */
+/**
+ * Rows that are few by nature, or those of a form. Records that grow are a `DataList`; a test names the pages with this
+ * one.
+ */
 export function List<Row>(props: ListProps<Row>): ReactNode {
   return <ListTable {...props} />
 }

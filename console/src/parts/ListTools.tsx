@@ -1,15 +1,13 @@
 import { Button, Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useState, type ReactNode } from 'react'
+import clsx from 'clsx'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import css from '../style/list.module.css'
 import { ColumnsIcon, DownloadIcon } from './icons.ts'
-import { CSV_ROWS_MAX, saveCsv, type EveryRow } from './list-csv.ts'
+import { saveCsv } from './list-csv.ts'
 import type { ListChoice } from './list-choice.ts'
 import type { ListModel } from './list-model.ts'
 import type { Column } from './List.tsx'
-import { closeName, tellFailure } from './tell-failure.tsx'
-import { useFormat } from './use-format.ts'
 
 export interface ListToolsProps<Row> {
   readonly name: string
@@ -20,9 +18,8 @@ export interface ListToolsProps<Row> {
   readonly choose: (change: Partial<ListChoice>) => void
   readonly sort: string | null
   readonly setSort: (sort: string | null) => void
-  readonly everyRow?: EveryRow<Row> | undefined
-  /** `none` = the page has a file of the server's. */
-  readonly file?: 'none'
+  /** The address of the server's file; absent = the rows are all here; null = it stands elsewhere on the page. */
+  readonly file?: string | null | undefined
 }
 
 /** What a list is seen by, above it: its file, its order, its columns and the height of its rows. */
@@ -34,15 +31,14 @@ export function ListTools<Row>({
   choose,
   sort,
   setSort,
-  everyRow,
   file,
 }: ListToolsProps<Row>): ReactNode {
   const { t } = useTranslation()
   const sortable = columns.filter((column) => model.sorting.of(column) !== null)
   const hideable = columns.filter(({ title }, index) => index > 0 && title !== '')
   return (
-    <div className={css.tools}>
-      {file !== 'none' && <CsvButton name={name} model={model} everyRow={everyRow} />}
+    <div className={clsx(css.tools, 'off-paper')}>
+      {file !== null && <CsvButton name={name} model={model} file={file} />}
       <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md">
         <Popover.Target>
           <Button size="compact-sm" variant="subtle" color="gray" leftSection={<ColumnsIcon size={15} />}>
@@ -85,44 +81,25 @@ export function ListTools<Row>({
   )
 }
 
-/** Saves what is filtered: every row, and the columns that are seen. */
+/** A file of what is filtered: the server's, or one of the rows that are here, with the columns that are seen. */
 function CsvButton<Row>({
   name,
   model,
-  everyRow,
-}: Pick<ListToolsProps<Row>, 'name' | 'model' | 'everyRow'>): ReactNode {
+  file,
+}: Pick<ListToolsProps<Row>, 'name' | 'model'> & { readonly file: string | undefined }): ReactNode {
   const { t } = useTranslation()
-  const format = useFormat()
-  const [busy, setBusy] = useState(false)
-  const save = async (): Promise<void> => {
-    setBusy(true)
-    try {
-      const own: EveryRow<Row> = async function* rows() {
-        yield model.rows
-      }
-      const saved = await saveCsv(name, model.columns, everyRow ?? own)
-      if (saved === 'cut')
-        notifications.show({
-          message: t('list.csv_cut', { rows: format.number(CSV_ROWS_MAX) }),
-          color: 'yellow',
-          closeButtonProps: closeName(),
-        })
-    } catch (failure) {
-      tellFailure(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
-  return (
-    <Button
-      size="compact-sm"
-      variant="subtle"
-      color="gray"
-      loading={busy}
-      leftSection={<DownloadIcon size={15} />}
-      title={t('list.csv_limit', { rows: format.number(CSV_ROWS_MAX) })}
-      onClick={() => void save()}
-    >
+  const look = {
+    size: 'compact-sm',
+    variant: 'subtle',
+    color: 'gray',
+    leftSection: <DownloadIcon size={15} />,
+  } as const
+  return file === undefined ? (
+    <Button {...look} title={t('list.csv_here')} onClick={() => saveCsv(name, model.columns, model.rows)}>
+      {t('list.csv')}
+    </Button>
+  ) : (
+    <Button {...look} component="a" href={file} download title={t('list.csv_whole')}>
       {t('list.csv')}
     </Button>
   )

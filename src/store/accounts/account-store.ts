@@ -24,9 +24,17 @@ import {
   type SqlValue,
   rowLock,
 } from '../database.ts'
-import { orderBy, type Order, type Page } from '../page.ts'
+import { CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
 
 export type AccountOrder = Order<'created_at' | 'name'>
+
+export interface AccountFilter {
+  readonly query: string | null
+  readonly status?: AccountStatus | null
+  readonly groupId?: string | null
+  /** The newest first if absent. */
+  readonly order?: AccountOrder | null
+}
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
@@ -246,41 +254,32 @@ export class AccountStore {
     return new Map(rows.map((row) => [text(row, 'id'), text(row, 'name')]))
   }
 
-  async list(filter: {
-    readonly query: string | null
-    readonly status?: AccountStatus | null
-    readonly groupId?: string | null
-    /** The newest first if absent. */
-    readonly order?: AccountOrder | null
-    readonly limit: number
-    readonly offset: number
-  }): Promise<Page<AccountRecord>> {
-    const { query, status = null, groupId = null } = filter
-    const parts = [
-      ...(query === null
-        ? []
-        : [
-            String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\' OR ${EXTERNAL_ID} LIKE ? ESCAPE '\')`,
-          ]),
-      ...(status === null ? [] : ['status = ?']),
-      ...(groupId === null ? [] : ['group_id = ?']),
-    ]
-    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
+  list(filter: AccountFilter & PageRange): Promise<Page<AccountRecord>> {
+    const { query, status = null, groupId = null, order } = filter
+    const { dialect } = this.#database
     const prefix = query === null ? [] : Array.from({ length: 4 }, () => likePrefix(query))
-    const values: SqlValue[] = [...prefix, ...[status, groupId].filter((value) => value !== null)]
-    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM account${where}`, values)
-    const select = this.#select
-    const order = orderBy(
-      filter.order ?? '-created_at',
-      { created_at: 'created_at', name: accountNameKey(this.#database.dialect) },
-      'id',
+    return readPage(
+      this.#database,
+      {
+        select: this.#select,
+        from: 'account',
+        conditions: [
+          ...(query === null
+            ? []
+            : [
+                String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\' OR ${EXTERNAL_ID} LIKE ? ESCAPE '\')`,
+              ]),
+          ...(status === null ? [] : ['status = ?']),
+          ...(groupId === null ? [] : ['group_id = ?']),
+        ],
+        values: [...prefix, ...[status, groupId].filter((value) => value !== null)],
+        order: order ?? '-created_at',
+        columns: { created_at: CREATED_AT, name: { sql: accountNameKey(dialect), is: 'text' } },
+        id: ROW_ID,
+        read: readAccount,
+      },
+      filter,
     )
-    const rows = await this.#database.all(`${select}${where}${order} LIMIT ? OFFSET ?`, [
-      ...values,
-      BigInt(filter.limit),
-      BigInt(filter.offset),
-    ])
-    return { data: rows.map(readAccount), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
   /**

@@ -16,7 +16,7 @@ import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow } from '../sealed-row.ts'
-import { orderBy, type Order, type Page } from '../page.ts'
+import { CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
 
 export interface CodeRecord {
   readonly id: string
@@ -105,13 +105,12 @@ export class CodeStore {
     })
   }
 
-  async list(limit: number, offset: number, order: Order<'created_at'> = '-created_at'): Promise<Page<CodeRecord>> {
-    const [count] = await this.#database.all('SELECT COUNT(*) AS total FROM redeem_code')
-    const rows = await this.#database.all(
-      `${SELECT}${orderBy(order, { created_at: 'created_at' }, 'id')} LIMIT ? OFFSET ?`,
-      [BigInt(limit), BigInt(offset)],
+  list(range: PageRange, order: Order<'created_at'> = '-created_at'): Promise<Page<CodeRecord>> {
+    return readPage(
+      this.#database,
+      { select: SELECT, from: 'redeem_code', order, columns: { created_at: CREATED_AT }, id: ROW_ID, read: readCode },
+      range,
     )
-    return { data: rows.map(readCode), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
   async get(id: string): Promise<CodeRecord | null> {

@@ -1,20 +1,10 @@
 import type { Micro } from '../../money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import {
-  big,
-  integer,
-  integerOrNull,
-  text,
-  textOrNull,
-  type Database,
-  type Row,
-  type SqlValue,
-  rowLock,
-} from '../database.ts'
+import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, rowLock } from '../database.ts'
 import { postWithin } from '../ledger/entry-store.ts'
 import { countRows } from '../row-count.ts'
 import { changeRow, type RowChange, type Sealing } from '../sealed-row.ts'
-import { orderBy, type Order, type Page } from '../page.ts'
+import { CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
 
 export interface PaymentRecord {
   readonly id: string
@@ -129,33 +119,25 @@ export class PaymentStore {
     return row === undefined ? null : readPayment(row)
   }
 
-  async list(filter: {
-    readonly accountId: string | null
-    readonly beforeMs: number | null
-    /** The newest first if absent. */
-    readonly order?: Order<'created_at'> | null
-    readonly limit: number
-    readonly offset: number
-  }): Promise<Page<PaymentRecord>> {
-    const values: SqlValue[] = []
-    const parts = ['1 = 1']
-    if (filter.accountId !== null) {
-      parts.push('account_id = ?')
-      values.push(filter.accountId)
-    }
-    const [count] = await this.#database.all(
-      `SELECT COUNT(*) AS total FROM payment_order WHERE ${parts.join(' AND ')}`,
-      values,
+  /** The newest first where no order is given. */
+  list(
+    filter: { readonly accountId: string | null; readonly order?: Order<'created_at'> | null } & PageRange,
+  ): Promise<Page<PaymentRecord>> {
+    const { accountId, order } = filter
+    return readPage(
+      this.#database,
+      {
+        select: SELECT,
+        from: 'payment_order',
+        conditions: accountId === null ? [] : ['account_id = ?'],
+        values: accountId === null ? [] : [accountId],
+        order: order ?? '-created_at',
+        columns: { created_at: CREATED_AT },
+        id: ROW_ID,
+        read: readPayment,
+      },
+      filter,
     )
-    if (filter.beforeMs !== null) {
-      parts.push('created_at < ?')
-      values.push(BigInt(filter.beforeMs))
-    }
-    const rows = await this.#database.all(
-      `${SELECT} WHERE ${parts.join(' AND ')}${orderBy(filter.order ?? '-created_at', { created_at: 'created_at' }, 'id')} LIMIT ? OFFSET ?`,
-      [...values, BigInt(filter.limit), BigInt(filter.offset)],
-    )
-    return { data: rows.map(readPayment), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
   /**

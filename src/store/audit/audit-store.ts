@@ -2,6 +2,7 @@ import { brokenHeads, brokenRows } from './seals.ts'
 import { ACCOUNTS_MISCOUNTED, ACCOUNTS_OVER_LIMIT, DAY_SUMS, wrongSpends } from './sums.ts'
 import { brokenChains } from './chains.ts'
 import { brokenStatements } from './statements.ts'
+import { WRONG_MARKS } from '../ledger/entry-marks.ts'
 import { MISSING_IN_BLOCKS } from '../log/block-migration.ts'
 import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './replay.ts'
 import type { Books } from './book-store.ts'
@@ -65,7 +66,8 @@ function queries(nowMs: number, sinceMs: number): readonly Query[] {
       name: 'available + held = ledger balance of the account',
       text: `SELECT 'account ' || a.id AS what FROM account a LEFT JOIN (
         SELECT account_id, SUM(CASE WHEN credit = 'account:' || account_id THEN amount WHEN debit = 'account:' || account_id THEN -amount ELSE 0 END) AS balance FROM entry GROUP BY account_id
-      ) e ON e.account_id = a.id WHERE a.available + a.held <> COALESCE(e.balance, 0)`,
+      ) e ON e.account_id = a.id WHERE a.available + a.held <> COALESCE(e.balance, 0)
+        UNION ALL ${WRONG_MARKS}`,
     },
     {
       id: 'I3',

@@ -285,6 +285,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   notice_delivery: 'which messages were sent',
   log_block: 'which rows of the log have a model or a key: each row is checked against it (I15)',
   log_block_fill: 'how many older rows are in it',
+  entry_mark: 'numbers and balances of entries: each is checked against them (I2)',
 }
 
 /** Tables whose rows have a seal. */

@@ -5,7 +5,7 @@ import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { chainHash } from '../ledger/hash-chain.ts'
-import type { Order, Page } from '../page.ts'
+import { readPage, type Order, type Page, type PageRange } from '../page.ts'
 
 export interface EventRecord {
   readonly id: number
@@ -88,21 +88,14 @@ export class EventStore {
   }
 
   /** The newest first, or the oldest. */
-  async list(
-    limit: number,
-    offset: number,
-    filter: EventFilter = {},
-    sort: Order<'at'> = '-at',
-  ): Promise<Page<EventRecord>> {
-    const { where, values } = conditions(filter)
-    const order = sort === 'at' ? 'ASC' : 'DESC'
-    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM event${where}`, values)
-    const rows = await this.#database.all(`${SELECT}${where} ORDER BY id ${order} LIMIT ? OFFSET ?`, [
-      ...values,
-      BigInt(limit),
-      BigInt(offset),
-    ])
-    return { data: rows.map(readEvent), total: count === undefined ? 0 : integer(count, 'total') }
+  list(range: PageRange, filter: EventFilter = {}, order: Order<'at'> = '-at'): Promise<Page<EventRecord>> {
+    const id = { sql: 'id', is: 'number' } as const
+    // Numbers are given in the order of time.
+    return readPage(
+      this.#database,
+      { select: SELECT, from: 'event', ...conditions(filter), order, columns: { at: id }, id, read: readEvent },
+      range,
+    )
   }
 
   /** The newest event with any of these actions. */
@@ -130,7 +123,10 @@ export function readEvent(row: Row): EventRecord {
   }
 }
 
-function conditions(filter: EventFilter): { readonly where: string; readonly values: SqlValue[] } {
+function conditions(filter: EventFilter): {
+  readonly conditions: readonly string[]
+  readonly values: readonly SqlValue[]
+} {
   const parts: string[] = []
   const values: SqlValue[] = []
   const add = (condition: string, value: SqlValue | undefined): void => {
@@ -143,5 +139,5 @@ function conditions(filter: EventFilter): { readonly where: string; readonly val
   add('object = ?', filter.object)
   add('at >= ?', filter.fromMs === undefined ? undefined : BigInt(filter.fromMs))
   add('at < ?', filter.toMs === undefined ? undefined : BigInt(filter.toMs))
-  return { where: parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values }
+  return { conditions: parts, values }
 }

@@ -12,7 +12,7 @@ import {
   type SqlValue,
   rowLock,
 } from '../database.ts'
-import type { Page } from '../page.ts'
+import { readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
 import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from './job.ts'
 
 /** The purpose for which a job's request is encrypted. */
@@ -179,14 +179,21 @@ export class JobStore {
   }
 
   /** Completed jobs of an account, newest first. */
-  async completed(accountId: string, limit: number, offset: number): Promise<Page<JobRow>> {
-    const where = `WHERE account_id = ? AND status = 'completed'`
-    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM job ${where}`, [accountId])
-    const rows = await this.#database.all(
-      `SELECT ${COLUMNS} FROM job ${where} ORDER BY completed_at DESC, id DESC LIMIT ? OFFSET ?`,
-      [accountId, BigInt(limit), BigInt(offset)],
+  completed(accountId: string, range: PageRange): Promise<Page<JobRow>> {
+    return readPage(
+      this.#database,
+      {
+        select: `SELECT ${COLUMNS} FROM job`,
+        from: 'job',
+        conditions: ['account_id = ?', `status = 'completed'`],
+        values: [accountId],
+        order: '-completed_at',
+        columns: { completed_at: { sql: 'completed_at', is: 'number' } },
+        id: ROW_ID,
+        read: readJob,
+      },
+      range,
     )
-    return { data: rows.map(readJob), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
   /** Jobs of an account in the order of their creation; null = the account has no job `after`. */

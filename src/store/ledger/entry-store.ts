@@ -3,8 +3,10 @@ import type { Micro } from '../../money.ts'
 import { big, bigOrNull, integer, text, textOrNull, type Database, type Row, type Sql, rowLock } from '../database.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { tellBalance } from '../notices/notice-store.ts'
+import { EntryMarks, MARK_ROWS, OWN_KINDS } from './entry-marks.ts'
 import { entryHash } from './hash-chain.ts'
-import type { Page } from '../page.ts'
+import { fieldError } from '../../refusals.ts'
+import type { Page, PageRange } from '../page.ts'
 
 export type EntryKind = 'topup' | 'refund' | 'adjustment' | 'charge' | 'shortfall' | 'insured'
 
@@ -58,11 +60,6 @@ export type PostOutcome =
    */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
 
-/** Insured entries explain the operator's loss, not the account's money. */
-const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
-const OWN = `WHERE account_id = ? AND ${OWN_KINDS}`
-/** Entries that are counted while others wait. */
-const COUNT_MAX = 10_000
 /** Entries of other kinds that are read to know the balances of a filtered page. */
 const BETWEEN_MAX = 10_000
 const COLUMNS = 'id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at'
@@ -87,10 +84,12 @@ function readEntry(row: Row): EntryRecord {
 export class EntryStore {
   readonly #database: Database
   readonly #seal: BookSeal
+  readonly #marks: EntryMarks
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
     this.#seal = seal
+    this.#marks = new EntryMarks(database)
   }
 
   post(entry: NewEntry): Promise<PostOutcome> {
@@ -108,25 +107,35 @@ export class EntryStore {
     return row === undefined ? null : readEntry(row)
   }
 
-  /** Newest first, each with the balance after it. */
-  async list(accountId: string, limit: number, offset: number): Promise<Page<LedgerEntry>> {
-    const [few] = await this.#database.all(
-      `SELECT COUNT(*) AS total FROM (SELECT 1 FROM entry ${OWN} LIMIT ${COUNT_MAX}) AS found`,
-      [accountId],
+  /** Newest first, each with the balance after it. A page far down costs what the first one does. */
+  async list(accountId: string, { limit, offset, cursor = null }: PageRange): Promise<Page<LedgerEntry>> {
+    const ledger = await this.#marks.ledger(accountId)
+    const { total } = ledger
+    const newest = (cursor === null ? total : Math.min(total, numberOf(cursor))) - offset
+    if (newest < 1) return { data: [], total }
+    // Entries by their numbers in the account's ledger: `oldest` to `newest`, found from the mark before them.
+    const oldest = Math.max(1, newest - limit + 1)
+    const from = await this.#marks.at(accountId, Math.min(ledger.newest.nth, Math.floor((oldest - 1) / MARK_ROWS)))
+    const rows = await this.#database.all(
+      `${SELECT} WHERE account_id = ? AND ${OWN_KINDS} AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+      [accountId, from.lastId, ledger.lastId, BigInt(newest - from.nth * MARK_ROWS)],
     )
-    const total = few === undefined ? 0 : integer(few, 'total')
-    if (total < COUNT_MAX) return { data: await page(this.#database, accountId, limit, offset), total }
-    // An exact count is wanted, which may take its time.
-    return this.#database.transaction(
-      async (sql) => {
-        const [count] = await sql.all(`SELECT COUNT(*) AS total FROM entry ${OWN}`, [accountId])
-        return {
-          data: await page(sql, accountId, limit, offset),
-          total: count === undefined ? 0 : integer(count, 'total'),
-        }
-      },
-      { purpose: 'snapshot' },
-    )
+    let balanceMicro = from.balanceMicro
+    const data = rows.map((row) => {
+      const entry = readEntry(row)
+      balanceMicro += entry.amountMicro
+      return { ...entry, balanceMicro }
+    })
+    return {
+      data: data.slice(oldest - 1 - from.nth * MARK_ROWS).toReversed(),
+      total,
+      ...(oldest > 1 ? { next: String(oldest - 1) } : {}),
+    }
+  }
+
+  /** Makes marks of long ledgers, as `EntryMarks.fill`. */
+  fillMarks(after: string): Promise<string | null> {
+    return this.#marks.fill(after)
   }
 
   /** Newest first, each with the balance after it. */
@@ -193,21 +202,10 @@ export class EntryStore {
   }
 }
 
-async function page(
-  sql: Pick<Sql, 'all'>,
-  accountId: string,
-  limit: number,
-  offset: number,
-): Promise<readonly LedgerEntry[]> {
-  // One statement: a charge that is booked meanwhile would be in one of two, and not in the other.
-  const rows = await sql.all(
-    `SELECT ${COLUMNS}, (SELECT available + held FROM account WHERE id = ?) - (SELECT CAST(COALESCE(SUM(CASE WHEN debit = ? THEN -amount ELSE amount END), 0) AS BIGINT)
-      FROM (SELECT debit, amount FROM entry ${OWN} ORDER BY id DESC LIMIT ?) AS newer) AS balance_first
-      FROM entry ${OWN} ORDER BY id DESC LIMIT ? OFFSET ?`,
-    [accountId, `account:${accountId}`, accountId, BigInt(offset), accountId, BigInt(limit), BigInt(offset)],
-  )
-  const [first] = rows
-  return first === undefined ? [] : withBalances(rows.map(readEntry), [], big(first, 'balance_first'))
+/** A cursor is the number of entries that are left: entries that come later do not move it. */
+function numberOf(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
+  throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Books } from '../audit/book-store.ts'
+import type { EntryStore } from '../ledger/entry-store.ts'
 import type { LogUpkeep } from './upkeep.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { thrownMessage } from '../../lib/thrown-message.ts'
@@ -13,13 +14,16 @@ const STEP_PAUSE_MS = 20
 export interface LogKeeperPorts {
   readonly upkeep: LogUpkeep
   readonly books: Pick<Books, 'sealOlder'>
+  readonly entries: Pick<EntryStore, 'fillMarks'>
   readonly clock: Clock
   /** null = rows are kept for ever. */
   readonly retentionDays: number | null
   readonly log: (message: string) => void
 }
 
-/** Removes expired rows of the usage log and makes room for new ones: at the start and every hour. */
+/**
+ * Removes expired rows of the usage log, makes room for new ones, and marks long ledgers: at the start and every hour.
+ */
 export class LogKeeper {
   readonly #ports: LogKeeperPorts
   #cancel: () => void = () => undefined
@@ -44,12 +48,14 @@ export class LogKeeper {
   }
 
   async #keep(): Promise<void> {
-    const { upkeep, books, clock, retentionDays, log } = this.#ports
+    const { upkeep, books, entries, clock, retentionDays, log } = this.#ports
     let nextMs = EVERY_MS
     try {
       await upkeep.makeRoom()
       await books.sealOlder()
       while (!this.#stopped && !(await upkeep.fillBlocks())) await this.#pause()
+      for (let after: string | null = ''; after !== null && !this.#stopped; after = await entries.fillMarks(after))
+        await this.#pause()
       if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
     } catch (thrown) {
       nextMs = AGAIN_MS

@@ -1,17 +1,15 @@
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { matchesLogFilter, type LogFilter } from '../../ledger/log-filters.ts'
-import type { Page } from '../page.ts'
+import type { Page, PageRange } from '../page.ts'
 import { ApiError } from '../../errors.ts'
+import { fieldError } from '../../refusals.ts'
 import { assert } from '../../lib/assert.ts'
 import { big, integer, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogBlocks, listedSeqs, seqList, type BlockLead, type OwnRange } from './blocks.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
-export interface GenerationFilter extends LogFilter {
-  readonly limit: number
-  readonly offset: number
-}
+export interface GenerationFilter extends LogFilter, PageRange {}
 
 /** A page of the usage log. */
 export interface LogPage extends Page<GenerationRow> {
@@ -31,6 +29,8 @@ const LOOK_ROWS = 10_000
 /** The same for rows found by an index, which are spread over the table. */
 const LED_LOOK_ROWS = 2_000
 const NOTHING: LogPage = { data: [], total: 0 }
+
+const CURSOR = /^(seq|id)_(\d{1,15})$/
 
 /** The range of rows: of one account by their numbers in its log, or of all by their numbers in the table. */
 interface Range {
@@ -56,10 +56,12 @@ export class LogQuery {
     const accountId = filter.accountId ?? (filter.keyId === undefined ? null : await this.#ownerOf(filter.keyId))
     if (accountId === '') return NOTHING
     // A client's own request id narrows the search more than its account does.
-    const range =
+    const range = belowCursor(
       filter.requestId === undefined && accountId !== null
         ? await this.#ownRange(accountId, filter)
-        : await this.#wholeRange(filter)
+        : await this.#wholeRange(filter),
+      filter.cursor,
+    )
     const [led, rest] = splitConditions(
       this.#database.dialect,
       filter,
@@ -91,39 +93,47 @@ export class LogQuery {
   /** Total and offset are arithmetic: an account's rows are numbered without gaps. */
   async #numbered({ accountId, from, below }: Range, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const before = below - offset
+    const first = Math.max(from, before - limit)
     const rows = await this.#database.all(
       `${GENERATION_SELECT} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ? ORDER BY generation.seq DESC`,
-      [accountId, BigInt(before), BigInt(Math.max(from, before - limit))],
+      [accountId, BigInt(before), BigInt(first)],
     )
-    return { data: rows.map(readGeneration), total: below - from }
+    return {
+      data: rows.map(readGeneration),
+      total: below - from,
+      ...(first > from && rows.length > 0 ? { next: `seq_${first}` } : {}),
+    }
   }
 
   /** An index lists the matching rows in order. */
-  async #led(range: Range, led: LogConditions, { limit, offset, fromMs, toMs }: GenerationFilter): Promise<LogPage> {
-    if (led.lead !== null) return this.#inBlocks(ownRange(range), led, led.lead, { limit, offset })
+  async #led(range: Range, led: LogConditions, filter: GenerationFilter): Promise<LogPage> {
+    const { limit, offset, fromMs, toMs, cursor, uncounted } = filter
+    if (led.lead !== null) return this.#inBlocks(ownRange(range), led, led.lead, filter)
     const { where, values } = within(range, led)
     const { column } = range
     const hint = this.#hint(led)
-    const select = GENERATION_SELECT.replace('FROM generation ', `FROM generation${hint} `)
+    const select = NUMBERED_SELECT.replace('FROM generation ', `FROM generation${hint} `)
     const rows = await this.#database.all(`${select}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`, [
       ...values,
       BigInt(limit),
       BigInt(offset),
     ])
-    const data = rows.map(readGeneration)
-    if (led.texts.length === 0 && fromMs === undefined && toMs === undefined) return { data, total: await this.#all() }
+    const found = { data: rows.map(readGeneration), ...nextOf(column, rows, limit) }
+    if (uncounted === true) return { ...found, total: 0 }
+    if (led.texts.length === 0 && fromMs === undefined && toMs === undefined && typeof cursor !== 'string')
+      return { ...found, total: await this.#all() }
     const total = await this.#counted(
       `SELECT 1 FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ${COUNTED_ROWS}`,
       values,
     )
-    return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
+    return total > COUNT_MAX ? { ...found, total: COUNT_MAX, atLeast: true } : { ...found, total }
   }
 
   async #inBlocks(
     range: OwnRange,
     led: LogConditions,
     lead: BlockLead,
-    { limit, offset }: Pick<GenerationFilter, 'limit' | 'offset'>,
+    { limit, offset, uncounted }: PageRange,
   ): Promise<LogPage> {
     const seqs = (await this.#blocks.newest(range, lead, offset + limit)).slice(offset)
     const { where, values } = listed(range.accountId, seqs, led, this.#database.dialect)
@@ -131,9 +141,11 @@ export class LogQuery {
       seqs.length === 0
         ? []
         : await this.#database.all(`${GENERATION_SELECT}${where} ORDER BY generation.seq DESC`, values)
+    const last = seqs.length < limit ? undefined : seqs.at(-1)
+    const found = { data: rows.map(readGeneration), ...(last === undefined ? {} : { next: `seq_${last}` }) }
+    if (uncounted === true) return { ...found, total: 0 }
     const total = await this.#blocks.count(range, lead, COUNT_MAX)
-    const data = rows.map(readGeneration)
-    return total > COUNT_MAX ? { data, total: COUNT_MAX, atLeast: true } : { data, total }
+    return total > COUNT_MAX ? { ...found, total: COUNT_MAX, atLeast: true } : { ...found, total }
   }
 
   /** Reads the newest rows once, as many as a page may cost, and reports how far it got. */
@@ -149,15 +161,18 @@ export class LogQuery {
     const hint = this.#hint(led)
     const { column } = range
     const looked = await this.#database.all(
-      `SELECT generation.id AS id, ended_at, CAST(CASE WHEN ${condition} THEN 1 ELSE 0 END AS BIGINT) AS fits FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ?`,
+      `SELECT generation.id AS id, generation.seq AS seq, ended_at, CAST(CASE WHEN ${condition} THEN 1 ELSE 0 END AS BIGINT) AS fits FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ?`,
       [...rest.values, ...values, BigInt(looksMax)],
     )
-    const found = looked.filter((row) => integer(row, 'fits') === 1).map((row) => big(row, 'id'))
-    const data = await this.#byIds(found.slice(offset, offset + limit))
+    const found = looked.filter((row) => integer(row, 'fits') === 1)
+    const shown = found.slice(offset, offset + limit)
+    const data = await this.#byIds(shown.map((row) => big(row, 'id')))
     const last = looked.at(-1)
-    return last === undefined || looked.length < looksMax
-      ? { data, total: found.length }
-      : { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at') }
+    if (last === undefined || looked.length < looksMax)
+      return { data, total: found.length, ...(found.length > offset + limit ? nextOf(column, shown, limit) : {}) }
+    // Where all that was found is on the page, the search goes on where it stopped.
+    const next = nextOf(column, found.length > offset + limit ? shown : [last], 1)
+    return { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at'), ...next }
   }
 
   async #toLookAt(range: Range, led: LogConditions, most: number): Promise<Where> {
@@ -222,6 +237,22 @@ export class LogQuery {
       ...(await narrowed(integer(oldest, 'id'), integer(newest, 'id') + 1, filter, at)),
     }
   }
+}
+
+const NUMBERED_SELECT = GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq')
+
+/** The cursor after the last row, where there may be more. */
+function nextOf(column: Range['column'], rows: readonly Row[], limit: number): Pick<LogPage, 'next'> {
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  return last === undefined ? {} : { next: `${column}_${integer(last, column)}` }
+}
+
+function belowCursor(range: Range, cursor: string | null | undefined): Range {
+  if (cursor === null || cursor === undefined) return range
+  const [, column, number] = CURSOR.exec(cursor) ?? []
+  if (column !== range.column)
+    throw fieldError('cursor', 'cursor', {}, 'must be one that an answer with the same filters gave')
+  return { ...range, below: Math.min(range.below, Number(number)) }
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   rowLock,
 } from '../database.ts'
 import { nameRecord } from '../accounts/external-id-store.ts'
-import type { Page } from '../page.ts'
+import { readPage, type Page, type PageRange } from '../page.ts'
 import { DUE_CHANNELS, type Lane } from './delivery-lanes.ts'
 import {
   CHANNEL_COLUMNS,
@@ -342,28 +342,24 @@ export class NoticeStore {
   }
 
   /** Newest first. `accountId`: null = of all channels, those of accounts too. */
-  async deliveries(filter: {
-    readonly accountId: string | null
-    readonly state: DeliveryState | null
-    readonly limit: number
-    readonly offset: number
-  }): Promise<Page<Delivery>> {
-    const parts = [
-      ...(filter.accountId === null ? [] : ['c.account_id = ?']),
-      ...(filter.state === null ? [] : ['d.state = ?']),
-    ]
-    const values = [filter.accountId, filter.state].filter((value) => value !== null)
-    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
-    const [count] = await this.#read(
-      `SELECT COUNT(*) AS total FROM notice_delivery d JOIN notice_channel c ON c.id = d.channel_id${where}`,
-      values,
+  deliveries(
+    filter: { readonly accountId: string | null; readonly state: DeliveryState | null } & PageRange,
+  ): Promise<Page<Delivery>> {
+    const { accountId, state } = filter
+    return readPage(
+      { all: (text, values) => this.#read(text, values) },
+      {
+        select: SELECT_DELIVERY,
+        from: 'notice_delivery d JOIN notice_channel c ON c.id = d.channel_id',
+        conditions: [...(accountId === null ? [] : ['c.account_id = ?']), ...(state === null ? [] : ['d.state = ?'])],
+        values: [accountId, state].filter((value) => value !== null),
+        order: '-created_at',
+        columns: { created_at: { sql: 'd.created_at', is: 'number' } },
+        id: { sql: 'd.id', is: 'text' },
+        read: readDelivery,
+      },
+      filter,
     )
-    const rows = await this.#read(`${SELECT_DELIVERY}${where} ORDER BY d.created_at DESC, d.id LIMIT ? OFFSET ?`, [
-      ...values,
-      BigInt(filter.limit),
-      BigInt(filter.offset),
-    ])
-    return { data: rows.map(readDelivery), total: count === undefined ? 0 : integer(count, 'total') }
   }
 
   /** Sends it once more, whatever became of it; null = there is none. `accountId` as for `deliveries`. */

@@ -11,7 +11,7 @@ import {
   type Sql,
 } from '../database.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
-import type { Page } from '../page.ts'
+import { CREATED_AT, readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
 
 /** A named token for the admin API. It stays after its end, so that the audit log can be read. */
 export interface AdminToken {
@@ -124,13 +124,19 @@ export class AdminTokenStore {
   }
 
   /** Newest first. */
-  async list(limit: number, offset: number): Promise<Page<AdminToken>> {
-    const [count] = await this.#database.all('SELECT COUNT(*) AS total FROM admin_token')
-    const rows = await this.#database.all(`${SELECT} ORDER BY created_at DESC, id LIMIT ? OFFSET ?`, [
-      BigInt(limit),
-      BigInt(offset),
-    ])
-    return { data: rows.map(readToken), total: count === undefined ? 0 : integer(count, 'total') }
+  list(range: PageRange): Promise<Page<AdminToken>> {
+    return readPage(
+      this.#database,
+      {
+        select: SELECT,
+        from: 'admin_token',
+        order: '-created_at',
+        columns: { created_at: CREATED_AT },
+        id: ROW_ID,
+        read: readToken,
+      },
+      range,
+    )
   }
 
   /** false = there is none in force with this id. `check` may refuse by what it throws. */

@@ -15,7 +15,7 @@ import type { OperatorRole } from '../../admin-scopes.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { IdentityName } from './identity.ts'
-import { orderBy, type Order, type Page } from '../page.ts'
+import { readPage, type Order, type Page, type PageRange } from '../page.ts'
 
 /** `admin` = an operator of the console. */
 export type UserRole = 'user' | 'admin'
@@ -58,6 +58,13 @@ export type NewUser = Pick<
   'id' | 'email' | 'name' | 'role' | 'accountId' | 'passwordHash' | 'language' | 'createdAtMs'
 > &
   Partial<Pick<UserRecord, 'operatorRole'>> & { readonly oidc: Omit<LinkedIdentity, 'linkedAtMs'> | null }
+
+export interface UserFilter {
+  readonly accountId: string | null
+  readonly role: UserRole | null
+  readonly query: string | null
+  readonly order?: Order<'created_at' | 'email'> | null
+}
 
 export type UserPatch = Partial<
   Pick<
@@ -202,37 +209,37 @@ export class UserStore {
     return new Map(rows.map((row) => [text(row, 'id'), text(row, 'email')]))
   }
 
-  async list(filter: {
-    readonly accountId: string | null
-    readonly role: UserRole | null
-    readonly query: string | null
-    /** The newest first if absent. */
-    readonly order?: Order<'created_at' | 'email'> | null
-    readonly limit: number
-    readonly offset: number
-  }): Promise<Page<UserRecord>> {
-    const parts: string[] = []
+  /** The newest first where no order is given. */
+  list(filter: UserFilter & PageRange): Promise<Page<UserRecord>> {
+    const { accountId, role, query, order } = filter
+    const conditions: string[] = []
     const values: SqlValue[] = []
-    const add = (condition: string, value: string | null): void => {
-      if (value === null) return
-      parts.push(condition)
-      values.push(value)
+    const add = (condition: string, ...given: readonly SqlValue[]): void => {
+      conditions.push(condition)
+      values.push(...given)
     }
-    if (filter.accountId !== null) {
-      parts.push('(u.account_id = ? OR u.id IN (SELECT user_id FROM account_member WHERE account_id = ?))')
-      values.push(filter.accountId, filter.accountId)
-    }
-    add('u.role = ?', filter.role)
-    add(String.raw`u.email LIKE ? ESCAPE '\'`, filter.query === null ? null : likePrefix(filter.query.toLowerCase()))
-    const where = parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`
-    const [count] = await this.#database.all(`SELECT COUNT(*) AS total FROM console_user u${where}`, values)
-    const order = orderBy(filter.order ?? '-created_at', { created_at: 'u.created_at', email: 'u.email' }, 'u.id')
-    const rows = await this.#database.all(`${SELECT}${where}${order} LIMIT ? OFFSET ?`, [
-      ...values,
-      BigInt(filter.limit),
-      BigInt(filter.offset),
-    ])
-    return { data: rows.map(readUser), total: count === undefined ? 0 : integer(count, 'total') }
+    if (accountId !== null)
+      add(
+        '(u.account_id = ? OR u.id IN (SELECT user_id FROM account_member WHERE account_id = ?))',
+        accountId,
+        accountId,
+      )
+    if (role !== null) add('u.role = ?', role)
+    if (query !== null) add(String.raw`u.email LIKE ? ESCAPE '\'`, likePrefix(query.toLowerCase()))
+    return readPage(
+      this.#database,
+      {
+        select: SELECT,
+        from: 'console_user u',
+        conditions,
+        values,
+        order: order ?? '-created_at',
+        columns: { created_at: { sql: 'u.created_at', is: 'number' }, email: { sql: 'u.email', is: 'text' } },
+        id: { sql: 'u.id', is: 'text' },
+        read: readUser,
+      },
+      filter,
+    )
   }
 
   /** null = there is none. Throws ExternalIdTakenError. */

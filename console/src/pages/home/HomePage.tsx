@@ -8,6 +8,7 @@ import { DayChart } from '../../parts/DayChart.tsx'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { ModelLink } from '../../parts/links.tsx'
 import { useMay } from '../../parts/may.ts'
+import { DataList } from '../../parts/DataList.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -135,6 +136,7 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
   )
 }
 
+/** Five models at most. */
 function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
@@ -169,7 +171,9 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
         </Button>
       }
     >
-      <List
+      <DataList
+        name="near-limit"
+        prefix="near-"
         label={t('home.near_limit')}
         rows={keys}
         rowId={({ id }) => id}
@@ -178,6 +182,7 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
           {
             id: 'key',
             title: t('keys.name'),
+            value: ({ name }) => name,
             cell: ({ name, label }) => (
               <div>
                 {name}
@@ -191,6 +196,7 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
             id: 'limit',
             title: t('keys.limit'),
             wide: true,
+            value: (key) => key.limit_remaining,
             cell: ({ limit, limit_remaining: left, expires_at: expires }) =>
               limit === null || left === null ? (
                 expires === null ? (

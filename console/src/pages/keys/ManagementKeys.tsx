@@ -7,7 +7,7 @@ import { CopyBlock } from '../../parts/Copy.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { PlusIcon, TrashIcon } from '../../parts/icons.ts'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -57,17 +57,20 @@ function ManagementKeyList({ keys }: { readonly keys: readonly ManagementKey[] }
       onConfirm: () => remove.mutate({ params: { id } }),
     })
   return (
-    <List
+    <DataList
+      name="management-keys"
+      prefix="management-"
       label={t('keys.management')}
       rows={keys}
       rowId={({ id }) => id}
       empty={{ picture: 'key', title: t('keys.none') }}
       columns={[
-        { id: 'name', title: t('keys.name'), cell: (key) => <KeyName apiKey={key} /> },
+        { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (key) => <KeyName apiKey={key} /> },
         {
           id: 'used',
           title: t('keys.last_used'),
           end: true,
+          value: (key) => key.last_used_at,
           cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
         },
         {

@@ -8,7 +8,7 @@ import { CopyIconButton } from '../../parts/Copy.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { PlaygroundIcon } from '../../parts/icons.ts'
 import { ButtonLink } from '../../parts/links.tsx'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -100,16 +100,23 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
   const percent = (value: number | null): string => (value === null ? '–' : format.percent(value / 100, 2))
   return (
     <>
-      <List
+      <DataList
+        name="model-endpoints"
         label={t('models.providers')}
         rows={endpoints}
         rowId={({ id }) => id}
         empty={{ picture: 'provider', title: t('models.no_providers') }}
         columns={[
-          { id: 'provider', title: t('log.filter_provider'), cell: (endpoint) => endpoint.provider_name },
+          {
+            id: 'provider',
+            title: t('log.filter_provider'),
+            value: (endpoint) => endpoint.provider_name,
+            cell: (endpoint) => endpoint.provider_name,
+          },
           {
             id: 'state',
             title: t('keys.state'),
+            value: ({ state }) => t(`health.${state}`),
             cell: ({ state }) => (
               <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge>
             ),
@@ -120,11 +127,18 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
             end: true,
             cell: ({ prices }) => <PriceLines prices={prices} most={3} />,
           },
-          { id: 'uptime', title: t('models.uptime'), end: true, cell: (endpoint) => percent(endpoint.uptime_1d) },
+          {
+            id: 'uptime',
+            title: t('models.uptime'),
+            end: true,
+            value: (endpoint) => endpoint.uptime_1d,
+            cell: (endpoint) => percent(endpoint.uptime_1d),
+          },
           {
             id: 'ttft',
             title: t('models.ttft'),
             end: true,
+            value: ({ ttft_ms: ttft }) => ttft?.p50 ?? null,
             cell: ({ ttft_ms: ttft }) =>
               ttft === null ? '–' : `${format.duration(ttft.p50)} / ${format.duration(ttft.p90)}`,
           },
@@ -132,6 +146,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
             id: 'throughput',
             title: t('models.throughput'),
             end: true,
+            value: ({ throughput }) => throughput?.p50 ?? null,
             cell: ({ throughput }) =>
               throughput === null ? '–' : t('request.per_second', { tokens: format.number(throughput.p50) }),
           },
@@ -139,6 +154,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
             id: 'context',
             title: t('models.context'),
             end: true,
+            value: (endpoint) => endpoint.context_length,
             cell: (endpoint) => (endpoint.context_length === null ? '–' : format.compact(endpoint.context_length)),
           },
         ]}

@@ -8,7 +8,7 @@ import type { Entry } from '../../../../src/cabinet/money-contract.ts'
 import { call } from '../../api/call.ts'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { everyCursor, type EveryRow } from '../../parts/list-csv.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { useFilters } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -19,7 +19,6 @@ import list from '../../style/list.module.css'
 
 const KINDS = ['all', 'money', 'charge', 'topup', 'refund', 'adjustment'] as const
 const PAGE_ROWS = 50
-const CSV_PAGE_ROWS = 300
 
 /** Every entry of the account, newest first. */
 export function LedgerPage(): ReactNode {
@@ -67,11 +66,7 @@ export function LedgerPage(): ReactNode {
         {({ pages: loaded }) => (
           <Entries
             entries={loaded.flatMap(({ data }) => data)}
-            everyRow={everyCursor((cursor) =>
-              call('GET /cabinet/v1/ledger', {
-                query: { ...query, limit: CSV_PAGE_ROWS, ...(cursor === null ? {} : { cursor }) },
-              }),
-            )}
+            file={fileAddress('GET /cabinet/v1/ledger', { query })}
           />
         )}
       </Loaded>
@@ -86,20 +81,14 @@ export function LedgerPage(): ReactNode {
   )
 }
 
-function Entries({
-  entries,
-  everyRow,
-}: {
-  readonly entries: readonly Entry[]
-  readonly everyRow: EveryRow<Entry>
-}): ReactNode {
+function Entries({ entries, file }: { readonly entries: readonly Entry[]; readonly file: string }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   return (
     <DataList
       name="ledger"
       begun
-      everyRow={everyRow}
+      file={file}
       label={t('nav.ledger')}
       rows={entries}
       rowId={({ id }) => id}

@@ -6,7 +6,7 @@ import type { Statement } from '../../../../src/ledger/statement.ts'
 import { lastDays } from '../../parts/day-range.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { PrinterIcon } from '../../parts/icons.ts'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import type { PageProps } from '../../parts/Page.tsx'
 import { RangeFields } from '../../parts/RangeFields.tsx'
@@ -101,30 +101,53 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
           />
         </Section>
       </div>
-      <List
-        label={t('nav.statement')}
-        rows={statement.lines.map((line, index) => ({ ...line, index }))}
-        rowId={({ index }) => index}
-        empty={{ picture: 'money', title: t('statement.none') }}
-        columns={[
-          {
-            id: 'day',
-            title: t('statement.day'),
-            cell: ({ day, of_day: ofDay }) =>
-              ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) }),
-          },
-          { id: 'kind', title: t('ledger.kind'), cell: ({ kind }) => t(`ledger.${kind}`) },
-          { id: 'text', title: t('statement.text'), cell: ({ text }) => text },
-          {
-            id: 'requests',
-            title: t('usage.requests'),
-            end: true,
-            cell: ({ requests }) => (requests === null ? '' : format.number(requests)),
-          },
-          { id: 'amount', title: t('money.amount'), end: true, cell: ({ amount }) => format.moneyInColumn(amount) },
-        ]}
-      />
+      <Lines lines={statement.lines} />
     </>
+  )
+}
+
+function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
+  const { t } = useTranslation()
+  const format = useFormat()
+  return (
+    <DataList
+      name="statement"
+      printed
+      label={t('nav.statement')}
+      rows={lines.map((line, index) => ({ ...line, index }))}
+      rowId={({ index }) => index}
+      empty={{ picture: 'money', title: t('statement.none') }}
+      columns={[
+        {
+          id: 'day',
+          title: t('statement.day'),
+          value: ({ day }) => day,
+          cell: ({ day, of_day: ofDay }) =>
+            ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) }),
+        },
+        {
+          id: 'kind',
+          title: t('ledger.kind'),
+          value: ({ kind }) => t(`ledger.${kind}`),
+          cell: ({ kind }) => t(`ledger.${kind}`),
+        },
+        { id: 'text', title: t('statement.text'), value: ({ text }) => text, cell: ({ text }) => text },
+        {
+          id: 'requests',
+          title: t('usage.requests'),
+          end: true,
+          value: ({ requests }) => requests,
+          cell: ({ requests }) => (requests === null ? '' : format.number(requests)),
+        },
+        {
+          id: 'amount',
+          title: t('money.amount'),
+          end: true,
+          value: ({ amount }) => amount,
+          cell: ({ amount }) => format.moneyInColumn(amount),
+        },
+      ]}
+    />
   )
 }
 

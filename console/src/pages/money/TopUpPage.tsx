@@ -5,10 +5,9 @@ import { useTranslation } from 'react-i18next'
 import { useForm } from '@mantine/form'
 import type { Payment } from '../../../../src/cabinet/money-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { call } from '../../api/call.ts'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { everyCursor } from '../../parts/list-csv.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -82,7 +81,7 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
     <DataList
       name="payments"
       begun
-      everyRow={everyCursor((cursor) => call('GET /cabinet/v1/payments', { query: cursor === null ? {} : { cursor } }))}
+      file={fileAddress('GET /cabinet/v1/payments', {})}
       label={t('money.payments')}
       rows={payments}
       rowId={({ id }) => id}

@@ -7,7 +7,6 @@ import type { NoticeDelivery } from '../../../../src/notices/delivery-contract.t
 import { ChoiceField } from '../../parts/ChoiceField.tsx'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList, PAGE_ROWS, type DataListProps } from '../../parts/DataList.tsx'
-import { everyPage } from '../../parts/list-csv.ts'
 import { useFilters, useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -45,14 +44,14 @@ export function useDeliveryQuery(): DeliveryQuery {
 export function DeliveryList({
   query,
   deliveries,
-  everyRow,
+  file,
   receivers,
   replay,
   ofAll = false,
 }: {
   readonly query: DeliveryQuery
   readonly deliveries: UseQueryResult<Deliveries>
-  readonly everyRow: Parameters<typeof everyPage<NoticeDelivery>>[0]
+  readonly file: string
   /** Those of others have ids only. */
   readonly receivers: readonly Pick<Receiver, 'id' | 'target'>[]
   /** null = the reader sends nothing again. */
@@ -81,7 +80,7 @@ export function DeliveryList({
               label={t('notices.sent')}
               rows={data}
               page={{ total }}
-              everyRow={everyPage(everyRow)}
+              file={file}
               rowId={({ id }) => id}
               empty={{ picture: 'notice', title: t('notices.nothing'), text: t('notices.nothing_text') }}
               hiddenAtFirst={['ended']}

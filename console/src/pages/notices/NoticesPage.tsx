@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Notices } from '../../../../src/cabinet/notice-contract.ts'
 import { ACCOUNT_KINDS } from '../../../../src/notice-table.ts'
-import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useMay } from '../../parts/may.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -86,7 +86,7 @@ function Messages({ receivers }: { readonly receivers: Notices['channels'] }): R
     <DeliveryList
       query={query}
       deliveries={deliveries}
-      everyRow={(range) => call(MESSAGES, { query: { ...query.filter, ...range } })}
+      file={fileAddress(MESSAGES, { query: query.filter })}
       receivers={receivers}
       replay={rules ? wishOf(replay, (id) => ({ params: { id }, body: {} })) : null}
     />

@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AccountNotices } from '../../../../src/admin/notice-contract.ts'
 import { ACCOUNT_KINDS } from '../../../../src/notice-table.ts'
-import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import css from '../../style/layout.module.css'
 import { DeliveryList, useDeliveryQuery } from '../notices/DeliveryList.tsx'
@@ -107,7 +107,7 @@ function Messages({ accountId, notices }: AlertsProps): ReactNode {
     <DeliveryList
       query={query}
       deliveries={deliveries}
-      everyRow={(range) => call(MESSAGES, { query: { ...query.filter, ...account, ...range } })}
+      file={fileAddress(MESSAGES, { query: { ...query.filter, ...account } })}
       receivers={notices.channels}
       replay={can ? wishOf(replay, (id) => ({ params: { id }, body: {} })) : null}
     />

@@ -6,7 +6,7 @@ import type { Key } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
-import { ExternalName } from '../../parts/ExternalName.tsx'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -113,6 +113,7 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
           cell: (key) => (
             <Can call="PATCH /admin/v1/keys/:id">
               <Group gap={4} justify="flex-end">
+                <ExternalIdButton change="PATCH /admin/v1/keys/:id" of={key} name={key.name} />
                 <Button
                   size="compact-sm"
                   variant="subtle"

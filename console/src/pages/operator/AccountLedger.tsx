@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { call } from '../../api/call.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
-import { everyPage } from '../../parts/list-csv.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -27,8 +26,8 @@ export function AccountLedger({ accountId }: { readonly accountId: string }): Re
           name="account-ledger"
           label={t('nav.ledger')}
           rows={data}
-          page={{ total }}
-          everyRow={everyPage((query) => call('GET /admin/v1/accounts/:id/ledger', { params, query }))}
+          page={{ total, deep: true }}
+          file={fileAddress('GET /admin/v1/accounts/:id/ledger', { params, query: {} })}
           rowId={({ id }) => id}
           empty={{ picture: 'money', title: t('ledger.none') }}
           columns={[

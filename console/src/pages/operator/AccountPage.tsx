@@ -7,7 +7,7 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
-import { ExternalName } from '../../parts/ExternalName.tsx'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { ButtonLink } from '../../parts/links.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -39,7 +39,12 @@ export function AccountPage(): ReactNode {
       lead={
         <>
           <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
-          {account.data !== undefined && <ExternalName of={account.data} />}
+          {account.data !== undefined && (
+            <>
+              <ExternalIdButton change="PATCH /admin/v1/accounts/:id" of={account.data} name={title} />
+              <ExternalName of={account.data} />
+            </>
+          )}
         </>
       }
       actions={

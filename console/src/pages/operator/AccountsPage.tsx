@@ -4,7 +4,6 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
-import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ChoiceField, SearchField, withChosen } from '../../parts/ChoiceField.tsx'
@@ -13,7 +12,7 @@ import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { sortOf, useFilters, useListPlace, useTyped } from '../../parts/list-place.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -80,7 +79,7 @@ export function AccountsPage(): ReactNode {
             accounts={data}
             total={total}
             groupNames={groupNames}
-            everyRow={everyPage((range) => call('GET /admin/v1/accounts', { query: { ...query, ...range } }))}
+            file={fileAddress('GET /admin/v1/accounts', { query })}
           />
         )}
       </Loaded>
@@ -95,10 +94,10 @@ interface AccountListProps {
   readonly accounts: readonly Account[]
   readonly total: number
   readonly groupNames: ReadonlyMap<string, string>
-  readonly everyRow: EveryRow<Account>
+  readonly file: string
 }
 
-function AccountList({ accounts, total, groupNames, everyRow }: AccountListProps): ReactNode {
+function AccountList({ accounts, total, groupNames, file }: AccountListProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const groupOf = ({ group }: Account): string | null => (group === null ? null : (groupNames.get(group) ?? group))
@@ -108,7 +107,7 @@ function AccountList({ accounts, total, groupNames, everyRow }: AccountListProps
       label={t('nav.accounts')}
       rows={accounts}
       page={{ total }}
-      everyRow={everyRow}
+      file={file}
       rowId={({ id }) => id}
       empty={{ picture: 'people', title: t('accounts.none') }}
       hiddenAtFirst={['id', 'external', 'reserved', ...(groupNames.size === 0 ? ['group'] : [])]}

@@ -3,7 +3,6 @@ import { useForm } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Code } from '../../../../src/admin/top-up-contract.ts'
-import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -12,8 +11,8 @@ import { lastSecondOf } from '../../parts/zoned-day.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
-import { ExternalName } from '../../parts/ExternalName.tsx'
-import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { sortOf, useListPlace } from '../../parts/list-place.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -44,11 +43,7 @@ export function CodesPage(): ReactNode {
     >
       <Loaded of={codes} height={360}>
         {({ data, total }) => (
-          <CodeList
-            codes={data}
-            total={total}
-            everyRow={everyPage((range) => call('GET /admin/v1/codes', { query: { ...order, ...range } }))}
-          />
+          <CodeList codes={data} total={total} file={fileAddress('GET /admin/v1/codes', { query: order })} />
         )}
       </Loaded>
       <Dialog name="codes" opened={adding} onClose={() => setAdding(false)} title={t('codes.create')}>
@@ -61,10 +56,10 @@ export function CodesPage(): ReactNode {
 interface CodeListProps {
   readonly codes: readonly Code[]
   readonly total: number
-  readonly everyRow: EveryRow<Code>
+  readonly file: string
 }
 
-function CodeList({ codes, total, everyRow }: CodeListProps): ReactNode {
+function CodeList({ codes, total, file }: CodeListProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const change = useAct('PATCH /admin/v1/codes/:id', { renews: ['GET /admin/v1/codes'], said: t('common.saved') })
@@ -74,7 +69,7 @@ function CodeList({ codes, total, everyRow }: CodeListProps): ReactNode {
       label={t('nav.codes')}
       rows={codes}
       page={{ total }}
-      everyRow={everyRow}
+      file={file}
       rowId={({ id }) => id}
       empty={{ picture: 'money', title: t('codes.none'), text: t('codes.none_text') }}
       columns={[
@@ -130,14 +125,17 @@ function CodeList({ codes, total, everyRow }: CodeListProps): ReactNode {
           id: 'actions',
           title: '',
           end: true,
-          cell: ({ id, disabled }) => (
-            <Button
-              size="compact-sm"
-              variant="subtle"
-              onClick={() => change.mutate({ params: { id }, body: { disabled: !disabled } })}
-            >
-              {disabled ? t('keys.enable') : t('keys.disable')}
-            </Button>
+          cell: (code) => (
+            <>
+              <ExternalIdButton change="PATCH /admin/v1/codes/:id" of={code} name={code.label} />
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                onClick={() => change.mutate({ params: { id: code.id }, body: { disabled: !code.disabled } })}
+              >
+                {code.disabled ? t('keys.enable') : t('keys.disable')}
+              </Button>
+            </>
           ),
         },
       ]}

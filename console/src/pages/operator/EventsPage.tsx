@@ -3,13 +3,13 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import i18n from 'i18next'
 import type { AuditEvent } from '../../../../src/admin/report-contract.ts'
-import type { EventAction, EventActor } from '../../../../src/ledger/event-action.ts'
-import { call } from '../../api/call.ts'
+import { EVENT_ACTIONS, type EventAction, type EventActor } from '../../../../src/ledger/event-action.ts'
 import { useRead } from '../../api/hooks.ts'
+import { ChoiceField, withChosen } from '../../parts/ChoiceField.tsx'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { sortOf, useFilters, useListPlace, useTyped } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -32,18 +32,22 @@ export function EventsPage(): ReactNode {
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
       <div className={css.fields}>
-        {FIELDS.map((name) => (
-          <FilterField key={name} name={name} value={filters[name] ?? ''} change={(value) => filter(name, value)} />
-        ))}
+        <FilterField name="actor" value={filters.actor ?? ''} change={(value) => filter('actor', value)} />
+        <ChoiceField
+          label={t('events.action')}
+          searchable
+          value={filters.action ?? null}
+          onChange={(value) => filter('action', value)}
+          data={withChosen(
+            EVENT_ACTIONS.map((value) => ({ value, label: actionText(value) })),
+            filters.action,
+          )}
+        />
+        <FilterField name="object" value={filters.object ?? ''} change={(value) => filter('object', value)} />
       </div>
       <Loaded of={events} height={480}>
         {({ data, total }) => (
-          <Rows
-            events={data}
-            total={total}
-            show={setShown}
-            everyRow={everyPage((range) => call('GET /admin/v1/events', { query: { ...query, ...range } }))}
-          />
+          <Rows events={data} total={total} show={setShown} file={fileAddress('GET /admin/v1/events', { query })} />
         )}
       </Loaded>
       <Dialog
@@ -69,7 +73,7 @@ function FilterField({
   value,
   change,
 }: {
-  readonly name: (typeof FIELDS)[number]
+  readonly name: 'actor' | 'object'
   readonly value: string
   readonly change: (value: string) => void
 }): ReactNode {
@@ -78,7 +82,6 @@ function FilterField({
   return (
     <TextInput
       label={t(`events.${name}`)}
-      description={name === 'action' ? t('events.action_hint') : undefined}
       value={text}
       onChange={({ currentTarget }) => setText(currentTarget.value)}
     />
@@ -89,10 +92,10 @@ interface RowsProps {
   readonly events: readonly AuditEvent[]
   readonly total: number
   readonly show: (event: AuditEvent) => void
-  readonly everyRow: EveryRow<AuditEvent>
+  readonly file: string
 }
 
-function Rows({ events, total, show, everyRow }: RowsProps): ReactNode {
+function Rows({ events, total, show, file }: RowsProps): ReactNode {
   const { t } = useTranslation()
   return (
     <DataList
@@ -100,7 +103,7 @@ function Rows({ events, total, show, everyRow }: RowsProps): ReactNode {
       label={t('nav.events')}
       rows={events}
       page={{ total }}
-      everyRow={everyRow}
+      file={file}
       rowId={({ id }) => id}
       empty={{ picture: 'log', title: t('events.none') }}
       columns={[

@@ -7,7 +7,6 @@ import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { lastDays } from '../../parts/day-range.ts'
-import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { RangeFields } from '../../parts/RangeFields.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -85,6 +84,7 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
     id: 'saved',
     title: t('usage.cache_saved'),
     end: true,
+    value: (row: { readonly saved: number }) => row.saved,
     cell: (row: { readonly saved: number }) => format.moneyInColumn(row.saved),
   }
   return (
@@ -92,14 +92,18 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
       <div className={css.tiles}>
         <Tile label={t('usage.cache_saved')} value={format.money(caches.saved)} note={t('margin.caches_note')} />
       </div>
-      <List
+      <DataList
+        name="caches-models"
+        prefix="models-"
         label={t('margin.caches_by_model')}
         rows={caches.models}
         rowId={({ id }) => id}
         empty={{ picture: 'chart', title: t('usage.none') }}
-        columns={[{ id: 'id', title: t('nav.models'), cell: ({ id }) => id }, saved]}
+        columns={[{ id: 'id', title: t('nav.models'), value: ({ id }) => id, cell: ({ id }) => id }, saved]}
       />
-      <List
+      <DataList
+        name="caches-keys"
+        prefix="keys-"
         label={t('margin.caches_by_key')}
         rows={caches.keys}
         rowId={({ id }) => id}
@@ -108,6 +112,7 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
           {
             id: 'id',
             title: t('nav.keys'),
+            value: ({ id, name }) => (name === '' ? id : name),
             cell: ({ id, name, account }) => (
               <Link to="/operator/accounts/$id" params={{ id: account }}>
                 {name === '' ? id : name}

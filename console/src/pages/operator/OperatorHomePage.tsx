@@ -21,6 +21,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 const DAYS = 30
 const REFRESH_MS = 30_000
+/** Lines of each short list, which leads to a page with all. */
 const ROWS = 8
 
 /** What an operator looks at first: money of today, the last day's requests, and what needs attention. */

@@ -11,7 +11,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 import { RequestDrawer } from './requests/RequestDrawer.tsx'
 import { RequestFilters } from './requests/RequestFilters.tsx'
 import { RequestRows } from './requests/RequestRows.tsx'
-import { isFiltered, offsetOf, PAGE_ROWS, queryOf, type RequestSearch } from './requests/request-search.ts'
+import { isFiltered, isNumbered, offsetOf, PAGE_ROWS, queryOf, type RequestSearch } from './requests/request-search.ts'
 import css from './requests/requests.module.css'
 
 const LIVE_MS = 3_000
@@ -46,7 +46,12 @@ export function RequestsPage(): ReactNode {
       <Loaded of={requests} height={560}>
         {({ data, total, total_exact: exact, searched_to: searchedTo }) => (
           <>
-            <RequestRows rows={data} page={{ total, atLeast: exact === false }} search={search} opened={opened} />
+            <RequestRows
+              rows={data}
+              page={{ total, atLeast: exact === false, deep: isNumbered(search) }}
+              search={search}
+              opened={opened}
+            />
             {searchedTo !== undefined && (
               <Text size="sm" c="dimmed">
                 {t('requests.searched_to', { when: format.dateTime(searchedTo) })}

@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { AdminToken } from '../../../../src/admin/token-contract.ts'
-import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { confirm } from '../../parts/confirm.tsx'
@@ -12,8 +11,8 @@ import { CopyBlock } from '../../parts/Copy.tsx'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
-import { ExternalName } from '../../parts/ExternalName.tsx'
-import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -45,9 +44,7 @@ export function TokensPage(): ReactNode {
       }
     >
       <Loaded of={tokens} height={320}>
-        {({ data, total }) => (
-          <Rows tokens={data} total={total} everyRow={everyPage((query) => call('GET /admin/v1/tokens', { query }))} />
-        )}
+        {({ data, total }) => <Rows tokens={data} total={total} file={fileAddress('GET /admin/v1/tokens', {})} />}
       </Loaded>
       <Dialog name="token" opened={making} onClose={() => setMaking(false)} title={t('tokens.create')} size="lg">
         {making && (
@@ -89,10 +86,10 @@ export function TokensPage(): ReactNode {
 interface RowsProps {
   readonly tokens: readonly AdminToken[]
   readonly total: number
-  readonly everyRow: EveryRow<AdminToken>
+  readonly file: string
 }
 
-function Rows({ tokens, total, everyRow }: RowsProps): ReactNode {
+function Rows({ tokens, total, file }: RowsProps): ReactNode {
   const { t } = useTranslation()
   return (
     <DataList
@@ -100,7 +97,7 @@ function Rows({ tokens, total, everyRow }: RowsProps): ReactNode {
       label={t('nav.tokens')}
       rows={tokens}
       // A page that holds all of them is sorted here.
-      {...(total > PAGE_ROWS ? { page: { total }, everyRow } : {})}
+      {...(total > PAGE_ROWS ? { page: { total }, file } : {})}
       rowId={({ id }) => id}
       empty={{ picture: 'key', title: t('tokens.none'), text: t('tokens.none_text') }}
       columns={[
@@ -195,6 +192,9 @@ function Acts({ token }: { readonly token: AdminToken }): ReactNode {
         <Link to="/operator/events" search={{ actor: `token:${token.name}` }}>
           {t('tokens.events')}
         </Link>
+      )}
+      {token.state === 'active' && (
+        <ExternalIdButton change="PATCH /admin/v1/tokens/:id" of={token} name={token.name} />
       )}
       {token.state === 'active' && can('DELETE /admin/v1/tokens/:id') && (
         <Button

@@ -3,16 +3,15 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { OperatorRole } from '../../../../src/admin-scopes.ts'
 import type { ConsoleUser } from '../../../../src/admin/account-contract.ts'
-import { call } from '../../api/call.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { confirm } from '../../parts/confirm.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
-import { ExternalName } from '../../parts/ExternalName.tsx'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
-import { everyPage, type EveryRow } from '../../parts/list-csv.ts'
+import { fileAddress } from '../../parts/list-csv.ts'
 import { sortOf, useListPlace } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -36,12 +35,7 @@ export function UserList(filter: UserListProps): ReactNode {
     <>
       <Loaded of={users} height={300}>
         {({ data, total }) => (
-          <Rows
-            users={data}
-            total={total}
-            showLink={setLink}
-            everyRow={everyPage((range) => call('GET /admin/v1/users', { query: { ...query, ...range } }))}
-          />
+          <Rows users={data} total={total} showLink={setLink} file={fileAddress('GET /admin/v1/users', { query })} />
         )}
       </Loaded>
       <LinkShown shown={link} close={() => setLink(null)} />
@@ -89,10 +83,10 @@ interface RowsProps {
   readonly users: readonly ConsoleUser[]
   readonly total: number
   readonly showLink: (link: { readonly email: string; readonly link: string }) => void
-  readonly everyRow: EveryRow<ConsoleUser>
+  readonly file: string
 }
 
-function Rows({ users, total, showLink, everyRow }: RowsProps): ReactNode {
+function Rows({ users, total, showLink, file }: RowsProps): ReactNode {
   const { t } = useTranslation()
   const roleOf = ({ role, operator_role: own }: ConsoleUser): string =>
     own === null ? t(`settings.role_${role}`) : t(`role.${own}`)
@@ -102,7 +96,7 @@ function Rows({ users, total, showLink, everyRow }: RowsProps): ReactNode {
       label={t('nav.users')}
       rows={users}
       page={{ total }}
-      everyRow={everyRow}
+      file={file}
       rowId={({ id }) => id}
       empty={{ picture: 'people', title: t('users.none') }}
       columns={[
@@ -200,6 +194,7 @@ function UserMenu({
     })
   return (
     <Group gap={4} justify="flex-end">
+      <ExternalIdButton change="PATCH /admin/v1/users/:id" of={user} name={user.email} />
       <Menu position="bottom-end">
         <Menu.Target>
           <Button size="compact-sm" variant="subtle" aria-label={t('keys.actions_of', { name: user.email })}>

@@ -7,7 +7,7 @@ import type { Invitation, Member } from '../../../../src/cabinet/member-contract
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { EditIcon, MoreIcon, PlusIcon, TrashIcon } from '../../parts/icons.ts'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useMay } from '../../parts/may.ts'
 import { Moment } from '../../parts/Moment.tsx'
@@ -70,7 +70,8 @@ function Members({
   const { t } = useTranslation()
   const owners = members.filter(({ role }) => role === 'owner').length
   return (
-    <List
+    <DataList
+      name="people"
       label={t('nav.people')}
       rows={members}
       rowId={({ user }) => user}
@@ -79,6 +80,7 @@ function Members({
         {
           id: 'person',
           title: t('people.person'),
+          value: ({ email }) => email,
           cell: ({ email, name, you }) => (
             <div>
               {email}
@@ -87,13 +89,30 @@ function Members({
             </div>
           ),
         },
-        { id: 'role', title: t('people.role'), cell: ({ role }) => t(`people.${role}`) },
-        { id: 'keys', title: t('nav.keys'), cell: (member) => <Spending member={member} /> },
-        { id: 'added', title: t('people.added'), end: true, cell: ({ added_at: at }) => <Moment at={at} as="date" /> },
+        {
+          id: 'role',
+          title: t('people.role'),
+          value: ({ role }) => t(`people.${role}`),
+          cell: ({ role }) => t(`people.${role}`),
+        },
+        {
+          id: 'keys',
+          title: t('nav.keys'),
+          value: (member) => member.spent_month,
+          cell: (member) => <Spending member={member} />,
+        },
+        {
+          id: 'added',
+          title: t('people.added'),
+          end: true,
+          value: ({ added_at: at }) => at,
+          cell: ({ added_at: at }) => <Moment at={at} as="date" />,
+        },
         {
           id: 'seen',
           title: t('people.seen'),
           end: true,
+          value: ({ last_sign_in_at: at }) => at,
           cell: ({ last_sign_in_at: at }) => (at === null ? t('keys.never') : <Moment at={at} as="ago" />),
         },
         ...(acts === null
@@ -169,7 +188,9 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
   })
   return (
     <Section title={t('people.invitations')} lead={t('people.invitations_lead')}>
-      <List
+      <DataList
+        name="invitations"
+        prefix="invited-"
         label={t('people.invitations')}
         rows={invitations}
         rowId={({ id }) => id}
@@ -178,6 +199,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
           {
             id: 'person',
             title: t('people.person'),
+            value: ({ email }) => email,
             cell: ({ email, created_by: by }) => (
               <div>
                 {email ?? t('people.anyone')}
@@ -188,6 +210,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
           {
             id: 'role',
             title: t('people.role'),
+            value: ({ role }) => t(`people.${role}`),
             cell: ({ role, monthly_limit: limit }) => (
               <div>
                 {t(`people.${role}`)}
@@ -199,6 +222,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
             id: 'until',
             title: t('keys.expiry'),
             end: true,
+            value: ({ expires_at: at }) => at,
             cell: ({ expires_at: at }) => <Moment at={at} said={(when) => t('people.until', { when })} />,
           },
           {

@@ -21,7 +21,7 @@ export interface LinesTabProps<Row> {
   readonly children?: ReactNode
 }
 
-/** Lines of text for a model, and a row of its answer for each. */
+/** Lines of text for a model, and a row of its answer for each: as many as somebody typed. */
 export function LinesTab<Row>({
   keyId,
   path,

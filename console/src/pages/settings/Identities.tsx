@@ -6,7 +6,7 @@ import type { Identity } from '../../../../src/cabinet/identity-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { fieldFailure } from '../../parts/failure-text.ts'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -61,7 +61,8 @@ function Linked({
   const { t } = useTranslation()
   const { has_password: hasPassword } = useProfile()
   return (
-    <List
+    <DataList
+      name="identities"
       label={t('security.oidc')}
       rows={identities}
       rowId={({ id }) => id}
@@ -70,13 +71,15 @@ function Linked({
         {
           id: 'who',
           title: t('security.oidc_who'),
+          value: ({ email, subject }) => email ?? subject,
           cell: ({ email, subject }) => <span title={subject}>{email ?? subject}</span>,
         },
-        { id: 'issuer', title: t('security.oidc_issuer'), cell: ({ issuer }) => issuer },
+        { id: 'issuer', title: t('security.oidc_issuer'), value: ({ issuer }) => issuer, cell: ({ issuer }) => issuer },
         {
           id: 'since',
           title: t('security.oidc_since'),
-          cell: (identity) => (identity.linked_at === null ? '' : <Moment at={identity.linked_at} />),
+          value: (identity) => identity.linked_at,
+          cell: (identity) => identity.linked_at !== null && <Moment at={identity.linked_at} />,
         },
         {
           id: 'actions',

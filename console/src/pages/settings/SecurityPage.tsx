@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { SessionItem, SignInItem } from '../../../../src/cabinet/session-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { List } from '../../parts/List.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -85,7 +85,8 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
     said: t('security.ended'),
   })
   return (
-    <List
+    <DataList
+      name="sessions"
       label={t('security.sessions')}
       rows={sessions}
       rowId={({ id }) => id}
@@ -94,6 +95,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
         {
           id: 'agent',
           title: t('security.browser'),
+          value: (session) => session.user_agent,
           cell: (session) => (
             <span title={session.user_agent}>
               {shortAgent(session.user_agent)}{' '}
@@ -101,9 +103,19 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
             </span>
           ),
         },
-        { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
-        { id: 'created', title: t('security.since'), cell: (session) => <Moment at={session.created_at} /> },
-        { id: 'seen', title: t('security.seen'), cell: (session) => <Moment at={session.last_seen_at} as="ago" /> },
+        { id: 'ip', title: 'IP', value: ({ ip }) => ip, cell: ({ ip }) => ip },
+        {
+          id: 'created',
+          title: t('security.since'),
+          value: (session) => session.created_at,
+          cell: (session) => <Moment at={session.created_at} />,
+        },
+        {
+          id: 'seen',
+          title: t('security.seen'),
+          value: (session) => session.last_seen_at,
+          cell: (session) => <Moment at={session.last_seen_at} as="ago" />,
+        },
         {
           id: 'actions',
           title: '',
@@ -125,25 +137,34 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionItem[] }): 
 function SignIns({ items }: { readonly items: readonly SignInItem[] }): ReactNode {
   const { t } = useTranslation()
   return (
-    <List
+    <DataList
+      name="sign-ins"
+      prefix="sign-ins-"
       label={t('security.sign_ins')}
       rows={items}
       rowId={({ id }) => id}
       empty={{ picture: 'shield', title: t('security.no_sign_ins') }}
       columns={[
-        { id: 'at', title: t('log.time'), cell: ({ at }) => <Moment at={at} /> },
+        { id: 'at', title: t('log.time'), value: ({ at }) => at, cell: ({ at }) => <Moment at={at} /> },
         {
           id: 'outcome',
           title: t('request.outcome'),
+          value: ({ outcome }) => t(`security.${outcome}`),
           cell: ({ outcome }) => (
             <StatusBadge tone={outcome === 'succeeded' ? 'good' : 'bad'}>{t(`security.${outcome}`)}</StatusBadge>
           ),
         },
-        { id: 'method', title: t('security.method'), cell: ({ method }) => t(`security.method_${method}`) },
-        { id: 'ip', title: 'IP', cell: ({ ip }) => ip },
+        {
+          id: 'method',
+          title: t('security.method'),
+          value: ({ method }) => t(`security.method_${method}`),
+          cell: ({ method }) => t(`security.method_${method}`),
+        },
+        { id: 'ip', title: 'IP', value: ({ ip }) => ip, cell: ({ ip }) => ip },
         {
           id: 'agent',
           title: t('security.browser'),
+          value: (item) => item.user_agent,
           cell: (item) => <span title={item.user_agent}>{shortAgent(item.user_agent)}</span>,
         },
       ]}

@@ -129,7 +129,7 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
         choose={choose}
         sort={null}
         setSort={() => undefined}
-        file="none"
+        file={null}
       />
       <div
         className={css.frame}

@@ -182,6 +182,7 @@ function Finish({
   )
 }
 
+/** Attempts of one request: few. */
 function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
   const { t } = useTranslation()
   const rows = story.attempts.map((attempt, index) => ({ ...attempt, index: index + 1 }))

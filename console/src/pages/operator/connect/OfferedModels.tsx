@@ -108,6 +108,7 @@ interface ChoiceListProps {
   readonly set: (choice: Choice) => void
 }
 
+/** Rows of a form: each has its fields. */
 function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()

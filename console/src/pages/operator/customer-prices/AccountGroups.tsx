@@ -8,7 +8,7 @@ import { useAct, useRead } from '../../../api/hooks.ts'
 import { Can, useCan } from '../../../parts/Can.tsx'
 import { confirm } from '../../../parts/confirm.tsx'
 import { Dialog } from '../../../parts/Dialog.tsx'
-import { ExternalName } from '../../../parts/ExternalName.tsx'
+import { ExternalIdField, externalIdOf, ExternalName } from '../../../parts/ExternalName.tsx'
 import { PlusIcon } from '../../../parts/icons.ts'
 import { DataList } from '../../../parts/DataList.tsx'
 import { Failed, Loaded } from '../../../parts/Loaded.tsx'
@@ -150,20 +150,23 @@ function GroupForm({ group, done }: { readonly group: AccountGroup | null; reado
   const options = { quiet: true, renews: RENEWS, said: t('common.saved'), done }
   const make = useAct('POST /admin/v1/account-groups', options)
   const change = useAct('PATCH /admin/v1/account-groups/:id', options)
-  const form = useForm({ initialValues: { name: group?.name ?? '', markup: group?.markup ?? '' } })
+  const form = useForm({
+    initialValues: { name: group?.name ?? '', markup: group?.markup ?? '', external: group?.external_id ?? '' },
+  })
   const failure = make.error ?? change.error
   return (
     <form
       onSubmit={form.onSubmit((values) => {
         const body = { name: values.name.trim(), markup: values.markup }
         if (group === null) make.mutate({ body })
-        else change.mutate({ params: { id: group.id }, body })
+        else change.mutate({ params: { id: group.id }, body: { ...body, external_id: externalIdOf(values.external) } })
       })}
     >
       <Stack>
         {failure !== null && <Failed failure={failure} />}
         <TextInput label={t('keys.name')} required maxLength={200} data-autofocus {...form.getInputProps('name')} />
         <CustomerMarkupField required {...form.getInputProps('markup')} />
+        {group !== null && <ExternalIdField {...form.getInputProps('external')} />}
         <Button type="submit" loading={make.isPending || change.isPending}>
           {t('common.save')}
         </Button>

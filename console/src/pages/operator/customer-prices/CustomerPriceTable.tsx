@@ -4,9 +4,8 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CustomerEndpoint, CustomerPrice, CustomerPriceQuery } from '../../../../../src/admin/group-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
-import { call } from '../../../api/call.ts'
 import { DataList, PAGE_ROWS } from '../../../parts/DataList.tsx'
-import { everyPage } from '../../../parts/list-csv.ts'
+import { fileAddress } from '../../../parts/list-csv.ts'
 import { useListPlace } from '../../../parts/list-place.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
 import { useFormat } from '../../../parts/use-format.ts'
@@ -38,7 +37,7 @@ export function CustomerPriceTable({ query }: CustomerPriceTableProps): ReactNod
           label={t('customers.table')}
           rows={data}
           page={{ total }}
-          everyRow={everyPage((range) => call('GET /admin/v1/customer-prices', { query: { ...query, ...range } }))}
+          file={fileAddress('GET /admin/v1/customer-prices', { query })}
           rowId={({ account, model }) => `${account} ${model}`}
           empty={{ picture: byAccount ? 'people' : 'model', title: t(byAccount ? 'accounts.none' : 'models.none') }}
           columns={[

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CHOSEN_KINDS } from '../../../../../src/notice-table.ts'
-import { call } from '../../../api/call.ts'
 import { useAct, useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
+import { fileAddress } from '../../../parts/list-csv.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
 import { DeliveryList, useDeliveryQuery } from '../../notices/DeliveryList.tsx'
 import { wishOf, type Receiver, type ReceiverWishes } from '../../notices/receiver.ts'
@@ -70,7 +70,7 @@ function Messages({ receivers }: { readonly receivers: readonly Receiver[] }): R
       ofAll
       query={query}
       deliveries={deliveries}
-      everyRow={(range) => call(MESSAGES, { query: { ...query.filter, ...range } })}
+      file={fileAddress(MESSAGES, { query: query.filter })}
       receivers={receivers}
       replay={can ? wishOf(replay, (id) => ({ params: { id }, body: {} })) : null}
     />

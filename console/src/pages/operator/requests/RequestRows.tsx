@@ -3,9 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation } from '../../../../../src/admin/report-contract.ts'
-import { call } from '../../../api/call.ts'
 import { DataList, type DataListProps } from '../../../parts/DataList.tsx'
-import { everyPage } from '../../../parts/list-csv.ts'
+import { fileAddress } from '../../../parts/list-csv.ts'
 import type { Column } from '../../../parts/List.tsx'
 import { useFormat } from '../../../parts/use-format.ts'
 import { RequestStatus } from './RequestStatus.tsx'
@@ -34,7 +33,7 @@ export function RequestRows({ rows, page, search, opened }: RequestRowsProps): R
       label={t('nav.requests')}
       rows={rows}
       page={page}
-      everyRow={everyPage((range) => call('GET /admin/v1/generations', { query: { ...query, ...range } }))}
+      file={fileAddress('GET /admin/v1/generations', { query })}
       rowId={({ id }) => id}
       empty={{ picture: 'log', title: t('log.none'), text: t('requests.none_text') }}
       tools="below"

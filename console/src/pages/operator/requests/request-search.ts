@@ -13,6 +13,11 @@ export function isFiltered({ offset: _offset, request: _request, ...filters }: R
   return Object.values(filters).some((value) => value !== undefined)
 }
 
+/** An account's rows are numbered: any page of them can be asked for. */
+export function isNumbered({ account, from: _from, to: _to, ...others }: RequestSearch): boolean {
+  return account !== undefined && !isFiltered(others)
+}
+
 export function offsetOf({ offset }: RequestSearch): number {
   return offset !== undefined && /^\d{1,15}$/.test(offset) ? Number(offset) : 0
 }
