@@ -271,6 +271,7 @@ function documentOf({ uid, title, panels }: Dashboard): Readonly<Record<string, 
     schemaVersion: 39,
     time: { from: 'now-6h', to: 'now' },
     refresh: '30s',
+    annotations: { list: [] },
     templating: {
       list: [
         { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
@@ -285,7 +286,10 @@ function documentOf({ uid, title, panels }: Dashboard): Readonly<Record<string, 
       datasource: SOURCE,
       gridPos: { x: (index % 2) * WIDTH, y: Math.floor(index / 2) * HEIGHT, w: WIDTH, h: HEIGHT },
       fieldConfig: { defaults: { unit: panel.unit, min: 0 }, overrides: [] },
-      options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
+      options: {
+        legend: { showLegend: true, displayMode: 'list', placement: 'bottom', calcs: [] },
+        tooltip: { mode: 'multi', sort: 'desc' },
+      },
       targets: panel.lines.map(([expr, legendFormat], line) => ({
         refId: `q${line + 1}`,
         datasource: SOURCE,

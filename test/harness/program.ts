@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +15,17 @@ export function hasProgram(name: string): boolean {
 /** Where `.ci/run` puts the programs that it builds. */
 const BUILT = join(homedir(), '.cache/tollgate-ci')
 
-/** The path of a program that `.ci/run` has built, or that is on this machine; null = neither. */
-export function builtProgram(name: string): string | null {
-  const built = join(BUILT, name)
-  if (existsSync(built)) return built
-  return hasProgram(name) ? name : null
+/**
+ * The path of a program that `.ci/run` has built, the newest of those that match, or that is on this machine; null =
+ * none.
+ */
+export function builtProgram(name: string | RegExp): string | null {
+  const built = (existsSync(BUILT) ? readdirSync(BUILT) : [])
+    .filter((file) => (typeof name === 'string' ? file === name : name.test(file)))
+    .map((file) => join(BUILT, file))
+    .toSorted((left, right) => statSync(right).mtimeMs - statSync(left).mtimeMs)
+  if (built[0] !== undefined) return built[0]
+  return typeof name === 'string' && hasProgram(name) ? name : null
 }
 
 export interface RunningProgram {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { builtProgram } from '../harness/program.ts'
+import { schemaFindings, SCHEMAS } from '../harness/schemas.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CHART = join(ROOT, 'deploy/helm/tollgate')
@@ -55,6 +56,21 @@ function checkPod(template: Resource['spec']): void {
     mounted.filter((name: string) => name !== 'data' && !volumes.includes(name)),
     [],
   )
+}
+
+function checkMonitor(monitor: Resource | undefined): void {
+  assert.ok(monitor !== undefined)
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-monitor-'))
+  const findings = (one: unknown): string => {
+    writeFileSync(join(folder, 'monitor.yaml'), JSON.stringify(one))
+    return schemaFindings('monitor', join(folder, 'monitor.yaml'))
+  }
+  try {
+    assert.equal(findings(monitor), '')
+    assert.match(findings({ ...monitor, spec: { ...monitor.spec, endpoint: [] } }), /unknown field "endpoint"/)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 if (HELM === null) process.stdout.write('No helm on this machine: the chart is not checked.\n')
@@ -133,6 +149,12 @@ else {
       rmSync(folder, { recursive: true, force: true })
     }
   })
+
+  if (SCHEMAS !== null)
+    test('the monitor is one that the Prometheus operator takes', () => {
+      const made = rendered(...SECRETS, '--set', 'store=postgres,serviceMonitor.enabled=true')
+      checkMonitor(made.get('ServiceMonitor prod-tollgate'))
+    })
 
   test('values that cannot work are refused with a sentence', () => {
     assert.match(

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { builtProgram, hasProgram } from '../harness/program.ts'
+import { schemaFindings, SCHEMAS } from '../harness/schemas.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
@@ -80,6 +81,28 @@ test('compose: each node is shut in and has the time to end its answers; nothing
       for (const port of ports) assert.match(port, /^127\.0\.0\.1:/)
   }
 })
+
+if (SCHEMAS !== null)
+  test("the compose files are as Compose's own schema wants them", () => {
+    assert.equal(
+      schemaFindings('compose', ...['compose.yaml', 'deploy/compose/cluster.yaml'].map((name) => join(ROOT, name))),
+      '',
+    )
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-compose-'))
+    try {
+      const wrong = join(folder, 'compose.yaml')
+      for (const [from, to] of [
+        ['read_only: true', 'readonly: true'],
+        ['stop_grace_period: 130s', 'stop_grace_period: long'],
+        ['- data:/data', '- gone:/data'],
+      ] as const) {
+        writeFileSync(wrong, text('compose.yaml').replace(from, to))
+        assert.match(schemaFindings('compose', wrong), /compose\.yaml: /, to)
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 
 test('CHANGELOG.md has an entry for the version', () => {
   const { version } = JSON.parse(text('package.json'))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -10,10 +10,12 @@ import { freePort } from '../harness/free-port.ts'
 import { ask } from '../harness/node-bench.ts'
 import { until } from '../harness/patience.ts'
 import { hasProgram, startProgram } from '../harness/program.ts'
+import { schemaFindings, SCHEMAS } from '../harness/schemas.ts'
 import { startTollgate } from '../harness/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yaml')
+const GRAFANA = join(ROOT, 'deploy/grafana')
 const CASES = join(import.meta.dirname, 'alerts.yaml')
 const skip = hasProgram('promtool') ? false : 'no promtool on this machine'
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-monitoring-'))
@@ -61,6 +63,24 @@ test('the dashboards in deploy/grafana are those of scripts/dashboards.ts: `npm 
   for (const [name, text] of dashboardFiles())
     assert.equal(readFileSync(join(ROOT, 'deploy/grafana', name), 'utf8'), text, name)
 })
+
+if (SCHEMAS === null) process.stdout.write('No check by schemas on this machine: see .ci/run.\n')
+else
+  test("each dashboard is one by Grafana's published schema", () => {
+    const shipped = readdirSync(GRAFANA).map((name) => join(GRAFANA, name))
+    assert.ok(shipped.length >= 3)
+    assert.equal(schemaFindings('dashboard', ...shipped), '')
+    const [text = ''] = dashboardFiles().values()
+    for (const [from, to] of [
+      ['"title"', '"titel"'],
+      ['"displayMode": "list"', '"displayMode": 7'],
+      ['"expr"', '"exprs"'],
+    ] as const) {
+      assert.ok(text.includes(from))
+      writeFileSync(join(folder, 'wrong.json'), text.replace(from, to))
+      assert.match(schemaFindings('dashboard', join(folder, 'wrong.json')), /wrong\.json: /, to)
+    }
+  })
 
 test('a server shows every metric that an alert or a dashboard asks for', async () => {
   const server = await startTollgate({ audited: false })
