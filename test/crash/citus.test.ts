@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, describe, test, type TestContext } from 'node:test'
+import { after, before, describe, test, type TestContext } from 'node:test'
 import { givenCitus, LAYOUTS, type Layout } from '../harness/citus.ts'
+import { RunningServer } from '../harness/citus-server.ts'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
 import { direct } from '../harness/direct.ts'
 import { NodeBench, until } from '../harness/node-bench.ts'
@@ -87,6 +88,38 @@ for (const layout of ['coordinator', 'schema'] as const)
         }
       })
       told(context, `${KILLS} kills of nodes`, world)
+    })
+
+    describe('with fsync', () => {
+      let servers: readonly RunningServer[] = []
+      before(async () => {
+        servers = await Promise.all((await citus.servers()).map((url) => RunningServer.of(url)))
+        for (const server of servers) await server.syncs('on')
+      })
+      after(async () => {
+        for (const server of servers) await server.syncs('as configured')
+      })
+
+      test('kill -9 of PostgreSQL under load, of the coordinator and of the worker: exactly the answers that clients saw are charged', async (context) => {
+        const world = await twoNodes(context, layout)
+        const [coordinator = assert.fail()] = servers
+        const [, ...workers] = await citus.servers()
+        const rounds = [[coordinator]]
+        if (layout === 'schema') {
+          const port = String(await citus.place(world.database))
+          const worker = servers[1 + workers.findIndex((url) => new URL(url).port === port)] ?? assert.fail()
+          rounds.push([worker], [worker, coordinator])
+        } else rounds.push([coordinator], servers.slice())
+        await underLoad(world, async () => {
+          for (const dying of rounds) {
+            await answersSeen(world.record, 2 * CLIENTS)
+            await Promise.all(dying.map((server) => server.kill()))
+            for (const server of dying) await server.start()
+          }
+          await answersSeen(world.record, 2 * CLIENTS)
+        })
+        told(context, `${rounds.flat().length} kills of PostgreSQL`, world)
+      })
     })
   })
 

@@ -6,6 +6,7 @@ import { givenCitus, LAYOUTS, type Layout } from '../harness/citus.ts'
 import { direct } from '../harness/direct.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { allowancesContract } from '../store/allowances-contract.ts'
+import { Bench, newId, NOON_MS, TestClock } from '../store/ledger-fixture.ts'
 import { logBlocksContract } from '../store/log-blocks-contract.ts'
 import { logPartsContract } from '../store/log-parts-contract.ts'
 import { openedBelow } from '../store/postgres-below.ts'
@@ -91,4 +92,35 @@ test('schemas of one database are spread over the workers', async () => {
     ports.add(await citus.distribute(schema))
   }
   assert.equal(ports.size, 2)
+})
+
+test('a later release changes a distributed schema: columns, indexes, tables; a check is a statement of its own', async () => {
+  const schema = await citus.emptySchema(await citus.emptyDatabase())
+  const bench = new Bench(await open(schema), new TestClock(NOON_MS))
+  const customer = await bench.customer(1_000n)
+  const port = await citus.distribute(schema)
+  await direct(
+    schema,
+    'ALTER TABLE account ADD COLUMN later BIGINT NOT NULL DEFAULT 7',
+    'ALTER TABLE account ADD CONSTRAINT account_later CHECK (later >= 0)',
+    'CREATE INDEX account_by_later ON account (later)',
+    'CREATE TABLE later (id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), amount BIGINT NOT NULL CHECK (amount > 0))',
+    'ALTER TABLE api_key ADD COLUMN later_id TEXT REFERENCES later(id)',
+  )
+  await assert.rejects(
+    direct(schema, 'ALTER TABLE account ADD COLUMN refused BIGINT CHECK (refused >= 0)'),
+    /cannot execute ADD COLUMN command with PRIMARY KEY, UNIQUE, FOREIGN and CHECK constraints/,
+  )
+  assert.equal(await citus.place(schema), port)
+  const id = newId('gen-')
+  await bench.hold(customer, 10n, id)
+  await bench.settle(customer, id, 3n)
+  await direct(schema, `INSERT INTO later SELECT 'first', id, later FROM account`)
+  const [row] = await direct(
+    schema,
+    'SELECT amount, available FROM later JOIN account ON account.id = later.account_id',
+  )
+  assert.deepEqual(row, { amount: '7', available: '997' })
+  await bench.auditClean()
+  await bench.store.close()
 })
