@@ -1,125 +1,89 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { namelessControls, seriousFindings } from '../harness/axe.ts'
-import { browserSkip, openBrowser, visitor, type VisitorOptions } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
+import { browserSkip, openBrowser, visitor, type Visitor, type VisitorOptions } from '../harness/browser.ts'
+import {
+  buildConsole,
+  chat,
+  CONSOLE_DIR,
+  enter,
+  makeKey,
+  PASSWORD,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+} from '../harness/console-world.ts'
+import { MEMBER, OPENINGS, OWNER, SSO, UNPROVEN, type DialogWorld, type Opening } from '../harness/dialog-openings.ts'
 import { form } from '../harness/form.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 const skip = browserSkip()
+const SOURCE = join(import.meta.dirname, '../../console/src')
 const HEIGHT = 720
+const PHONE_WIDTH = 390
+/** A page without dialogs. */
+const BETWEEN = '/settings'
 const LOOKS: readonly VisitorOptions[] = form({
-  short: [{ language: 'ru', dark: true, width: 390, height: HEIGHT }],
+  short: [{ language: 'ru', dark: true, width: PHONE_WIDTH, height: HEIGHT }],
   long: [
     { language: 'en', width: 1280, height: HEIGHT },
     { language: 'ru', dark: true, width: 1280, height: HEIGHT },
-    { language: 'en', width: 390, height: HEIGHT },
+    { language: 'en', width: PHONE_WIDTH, height: HEIGHT },
   ],
 })
 
-type Text = ReturnType<typeof texts>
+/** What makes a dialog: all that opens one stands here, so that it has a name. */
+const MADE = /<Dialog\b|<Drawer\b|\bconfirm\(\{/g
+const NAMED = /<Dialog\s+name="([\w-]+)"|<Drawer\s+\{\.\.\.dialogName\('([\w-]+)'\)\}|\bconfirm\(\{\s*name: '([\w-]+)'/g
+/** Two parts make them of the library's. */
+const PARTS = new Set(['parts/Dialog.tsx', 'parts/confirm.tsx'])
+const OF_THE_LIBRARY = /<Modal\b|\bopenConfirmModal\b|\bmodals\.open/
 
-interface Opening {
-  readonly what: string
-  readonly who: 'customer' | 'operator'
-  readonly path: string
-  readonly open: (page: Page, t: Text) => Promise<void>
-}
+test('every dialog of the source has a name, and a way to it that is walked here', () => {
+  const files = globSync('**/*.tsx', { cwd: SOURCE })
+    .filter((path) => !PARTS.has(path))
+    .map((path) => ({ path, text: readFileSync(join(SOURCE, path), 'utf8') }))
+  const names = files.flatMap(({ path, text }) => {
+    const named = [...text.matchAll(NAMED)].map((found) => found.slice(1).find((name) => name !== undefined) ?? '')
+    assert.equal(named.length, [...text.matchAll(MADE)].length, `${path}: a dialog whose name does not stand first`)
+    assert.doesNotMatch(text, OF_THE_LIBRARY, `${path}: a dialog without a name`)
+    return named
+  })
+  assert.ok(names.length > 40, `${names.length}`)
+  assert.equal(new Set(names).size, names.length, 'a name is of one dialog')
+  assert.deepEqual(new Set(OPENINGS.map(({ name }) => name)), new Set(names))
+})
 
-const press = (name: string) => async (page: Page, t: Text) => {
-  await page
-    .getByRole('main')
-    .getByRole('button', { name: t(name), exact: true })
-    .first()
-    .click()
-}
-
-/** Opens a menu by the beginning of its button's name, and takes an entry. */
-const take = (of: string, entry: string) => async (page: Page, t: Text) => {
-  await page
-    .getByRole('main')
-    .getByRole('button', { name: t('keys.actions_of', { name: of }), exact: true })
-    .click()
-  await page.getByRole('menuitem', { name: t(entry), exact: true }).click()
-}
-
-let tollgate: Tollgate
+let tollgate: InProcessServer
 let browser: Browser
-let customer: Customer
-let operator: Customer
-let answered = ''
-
-const OPENINGS: readonly Opening[] = [
-  { what: 'a new key', who: 'customer', path: '/keys', open: press('keys.create') },
-  { what: 'a key', who: 'customer', path: '/keys', open: take('backend', 'common.edit') },
-  { what: 'a replaced key', who: 'customer', path: '/keys', open: take('backend', 'keys.rotate') },
-  { what: 'settings of clients', who: 'customer', path: '/keys', open: take('backend', 'keys.use_with') },
-  { what: 'the end of a key', who: 'customer', path: '/keys', open: take('backend', 'common.delete') },
-  { what: 'a management key', who: 'customer', path: '/keys', open: press('keys.management_create') },
-  { what: 'a call', who: 'customer', path: '/playground', open: press('play.call') },
-  {
-    what: 'a comparison',
-    who: 'customer',
-    path: '/models?query=sandbox',
-    open: async (page, t) => {
-      const boxes = page.locator('main tbody').getByRole('checkbox')
-      await boxes.nth(0).check()
-      await boxes.nth(1).check()
-      await page.locator('main').getByRole('button', { name: /2/ }).first().click()
-      await page.getByRole('dialog', { name: t('models.compare_title') }).waitFor()
-    },
-  },
-  { what: 'a new account', who: 'operator', path: '/operator/accounts', open: press('accounts.create') },
-  {
-    what: 'an external id',
-    who: 'operator',
-    path: 'account',
-    open: async (page, t) =>
-      page
-        .getByRole('main')
-        .getByRole('button', { name: new RegExp(`^${t('field.external_id')}: `) })
-        .first()
-        .click(),
-  },
-  { what: 'a locked account', who: 'operator', path: 'account', open: press('accounts.do_locked') },
-  {
-    what: 'an entry',
-    who: 'operator',
-    path: 'account',
-    open: async (page, t) => {
-      await page.getByLabel(t('money.amount')).first().fill('5')
-      await page.getByLabel(t('ledger.reason')).first().fill('a gift')
-      await page.getByRole('button', { name: t('accounts.post'), exact: true }).click()
-    },
-  },
-  { what: 'codes', who: 'operator', path: '/operator/codes', open: press('codes.create') },
-  { what: 'a token', who: 'operator', path: '/operator/tokens', open: press('tokens.create') },
-  { what: 'a receiver', who: 'operator', path: '/operator/notices', open: press('notices.add') },
-  { what: 'a group', who: 'operator', path: '/operator/customer-prices', open: press('customers.add_group') },
-  { what: 'a provider', who: 'operator', path: '/operator/providers', open: press('common.edit') },
-  { what: 'the end of a provider', who: 'operator', path: '/operator/providers', open: press('common.delete') },
-  { what: 'a new model', who: 'operator', path: '/operator/prices', open: press('prices.add') },
-  { what: 'a model', who: 'operator', path: '/operator/prices?query=sandbox', open: press('common.edit') },
-  { what: 'a change', who: 'operator', path: '/operator/events', open: press('events.change') },
-  {
-    what: 'a password link',
-    who: 'operator',
-    path: '/operator/users',
-    open: take('ann@example.com', 'users.password_link'),
-  },
-  { what: 'a request', who: 'operator', path: 'request', open: async () => undefined },
-]
+let world: DialogWorld
+let people: Readonly<Record<Opening['who'], Customer>>
 
 before(async () => {
   if (skip !== false) return
   buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
+  tollgate = await startInProcess({ consoleDir: CONSOLE_DIR })
   browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  const { key } = await makeKey(tollgate, customer, { name: 'backend', limit: 50 })
-  answered = (await chat(tollgate, key, 'Hello')).headers['x-generation-id'] ?? ''
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  const owner = await signUp(tollgate, OWNER)
+  const { key } = await makeKey(tollgate, owner, { name: 'backend', limit: 50 })
+  const generation = (await chat(tollgate, key, 'Hello')).headers['x-generation-id'] ?? ''
+  world = { accountId: owner.accountId, generation }
+  const cabinet = async (path: string, body: object): ReturnType<InProcessServer['request']> => {
+    const made = await tollgate.request('POST', `/cabinet/v1/${path}`, { body, headers: owner.headers })
+    assert.equal(made.status, 201, made.text)
+    return made
+  }
+  await cabinet('management-keys', { name: 'deploy' })
+  const { body: invited } = await cabinet('invitations', { role: 'member' })
+  const member = await joinBy(String(invited.link), owner)
+  await unusual(owner)
+  await tollgate.admin('POST', '/admin/v1/tokens', { name: 'reports', role: 'read_only' })
+  await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Partners', markup: '1.1' })
+  people = { owner, member, operator: await promote(tollgate, await signUp(tollgate, 'root@example.com')) }
 })
 
 after(async () => {
@@ -128,49 +92,90 @@ after(async () => {
   await tollgate.stop()
 })
 
-for (const look of LOOKS) {
-  const t = texts(look.language ?? 'en')
-  test(
-    `every dialog fits ${look.width} × ${HEIGHT} px and names its controls: ${look.language}, ${look.dark === true ? 'dark' : 'light'}`,
-    { skip },
-    async () => {
-      const problems: string[] = []
-      for (const who of ['customer', 'operator'] as const) {
+async function joinBy(link: string, { accountId }: Customer): Promise<Customer> {
+  const token = new URL(link).searchParams.get('token')
+  const joined = await tollgate.request('POST', '/cabinet/v1/invitations/join', {
+    body: { token, email: MEMBER, password: PASSWORD },
+    headers: { origin: tollgate.url },
+  })
+  assert.equal(joined.status, 201, joined.text)
+  const cookie = (joined.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+  return { accountId, email: MEMBER, cookie, headers: { cookie, origin: tollgate.url } }
+}
+
+/** What a service without mail and without single sign-on has from the time when it had them. */
+async function unusual({ accountId }: Customer): Promise<void> {
+  const { users, notices } = tollgate.app.store
+  const nowMs = Date.now()
+  const user = await users.findByEmail(OWNER)
+  const identity = { issuer: 'https://id.work.example', subject: 'ann', email: SSO, linkedAtMs: nowMs }
+  assert.equal(await users.linkIdentity(user?.id ?? '', identity), 'linked')
+  const receiver = {
+    id: 'chn_unproven',
+    accountId,
+    externalId: null,
+    type: 'email',
+    target: UNPROVEN,
+    secret: null,
+    kinds: ['balance.low'],
+    language: 'en',
+    enabled: true,
+    createdAtMs: nowMs,
+    confirmed: false,
+  } as const
+  assert.equal(await notices.addChannel(receiver, 5, { hash: 'none', untilMs: nowMs }), 'added')
+}
+
+for (const look of LOOKS)
+  for (const who of ['owner', 'member', 'operator'] as const) {
+    const t = texts(look.language ?? 'en')
+    test(
+      `${who}: every dialog fits ${look.width} × ${HEIGHT} px and names its controls: ${look.language}, ${look.dark === true ? 'dark' : 'light'}`,
+      { skip },
+      async () => {
+        const problems: string[] = []
         const guest = await visitor(browser, tollgate.url, look)
         const { page } = guest
-        await enter(guest.context, tollgate, who === 'customer' ? customer : operator)
-        for (const { what, path, open } of OPENINGS.filter((opening) => opening.who === who)) {
-          const address =
-            path === 'account'
-              ? `/operator/accounts/${customer.accountId}`
-              : path === 'request'
-                ? `/operator/requests?request=${answered}`
-                : path
-          await page.goto(`${tollgate.url}${address}`)
+        await enter(guest.context, tollgate, people[who])
+        for (const { name, what, path, open } of openingsOf(who, look)) {
+          await goTo(guest, path(world))
           await guest.settled()
           await open(page, t)
-          const dialog = page.getByRole('dialog').last()
+          const dialog = page.locator(`[data-dialog=${name}]`).getByRole('dialog')
           await dialog.waitFor()
           await guest.settled()
           const found = [
-            ...(await fits(page)),
+            ...(await fits(page, dialog)),
             ...(await seriousFindings(page)),
             ...(await namelessControls(page)),
             ...guest.troubles.splice(0),
           ]
-          problems.push(...found.map((problem) => `${what}: ${problem}`))
+          problems.push(...found.map((problem) => `${name}${what === undefined ? '' : ` (${what})`}: ${problem}`))
         }
         await guest.close()
-      }
-      assert.deepEqual(problems, [])
-    },
-  )
+        assert.deepEqual(problems, [])
+      },
+    )
+  }
+
+/** Leaves the dialog that stands, and the page if the next one is of its route, without loading the console again. */
+async function goTo({ page, follow }: Visitor, path: string): Promise<void> {
+  if (page.url().startsWith(tollgate.url)) {
+    // A question stands over all pages; what only its button closes goes with its page.
+    await page.keyboard.press('Escape')
+    if (new URL(page.url()).pathname === path.split('?')[0]) await follow(BETWEEN)
+  }
+  await follow(path)
+  await page.getByRole('dialog').waitFor({ state: path.includes('request=') ? 'visible' : 'detached' })
+}
+
+function openingsOf(who: Opening['who'], { width }: VisitorOptions): readonly Opening[] {
+  return OPENINGS.filter((one) => one.who === who && (one.onPhones === undefined || width === PHONE_WIDTH))
 }
 
 /** The dialog is within the window, and so is its last button, once it is scrolled to. */
-async function fits(page: Page): Promise<readonly string[]> {
+async function fits(page: Page, dialog: Locator): Promise<readonly string[]> {
   const { width = 0, height = 0 } = page.viewportSize() ?? {}
-  const dialog = page.getByRole('dialog').last()
   const last = dialog.getByRole('button').last()
   await last.scrollIntoViewIfNeeded()
   const outside: string[] = []
@@ -182,8 +187,10 @@ async function fits(page: Page): Promise<readonly string[]> {
     if (box === null || box.x < -1 || box.y < -1 || box.x + box.width > width + 1 || box.y + box.height > height + 1)
       outside.push(`${name} is outside of the window: ${JSON.stringify(box)}`)
   }
-  const wide = await page.evaluate<number>(
-    "(([dialog]) => dialog.scrollWidth - dialog.clientWidth)([...document.querySelectorAll('[role=dialog]')].slice(-1))",
-  )
+  const wide = await dialog.evaluate((element) => {
+    // The script runs in the page.
+    const { scrollWidth, clientWidth } = element as unknown as Readonly<Record<'scrollWidth' | 'clientWidth', number>>
+    return scrollWidth - clientWidth
+  })
   return wide > 1 ? [...outside, `${wide} px wider than it shows`] : outside
 }

@@ -145,7 +145,7 @@ function AskProof({ asked, close }: { readonly asked: Asked; readonly close: () 
             type="submit"
             loading={act.isPending}
             disabled={kind === 'stale'}
-            {...(asked.act === 'unlink' ? { color: 'red' } : {})}
+            {...(asked.act === 'unlink' ? { color: 'red.8' } : {})}
           >
             {asked.act === 'link' ? t('security.oidc_add', { name }) : t('security.oidc_remove')}
           </Button>
