@@ -107,6 +107,14 @@ async function history(
         })
       ).headers['x-generation-id'] ?? generation
   await tollgate.admin('POST', '/admin/v1/codes', { amount: 500, count: 3, note: 'Spring campaign' })
+  for (const [path, kinds] of [
+    ['accounting', ['balance.low']],
+    ['platform', ['limit.near', 'limit.reached', 'job.ended']],
+  ] as const)
+    await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/notices/channels`, {
+      target: `https://hooks.example.com/${path}`,
+      kinds,
+    })
   const operator = await promote(
     tollgate,
     await signUp(tollgate, 'root@example.com', { name: 'Rita Root', balance: 0 }),

@@ -65,7 +65,7 @@ export function DeliveryList({
   return (
     <Section title={t('notices.sent')} lead={t('notices.sent_lead')}>
       <Stack>
-        <div className={css.fields}>
+        <div className={css.narrow}>
           <ChoiceField
             label={t('keys.state')}
             value={query.state}

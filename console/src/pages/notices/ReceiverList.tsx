@@ -43,7 +43,7 @@ export function ReceiverList({
           id: 'target',
           title: t('notices.target'),
           value: ({ target }) => target,
-          cell: ({ target }) => <Clip text={target} />,
+          cell: ({ target }) => <span className={css.mono}>{target}</span>,
         },
         {
           id: 'type',
