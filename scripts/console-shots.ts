@@ -53,7 +53,7 @@ interface Shot {
 
 const WIDE: VisitorOptions = { width: 1360, height: 900 }
 const DARK: VisitorOptions = { ...WIDE, dark: true }
-const PHONE: VisitorOptions = { width: 360, height: 780 }
+const PHONE: VisitorOptions = { width: 390, height: 844 }
 
 const server = await startMovingServer(CATALOGUE, {
   startUnixMs: Date.now() - DAYS * 24 * HOUR_MS,
