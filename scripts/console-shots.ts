@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { openBrowser, visitor, type VisitorOptions } from '../test/harness/browser.ts'
@@ -13,6 +13,7 @@ import {
   texts,
   type Customer,
 } from '../test/harness/console-world.ts'
+import { CONSOLE_PAGES, type ConsolePage } from '../test/harness/console-pages.ts'
 import { startMovingServer, type MovingServer } from '../test/harness/moving-server.ts'
 
 const OUT = process.env['SHOTS_DIR'] ?? join(import.meta.dirname, '../docs/console')
@@ -42,13 +43,9 @@ ${[
 `
 const MODELS = ['aurora/large', 'aurora/mini', 'borealis/coder', 'sandbox/chat']
 
-interface Shot {
-  readonly name: string
-  readonly path: string
-  readonly who: 'stranger' | 'customer' | 'operator'
+interface Shot extends ConsolePage {
+  readonly query?: string
   readonly look: VisitorOptions
-  /** Selector to wait for. */
-  readonly until?: string
 }
 
 const WIDE: VisitorOptions = { width: 1360, height: 900 }
@@ -134,82 +131,66 @@ async function photograph(
   { customer, operator, generation }: Awaited<ReturnType<typeof history>>,
 ): Promise<void> {
   mkdirSync(OUT, { recursive: true })
-  const account = customer.accountId
-  const chart = 'main [role=slider] svg'
+  const ids: Readonly<Record<string, string>> = {
+    '/log/$id': generation,
+    '/model/$': 'aurora/large',
+    '/operator/accounts/$id': customer.accountId,
+    '/operator/accounts/$id/statement': customer.accountId,
+  }
+  const queries = await linkQueries(tollgate, customer)
+  const drawer = { route: '/operator/requests', who: 'operator', query: `?request=${generation}` } as const
   const shots: readonly Shot[] = [
-    { name: 'sign-in', path: '/sign-in', who: 'stranger', look: WIDE },
-    { name: 'home', path: '/', who: 'customer', look: WIDE, until: chart },
-    { name: 'home-dark', path: '/', who: 'customer', look: DARK, until: chart },
-    { name: 'home-phone', path: '/', who: 'customer', look: PHONE, until: chart },
-    { name: 'home-ru', path: '/', who: 'customer', look: { ...WIDE, language: 'ru' }, until: chart },
-    { name: 'keys', path: '/keys', who: 'customer', look: WIDE },
-    { name: 'keys-phone', path: '/keys', who: 'customer', look: PHONE },
-    { name: 'usage', path: '/usage', who: 'customer', look: WIDE, until: chart },
-    { name: 'usage-dark', path: '/usage', who: 'customer', look: DARK, until: chart },
-    { name: 'log', path: '/log', who: 'customer', look: WIDE },
-    { name: 'log-dark', path: '/log', who: 'customer', look: DARK },
-    { name: 'log-phone', path: '/log', who: 'customer', look: PHONE },
-    { name: 'request', path: `/log/${generation}`, who: 'customer', look: { ...WIDE, height: 1_250 } },
-    { name: 'models', path: '/models', who: 'customer', look: WIDE },
-    { name: 'model-ru', path: '/model/aurora/large', who: 'customer', look: { ...WIDE, language: 'ru' } },
-    { name: 'apps', path: '/apps', who: 'customer', look: WIDE },
-    { name: 'playground', path: '/playground', who: 'customer', look: WIDE },
-    { name: 'top-up', path: '/top-up', who: 'customer', look: WIDE },
-    { name: 'ledger', path: '/ledger', who: 'customer', look: WIDE },
-    { name: 'statement', path: '/statement', who: 'customer', look: WIDE },
-    { name: 'people', path: '/people', who: 'customer', look: WIDE },
-    { name: 'people-phone', path: '/people', who: 'customer', look: { ...PHONE, dark: true, language: 'ru' } },
-    { name: 'notices', path: '/notices', who: 'customer', look: WIDE },
-    { name: 'notices-phone', path: '/notices', who: 'customer', look: { ...PHONE, dark: true, language: 'ru' } },
-    { name: 'settings', path: '/settings', who: 'customer', look: WIDE },
-    { name: 'security', path: '/security', who: 'customer', look: DARK },
-    { name: 'operator-home', path: '/operator', who: 'operator', look: WIDE, until: chart },
-    { name: 'operator-home-dark', path: '/operator', who: 'operator', look: DARK, until: chart },
-    { name: 'operator-home-phone', path: '/operator', who: 'operator', look: PHONE, until: chart },
-    { name: 'operator-accounts', path: '/operator/accounts', who: 'operator', look: WIDE },
-    { name: 'operator-account', path: `/operator/accounts/${account}`, who: 'operator', look: WIDE },
-    { name: 'operator-margin', path: '/operator/margin', who: 'operator', look: WIDE, until: chart },
-    { name: 'operator-margin-dark', path: '/operator/margin', who: 'operator', look: DARK, until: chart },
-    { name: 'operator-providers', path: '/operator/providers', who: 'operator', look: WIDE },
-    { name: 'operator-connect', path: '/operator/providers/connect', who: 'operator', look: WIDE },
-    { name: 'operator-connect-phone', path: '/operator/providers/connect', who: 'operator', look: PHONE },
-    { name: 'operator-customer-prices', path: '/operator/customer-prices', who: 'operator', look: WIDE },
-    { name: 'operator-prices', path: '/operator/prices', who: 'operator', look: WIDE },
-    { name: 'operator-catalog', path: '/operator/catalog', who: 'operator', look: WIDE },
-    { name: 'operator-settings', path: '/operator/settings', who: 'operator', look: WIDE },
-    { name: 'operator-audit', path: '/operator/audit', who: 'operator', look: WIDE },
-    { name: 'operator-events', path: '/operator/events', who: 'operator', look: WIDE },
-    { name: 'operator-notices', path: '/operator/notices', who: 'operator', look: WIDE },
-    { name: 'operator-codes', path: '/operator/codes', who: 'operator', look: WIDE },
-    {
-      name: 'operator-request-dark',
-      path: `/operator/requests?request=${generation}`,
-      who: 'operator',
-      look: DARK,
-      until: '[role=dialog] h2',
-    },
-    { name: 'operator-requests', path: '/operator/requests', who: 'operator', look: WIDE },
-    { name: 'operator-requests-phone', path: '/operator/requests', who: 'operator', look: PHONE },
+    ...CONSOLE_PAGES.flatMap((page) => [
+      { ...page, look: WIDE },
+      { ...page, name: `${page.name}-dark`, look: DARK },
+      { ...page, name: `${page.name}-phone`, look: PHONE },
+    ]),
+    ...CONSOLE_PAGES.filter(({ name }) => name === 'home').map((page) => ({
+      ...page,
+      name: 'home-ru',
+      look: { ...WIDE, language: 'ru' } as const,
+    })),
+    { ...drawer, name: 'operator-request', look: WIDE, until: '[role=dialog] h2' },
+    { ...drawer, name: 'operator-request-dark', look: DARK, until: '[role=dialog] h2' },
+    { ...drawer, name: 'operator-request-phone', look: PHONE, until: '[role=dialog] h2' },
   ]
   const only = process.argv.slice(2)
   const browser = await openBrowser()
-  for (const { name, path, who, look, until } of shots.filter(
+  for (const { name, route, query = queries[route] ?? '', who, look, until } of shots.filter(
     (shot) => only.length === 0 || only.some((part) => shot.name.includes(part)),
   )) {
     const guest = await visitor(browser, tollgate.url, look)
     if (who !== 'stranger') await enter(guest.context, tollgate, who === 'customer' ? customer : operator)
-    await guest.page.goto(`${tollgate.url}${path}`)
+    await guest.page.goto(`${tollgate.url}${route.replace(/\$(?:id)?/, () => ids[route] ?? '')}${query}`)
     await guest.page
       .locator(until ?? 'h1')
       .first()
       .waitFor()
     await guest.settled()
-    if (name === 'playground') await talk(guest.page)
-    await guest.page.screenshot({ path: join(OUT, `${name}.png`) })
+    if (route === '/playground') await talk(guest.page)
+    await photo(guest.page, join(OUT, `${name}.webp`))
     if (guest.troubles.length > 0) process.stdout.write(`${name}: ${guest.troubles.join('\n')}\n`)
     await guest.close()
   }
   await browser.close()
+}
+
+/** Of the links by which strangers come: a new password, and an invitation. */
+async function linkQueries(tollgate: MovingServer, customer: Customer): Promise<Readonly<Record<string, string>>> {
+  const users = await tollgate.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
+  const password = await tollgate.admin('POST', `/admin/v1/users/${users.body.data[0].id}/password-link`, {})
+  const invitation = await tollgate.request('POST', '/cabinet/v1/invitations', {
+    body: { role: 'member' },
+    headers: { origin: tollgate.url, cookie: customer.cookie },
+  })
+  return { '/setup': new URL(password.body.link).search, '/join': new URL(invitation.body.link).search }
+}
+
+/** A third of the bytes of a PNG, at the same sharpness of texts. */
+async function photo(page: Page, file: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })
+  writeFileSync(file, Buffer.from(data, 'base64'))
 }
 
 /** A short conversation, so that the picture of the playground shows one. */

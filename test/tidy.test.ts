@@ -428,7 +428,8 @@ function namesOutside(path: string, text: string): string[] {
 test('no file of the project names a folder outside it: a clone is whole', () => {
   // The bytes of a picture name nothing.
   const paths = globSync(['**/*', '.*', '.ci/**/*'], { cwd: ROOT, exclude: (path) => NOT_OURS.test(path) }).filter(
-    (path) => !NOT_OURS.test(path) && !path.endsWith('.png') && path !== SELF && statSync(join(ROOT, path)).isFile(),
+    (path) =>
+      !NOT_OURS.test(path) && !/\.(?:png|webp)$/.test(path) && path !== SELF && statSync(join(ROOT, path)).isFile(),
   )
   assert.ok(
     ['.ci/run', 'README.md', 'console/src/main.tsx', 'test/recordings/README.md'].every((path) => paths.includes(path)),
