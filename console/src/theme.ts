@@ -91,6 +91,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-anchor': '#0a6f62',
     '--mantine-color-error': '#c92a2a',
     '--mantine-color-red-text': '#c92a2a',
+    '--mantine-color-red-outline': '#c92a2a',
     '--page': '#ffffff',
     '--quiet': '#f6f8f9',
     '--surface': '#ffffff',

@@ -103,10 +103,7 @@ for (const { language, dark } of LOOKS) {
       const root = await visitor(world.browser, world.tollgate.url, { language, dark })
       await enter(root.context, world.tollgate, world.owner)
       await root.page.goto(`${world.tollgate.url}/operator/users`)
-      await root.page
-        .getByRole('row', { name: new RegExp(helper.email) })
-        .getByRole('button')
-        .click()
+      await root.page.getByRole('button', { name: t('keys.actions_of', { name: helper.email }) }).click()
       await root.page.getByRole('menuitem', { name: t('users.make', { role: t('role.support') }) }).click()
       const changed = root.page.waitForResponse((response) => response.request().method() === 'PATCH')
       await root.page

@@ -6,7 +6,14 @@ import { after, test } from 'node:test'
 import pg from 'pg'
 import { FIRST_UNRELEASED_MIGRATION } from '../../src/store/migrations.ts'
 import { auditClean } from '../harness/audit.ts'
-import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../harness/crash-clients.ts'
+import {
+  answersSeen,
+  checkMoney,
+  crashAccount,
+  crashClient,
+  CRASH_LIMIT,
+  type Observed,
+} from '../harness/crash-clients.ts'
 import { until } from '../harness/patience.ts'
 import { programsBefore } from '../harness/older-program.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -40,8 +47,7 @@ for (const [name, { main, commit }] of programs) {
 
   async function upgraded(signal: 'SIGKILL' | 'SIGTERM', start: (older: boolean) => Promise<Tollgate>): Promise<void> {
     const older = await start(true)
-    const account = await crashAccount(older)
-    const record = await underLoad(older, account.key, () => older.kill(signal))
+    const { account, record } = await filled(older, signal)
     const newer = await start(false)
     try {
       await until(
@@ -50,6 +56,8 @@ for (const [name, { main, commit }] of programs) {
         async () => (await newer.admin('GET', `/admin/v1/accounts/${account.id}`)).body.reserved === 0,
       )
       await checkMoney(newer, account, record)
+      const limited = await newer.admin('PATCH', `/admin/v1/accounts/${account.id}`, CRASH_LIMIT)
+      assert.equal(limited.status, 200, limited.text)
       const later = await underLoad(newer, account.key, () => Promise.resolve())
       await checkMoney(newer, account, {
         whole: [...record.whole, ...later.whole],
@@ -59,6 +67,15 @@ for (const [name, { main, commit }] of programs) {
     } finally {
       await newer.stop()
     }
+  }
+}
+
+async function filled(older: Tollgate, signal: 'SIGKILL' | 'SIGTERM') {
+  try {
+    const account = await crashAccount(older, {})
+    return { account, record: await underLoad(older, account.key, () => older.kill(signal)) }
+  } finally {
+    if (older.exitCode === null) await older.kill('SIGKILL')
   }
 }
 

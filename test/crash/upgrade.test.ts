@@ -36,7 +36,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
     beforeAll(async () => {
       database = await shared.newDatabase()
       nodes.push(...(await Promise.all(OLDER.map(() => start(before.main)))))
-      account = await crashAccount(nodes[0] ?? assert.fail())
+      account = await crashAccount(nodes[0] ?? assert.fail(), {})
     })
     after(() => shared.stop())
 

@@ -27,11 +27,17 @@ export interface Observed {
   readonly broken: Set<string>
 }
 
+/** Of all keys of an account; a program before it has no such thing. */
+export const CRASH_LIMIT = { limit: 900, limit_reset: 'daily' } as const
+
 /** An account for the clients, without limits that they would meet. */
-export function crashAccount(tollgate: ApiClient): ReturnType<ApiClient['createAccount']> {
+export function crashAccount(
+  tollgate: ApiClient,
+  limit: Partial<typeof CRASH_LIMIT> = CRASH_LIMIT,
+): ReturnType<ApiClient['createAccount']> {
   return tollgate.createAccount({
     balance: CRASH_BALANCE_MICRO / 1e6,
-    account: { rate_limit: { requests: 100_000, window: 60 }, limit: 900, limit_reset: 'daily' },
+    account: { rate_limit: { requests: 100_000, window: 60 }, ...limit },
     key: { limit: 900, limit_reset: 'monthly' },
   })
 }
