@@ -27,6 +27,7 @@ export interface LogKeeperPorts {
 export class LogKeeper {
   readonly #ports: LogKeeperPorts
   #cancel: () => void = () => undefined
+  #endPause: () => void = () => undefined
   #running: Promise<void> | null = null
   #stopped = false
 
@@ -44,6 +45,7 @@ export class LogKeeper {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel()
+    this.#endPause()
     await this.#running
   }
 
@@ -54,8 +56,10 @@ export class LogKeeper {
       await upkeep.makeRoom()
       await books.sealOlder()
       while (!this.#stopped && !(await upkeep.fillBlocks())) await this.#pause()
-      for (let after: string | null = ''; after !== null && !this.#stopped; after = await entries.fillMarks(after))
+      for (let after = await entries.fillMarks(''); after !== null && !this.#stopped;) {
         await this.#pause()
+        after = await entries.fillMarks(after)
+      }
       if (retentionDays !== null) await this.#remove(clock.now() - retentionDays * DAY_MS)
     } catch (thrown) {
       nextMs = AGAIN_MS
@@ -72,6 +76,12 @@ export class LogKeeper {
   }
 
   #pause(): Promise<void> {
-    return new Promise((resolve) => void this.#ports.clock.after(STEP_PAUSE_MS, resolve))
+    return new Promise((resolve) => {
+      const cancel = this.#ports.clock.after(STEP_PAUSE_MS, resolve)
+      this.#endPause = () => {
+        cancel()
+        resolve()
+      }
+    })
   }
 }
