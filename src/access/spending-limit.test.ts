@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limitExceededError } from './spending-limit.ts'
 
+const MONTHLY = {
+  status: 'limit_exceeded',
+  limitMicro: 1_000_000_000n,
+  limitReset: 'monthly',
+  spentMicro: 980_000_000n,
+  heldMicro: 0n,
+} as const
+
 test('D-9.3: a periodic limit names its period, numbers and reset, and asks not to be retried', () => {
-  const outcome = {
-    status: 'limit_exceeded',
-    limitMicro: 1_000_000_000n,
-    limitReset: 'monthly',
-    spentMicro: 980_000_000n,
-    heldMicro: 0n,
-  } as const
-  const error = limitExceededError(outcome, 25_400_000n, Date.UTC(2026, 11, 1))
+  const error = limitExceededError(MONTHLY, 25_400_000n, Date.UTC(2026, 11, 1))
   assert.equal(
     error.message,
     'Key limit exceeded (monthly limit): spent 980.00 RUB of 1000.00 RUB, this request needs up to 25.40 RUB. The limit resets at 2026-12-01T00:00:00Z.',
@@ -41,15 +42,7 @@ test('D-9.3: a fixed limit never resets, and the holds of running requests are n
 })
 
 test('the limit of an account is told by its name, in the sentence and for programs', () => {
-  const outcome = {
-    status: 'limit_exceeded',
-    limitMicro: 1_000_000_000n,
-    limitReset: 'monthly',
-    spentMicro: 980_000_000n,
-    heldMicro: 0n,
-    ofAccount: true,
-  } as const
-  const error = limitExceededError(outcome, 25_400_000n, Date.UTC(2026, 11, 1))
+  const error = limitExceededError({ ...MONTHLY, ofAccount: true }, 25_400_000n, Date.UTC(2026, 11, 1))
   assert.equal(
     error.message,
     'Account limit exceeded (monthly limit): spent 980.00 RUB of 1000.00 RUB, this request needs up to 25.40 RUB. The limit resets at 2026-12-01T00:00:00Z.',

@@ -28,7 +28,11 @@ export function limitStart({ period, start }: Omit<AccountPeriod, 'accountId'>):
 
 /** Its name among the spendings of a batch, where no key has one like it. */
 export function accountSpendText(period: AccountPeriod): string {
-  return `account ${period.accountId} ${limitStart(period)}`
+  return spendText(period.accountId, limitStart(period))
+}
+
+function spendText(accountId: string, start: string): string {
+  return `account ${accountId} ${start}`
 }
 
 /** The period whose spending the store is to add up for a batch; null = the account's row has it, or has no limit. */
@@ -50,7 +54,7 @@ export function accountSpent(account: AccountRow, periods: PeriodStarts, spends:
   const spentMicro = spends.get(accountSpendText(period))
   assert(spentMicro !== undefined, `The spending of account ${account.id} in ${start} is loaded.`)
   if (isEarlier(start, account.limitStart)) return spentMicro
-  if (account.limitStart !== null) spends.set(`account ${account.id} ${account.limitStart}`, account.limitSpentMicro)
+  if (account.limitStart !== null) spends.set(spendText(account.id, account.limitStart), account.limitSpentMicro)
   account.limitStart = start
   account.limitSpentMicro = spentMicro
   return spentMicro
