@@ -18,11 +18,11 @@ const ENGLISH = `(() => {
   return found
 })()`
 /**
- * Names of people, products and models, the catalogue's descriptions of models, words of the file that are the same in
- * every language, and the texts that this test sets.
+ * Addresses, names of people, products and models, the catalogue's descriptions of models, words of the file that are
+ * the same in every language, and the texts that this test sets.
  */
 const NAMES =
-  /Switch to English|Ann Lee|Sandbox: \w+|first top-up|source: cbr|Answers deterministically without any provider\..*|HTTP-Referer|X-Title|Amazon Bedrock|LM Studio|Anthropic Messages|Google Gemini/g
+  /[\w.]+@[\w.]+|Switch to English|Ann Lee|Sandbox: \w+|first top-up|source: cbr|Answers deterministically without any provider\..*|HTTP-Referer|X-Title|Amazon Bedrock|LM Studio|Anthropic Messages|Google Gemini/g
 const RUN = /[A-Za-z][A-Za-z'’]+(?:[,.:;]?\s[–—-]?\s?[A-Za-z][A-Za-z'’]+)+/g
 
 /** Runs of English words on a page in Russian, each with the text around it. */

@@ -1,7 +1,7 @@
 import { UnstyledButton } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import { useFirstUse } from '../parts/first-use.ts'
 import { onDemand } from '../parts/OnDemand.tsx'
-import { tellFailure } from '../parts/tell-failure.tsx'
 
 /** A line of a menu: what it does, or a line between others. */
 export type MenuEntry =
@@ -22,19 +22,12 @@ export interface MenuButtonProps {
   readonly entries: readonly MenuEntry[]
 }
 
-/** A fifth of the first load is the library's menus and what places them, so they come with the first use of one. */
 const OpenedMenu = onDemand('OpenedMenu', async () => (await import('./OpenedMenu.tsx')).OpenedMenu)
 
+/** A button that opens a menu. */
 export function MenuButton(props: MenuButtonProps): ReactNode {
   const { face, label, className } = props
-  const [isUsed, setIsUsed] = useState(false)
-  const warm = (): void => void OpenedMenu.preload()
-  const open = (): void => {
-    OpenedMenu.load().then(
-      () => setIsUsed(true),
-      (failure: unknown) => tellFailure(failure, { retry: open }),
-    )
-  }
+  const { isUsed, button } = useFirstUse(OpenedMenu)
   if (isUsed) return <OpenedMenu {...props} />
   return (
     <UnstyledButton
@@ -42,9 +35,7 @@ export function MenuButton(props: MenuButtonProps): ReactNode {
       aria-label={label}
       aria-haspopup="menu"
       aria-expanded={false}
-      onPointerEnter={warm}
-      onFocus={warm}
-      onClick={open}
+      {...button}
     >
       {face}
     </UnstyledButton>

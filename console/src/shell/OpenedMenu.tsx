@@ -1,14 +1,16 @@
 import { Menu, UnstyledButton } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useOpenedAtOnce } from '../parts/use-opened-at-once.ts'
 import type { MenuButtonProps } from './MenuButton.tsx'
 
-/** The menu of a MenuButton. It is open when it is first drawn. */
+/** The menu of a MenuButton, open at once. */
 export function OpenedMenu({ face, label, className, title, entries }: MenuButtonProps): ReactNode {
+  const { ref, opened, onChange } = useOpenedAtOnce()
   return (
-    <Menu position="bottom-end" width={240} defaultOpened>
+    <Menu position="bottom-end" width={240} opened={opened} onChange={onChange}>
       <Menu.Target>
-        <UnstyledButton className={className ?? ''} aria-label={label}>
+        <UnstyledButton ref={ref} className={className ?? ''} aria-label={label}>
           {face}
         </UnstyledButton>
       </Menu.Target>

@@ -8,7 +8,6 @@ import { DayChart } from '../../parts/DayChart.tsx'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { ModelLink } from '../../parts/links.tsx'
 import { useMay } from '../../parts/may.ts'
-import { DataList } from '../../parts/DataList.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
@@ -171,9 +170,7 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
         </Button>
       }
     >
-      <DataList
-        name="near-limit"
-        prefix="near-"
+      <List
         label={t('home.near_limit')}
         rows={keys}
         rowId={({ id }) => id}
@@ -182,7 +179,6 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
           {
             id: 'key',
             title: t('keys.name'),
-            value: ({ name }) => name,
             cell: ({ name, label }) => (
               <div>
                 {name}
@@ -196,7 +192,6 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
             id: 'limit',
             title: t('keys.limit'),
             wide: true,
-            value: (key) => key.limit_remaining,
             cell: ({ limit, limit_remaining: left, expires_at: expires }) =>
               limit === null || left === null ? (
                 expires === null ? (

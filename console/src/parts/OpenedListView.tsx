@@ -1,0 +1,71 @@
+import { Button, Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import css from '../style/list.module.css'
+import { VIEW_LOOK, type ListViewProps } from './ListView.tsx'
+import { useOpenedAtOnce } from './use-opened-at-once.ts'
+
+/** The order of a list, its columns and the height of its rows, open at once. */
+export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps): ReactNode {
+  const { t } = useTranslation()
+  const { ref, opened, onChange } = useOpenedAtOnce()
+  return (
+    <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md" opened={opened} onChange={onChange}>
+      <Popover.Target>
+        <Button {...VIEW_LOOK} ref={ref} onClick={() => onChange(!opened)}>
+          {t('list.view')}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap="sm">
+          {sortable.length > 0 && <SortField sortable={sortable} sort={sort} setSort={setSort} />}
+          {hideable.length > 1 && (
+            <fieldset className={css.choices}>
+              <legend>{t('list.columns')}</legend>
+              <Stack gap={6}>
+                {hideable.map(({ id, title }) => (
+                  <Checkbox
+                    key={id}
+                    size="xs"
+                    label={title}
+                    checked={!choice.hidden.includes(id)}
+                    onChange={({ currentTarget: { checked } }) =>
+                      choose({
+                        hidden: checked ? choice.hidden.filter((other) => other !== id) : [...choice.hidden, id],
+                      })
+                    }
+                  />
+                ))}
+              </Stack>
+            </fieldset>
+          )}
+          <Switch
+            size="xs"
+            label={t('list.dense')}
+            checked={choice.dense}
+            onChange={({ currentTarget: { checked } }) => choose({ dense: checked })}
+          />
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  )
+}
+
+/** The order of a list whose head is not seen, as on a phone. */
+function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' | 'sort' | 'setSort'>): ReactNode {
+  const { t } = useTranslation()
+  return (
+    <NativeSelect
+      label={t('list.sort')}
+      value={sort ?? ''}
+      onChange={({ currentTarget: { value } }) => setSort(value === '' ? null : value)}
+      data={[
+        { value: '', label: t('list.as_it_comes') },
+        ...sortable.flatMap(({ id, title }) => [
+          { value: id, label: t('list.rising', { column: title }) },
+          { value: `-${id}`, label: t('list.falling', { column: title }) },
+        ]),
+      ]}
+    />
+  )
+}
