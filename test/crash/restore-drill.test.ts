@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -228,8 +229,6 @@ test('PostgreSQL: base backup and archived log, restored to the moment before a 
     ...settings.map(([, name = '', value = '']) => `${name}=${inDrill(value)}`),
   ])
   if (lost === null) return context.skip('no PostgreSQL on this machine')
-  const port = await freePort()
-  const url = lost.url.replace(/:\d+\//, `:${port}/`)
   const run = async (commands: string, env: Readonly<Record<string, string>> = {}): Promise<unknown> => {
     const [program, words, options] = shell(commands, env)
     return promisify(execFile)(...asOwner(owner, program, words), options)
@@ -258,7 +257,13 @@ test('PostgreSQL: base backup and archived log, restored to the moment before a 
         await lost.stop()
       },
       restore: async () => {
-        await run(RESTORE_BASE.replace(/(?<=recovery_target_time = ')[^']*/, moment), { PGPORT: String(port) })
+        const port = await freePort()
+        const url = lost.url.replace(/:\d+\//, `:${port}/`)
+        await run(RESTORE_BASE.replace(/(?<=recovery_target_time = ')[^']*/, moment), { PGPORT: String(port) }).catch(
+          (failure: unknown) => {
+            throw new Error(`The restored server said: ${logOf(join(root, 'restored/log'))}`, { cause: failure })
+          },
+        )
         await until(60_000, 'it has come to the moment', async () => !(await query(url, 'SELECT pg_is_in_recovery()')))
         const copy = await restored(START, { ...env, DATABASE_URL: url, TOLLGATE_DATA: join(root, 'node') })
         await leasesEnd(url)
@@ -271,6 +276,11 @@ test('PostgreSQL: base backup and archived log, restored to the moment before a 
     await run('test ! -f /restored/postmaster.pid || pg_ctl --pgdata=/restored --mode=immediate stop')
   }
 })
+
+/** The end of a server's log. */
+function logOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8').slice(-1_500) : 'nothing'
+}
 
 /** The first value of the answer. */
 async function query(database: string, text: string): Promise<unknown> {
