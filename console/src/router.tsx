@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter } from '@tanstack/react-rout
 import type { ComponentType } from 'react'
 import { queryText } from './api/endpoint.ts'
 import { speakToOperator } from './i18n.ts'
+import { leaving } from './parts/is-here.ts'
 import { FailedPlace, Outline } from './parts/Loaded.tsx'
 import { onDemand } from './parts/OnDemand.tsx'
 import { tellFailure } from './parts/tell-failure.tsx'
@@ -118,6 +119,7 @@ router.history.block({
     // A redirection has no page to stay on.
     if (action !== 'PUSH') return false
     const [, , route] = router.getMatchedRoutes(pathname)
+    leaving.to = href
     try {
       await loads.get(route?.fullPath ?? '')?.()
       // Another link was followed meanwhile.
@@ -126,6 +128,8 @@ router.history.block({
       if (last.wish === href)
         tellFailure(failure, { retry: () => router.history.push(href), reload: () => window.location.assign(href) })
       return true
+    } finally {
+      if (leaving.to === href) leaving.to = null
     }
   },
 })

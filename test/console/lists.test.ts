@@ -140,6 +140,7 @@ for (const { language, dark } of LOOKS) {
       await page.getByRole('switch', { name: t('list.dense') }).check()
       await soundAs(guest, language)
       await page.keyboard.press('Escape')
+      await page.waitForFunction(`document.activeElement?.textContent === ${JSON.stringify(t('list.view'))}`)
       await header(page, t('keys.created')).first().waitFor()
       await page.reload()
       await header(page, t('keys.created')).first().waitFor()
@@ -191,6 +192,26 @@ for (const { language, dark } of LOOKS) {
       await guest.close()
     },
   )
+
+  test(`a link that is followed right after typing leads where it says: ${title}`, { skip }, async () => {
+    const guest = await visit(operator, '/operator/accounts')
+    const { page } = guest
+    const link = page.getByRole('row', { name: /Client 03/ }).getByRole('link')
+    await link.waitFor()
+    const typed = Promise.withResolvers<null>()
+    await page.route(/AccountPage.*js$/, async (route) => {
+      await typed.promise
+      await route.continue()
+    })
+    await page.clock.install()
+    await page.getByRole('searchbox').fill('Client 0')
+    await link.click()
+    // The text would be applied now.
+    await page.clock.runFor(1_000)
+    typed.resolve(null)
+    await page.waitForURL(/\/operator\/accounts\/[^/?]+$/)
+    await guest.close()
+  })
 
   test(`each line of a ledger says the balance after it: ${title}`, { skip }, async () => {
     const guest = await visit(customer, '/ledger')

@@ -2,6 +2,7 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ownValue } from '../../../src/lib/own-value.ts'
+import { useIsHere } from './is-here.ts'
 
 const TYPING_MS = 250
 
@@ -62,7 +63,9 @@ export function useTyped(value: string, change: (value: string) => void): readon
     setSeen(value)
     if (value !== sent) setText(value)
   }
+  const isHere = useIsHere()
   const later = useDebouncedCallback((wish: string) => {
+    if (!isHere()) return
     setSent(wish)
     change(wish)
   }, TYPING_MS)

@@ -5,6 +5,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { useIsHere } from '../../parts/is-here.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ChoiceField, SearchField, withChosen } from '../../parts/ChoiceField.tsx'
 import { Clip } from '../../parts/Clip.tsx'
@@ -183,11 +184,14 @@ function AccountList({ accounts, total, groupNames, file }: AccountListProps): R
 function AddForm(): ReactNode {
   const { t } = useTranslation()
   const navigate = useNavigate()
+  const isHere = useIsHere()
   const form = useForm({ initialValues: { name: '', email: '' } })
   const create = useAct('POST /admin/v1/accounts', {
     quiet: true,
     renews: ['GET /admin/v1/accounts'],
-    done: ({ id }) => void navigate({ to: '/operator/accounts/$id', params: { id } }),
+    done: ({ id }) => {
+      if (isHere()) void navigate({ to: '/operator/accounts/$id', params: { id } })
+    },
   })
   return (
     <form

@@ -12,6 +12,7 @@ import { ChoiceField, withChosen } from '../../parts/ChoiceField.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
+import { useIsHere } from '../../parts/is-here.ts'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { shownDay, timesOf } from '../../parts/day-range.ts'
@@ -127,7 +128,10 @@ function Filters({ search, change }: FiltersProps): ReactNode {
 function IdField({ id, change }: { readonly id: string; readonly change: (id: string | null) => void }): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState(id)
-  const later = useDebouncedCallback((value: string) => change(value.trim() === '' ? null : value.trim()), TYPING_MS)
+  const isHere = useIsHere()
+  const later = useDebouncedCallback((value: string) => {
+    if (isHere()) change(value.trim() === '' ? null : value.trim())
+  }, TYPING_MS)
   const type = (value: string): void => {
     const isPasted = Math.abs(value.length - text.length) > 1
     setText(value)

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { CatalogDocument } from '../../../../../src/admin/catalog-contract.ts'
 import { ownValue } from '../../../../../src/lib/own-value.ts'
 import { useAct, useRead } from '../../../api/hooks.ts'
+import { useIsHere } from '../../../parts/is-here.ts'
 import { ButtonLink } from '../../../parts/links.tsx'
 import { Failed, Loaded } from '../../../parts/Loaded.tsx'
 import { useFormat } from '../../../parts/use-format.ts'
@@ -88,6 +89,7 @@ interface ConnectionProps extends ConnectProps {
 function Connection({ document, selling: ofService, draft, change }: ConnectionProps): ReactNode {
   const { t } = useTranslation()
   const navigate = useNavigate()
+  const isHere = useIsHere()
   const before = ownValue(document.providers, draft.slug) ?? null
   // The typed rule comes before a stored one, which it replaces.
   const selling = sellingAt({ ...ofService, markups: new Map() }, draft.slug, draft.markup)
@@ -100,7 +102,9 @@ function Connection({ document, selling: ofService, draft, change }: ConnectionP
     quiet: true,
     said: t('common.saved'),
     renews: CATALOG_RENEWS,
-    done: () => void navigate({ to: '/operator/providers' }),
+    done: () => {
+      if (isHere()) void navigate({ to: '/operator/providers' })
+    },
   })
   const isSavable = trial.data !== undefined && SAVABLE.has(trial.data.outcome)
   return (
