@@ -18,7 +18,7 @@ import {
   type Customer,
 } from '../harness/console-world.ts'
 import { MEMBER, OPENINGS, OWNER, SSO, UNPROVEN, type DialogWorld, type Opening } from '../harness/dialog-openings.ts'
-import { form } from '../harness/form.ts'
+import { form, testOnce } from '../harness/form.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 
 const skip = browserSkip()
@@ -32,7 +32,6 @@ const LOOKS: readonly VisitorOptions[] = form({
   long: [
     { language: 'en', width: 1280, height: HEIGHT },
     { language: 'ru', dark: true, width: 1280, height: HEIGHT },
-    { language: 'en', width: PHONE_WIDTH, height: HEIGHT },
   ],
 })
 
@@ -43,7 +42,7 @@ const NAMED = /<Dialog\s+name="([\w-]+)"|<Drawer\s+\{\.\.\.dialogName\('([\w-]+)
 const PARTS = new Set(['parts/Dialog.tsx', 'parts/confirm.tsx'])
 const OF_THE_LIBRARY = /<Modal\b|\bopenConfirmModal\b|\bmodals\.open/
 
-test('every dialog of the source has a name, and a way to it that is walked here', () => {
+testOnce('every dialog of the source has a name, and a way to it that is walked here', {}, () => {
   const files = globSync('**/*.tsx', { cwd: SOURCE })
     .filter((path) => !PARTS.has(path))
     .map((path) => ({ path, text: readFileSync(join(SOURCE, path), 'utf8') }))

@@ -6,6 +6,7 @@ import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter, PASSWORD, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
+import { testOnce } from '../harness/form.ts'
 import { until } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -139,7 +140,7 @@ for (const { language, dark } of LOOKS) {
   )
 }
 
-test('16: a member, who sees no money, has no page of notices', { skip }, async () => {
+testOnce('16: a member, who sees no money, has no page of notices', { skip }, async () => {
   const t = texts('en')
   const owner = await signUp(tollgate, 'roles@example.com')
   const member = await join(owner, 'member', 'roles-member@example.com')

@@ -2,21 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { seriousFindings } from '../harness/axe.ts'
-import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
+import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, promote, signUp, texts } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
-import { form } from '../harness/form.ts'
 import { startTollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
-const LOOKS = form({
-  short: [{ language: 'ru', dark: true }],
-  long: [
-    { language: 'en', dark: false },
-    { language: 'ru', dark: false },
-  ],
-} as const)
-
 let browser: Browser
 
 before(async () => {

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { seriousFindings } from '../harness/axe.ts'
-import { browserSkip, openBrowser, visitor } from '../harness/browser.ts'
+import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
-import { form } from '../harness/form.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
@@ -75,17 +74,6 @@ async function rowsAre(page: Page, count: number): Promise<void> {
     .nth(count - 1)
     .waitFor()
 }
-
-const LOOKS = form({
-  short: [
-    { language: 'en', dark: false },
-    { language: 'ru', dark: true },
-  ],
-  long: [
-    { language: 'en', dark: true },
-    { language: 'ru', dark: false },
-  ],
-} as const)
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

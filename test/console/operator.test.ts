@@ -13,7 +13,7 @@ import {
   texts,
   type Customer,
 } from '../harness/console-world.ts'
-import { form } from '../harness/form.ts'
+import { form, testOnce } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -325,7 +325,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
   )
 }
 
-test('a customer sees that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
+testOnce('a customer sees that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
   const guest = await visitor(browser, tollgate.url)
   const stranger = await signUp(tollgate, 'eve@example.com')
   await enter(guest.context, tollgate, stranger)
@@ -346,7 +346,7 @@ async function providerOf(slug: string): Promise<Record<string, unknown>> {
   return (await tollgate.admin('GET', '/admin/v1/catalog')).body.providers[slug]
 }
 
-test('18: a table that does not fit scrolls by itself, and figures of any size are whole', { skip }, async () => {
+testOnce('18: a table that does not fit scrolls by itself, and figures of any size are whole', { skip }, async () => {
   const model = {
     id: 'dear/chat',
     type: 'chat',

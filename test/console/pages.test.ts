@@ -5,7 +5,7 @@ import { namelessControls, seriousFindings } from '../harness/axe.ts'
 import { browserSkip, openBrowser, visitor, type Visitor, type VisitorOptions } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, promote, signUp, texts, type Customer } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
-import { form, isLong } from '../harness/form.ts'
+import { form, isLong, testOnce } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -265,7 +265,7 @@ test('a list without rows says what it would hold', { skip }, async () => {
   assert.deepEqual(problems, [])
 })
 
-test('checks of fields that the server makes stand beside them in Russian', { skip }, async () => {
+testOnce('checks of fields that the server makes stand beside them in Russian', { skip }, async () => {
   const guest = await visitor(browser, tollgate.url, { language: 'ru' })
   await guest.page.goto(`${tollgate.url}/sign-up`)
   await guest.page.locator('[autocomplete=username]').fill('bob@example.com')
@@ -285,7 +285,7 @@ test('checks of fields that the server makes stand beside them in Russian', { sk
   await guest.close()
 })
 
-test('faults of a catalogue and its warnings are shown in Russian', { skip }, async () => {
+testOnce('faults of a catalogue and its warnings are shown in Russian', { skip }, async () => {
   const guest = await visitor(browser, tollgate.url, { language: 'ru' })
   await enter(guest.context, tollgate, operator)
   await guest.page.goto(`${tollgate.url}/operator/catalog`)

@@ -5,6 +5,7 @@ import { seriousFindings } from '../harness/axe.ts'
 import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
 import { buildConsole, enter, makeKey, PASSWORD, signUp, texts } from '../harness/console-world.ts'
 import { englishTexts } from '../harness/english.ts'
+import { testOnce } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -126,7 +127,7 @@ for (const { language, dark } of LOOKS) {
   )
 }
 
-test('17: a person of two accounts goes from one to the other in the menu', { skip }, async () => {
+testOnce('17: a person of two accounts goes from one to the other in the menu', { skip }, async () => {
   const t = texts('en')
   const owner = await signUp(tollgate, 'two-owner@example.com', { name: 'Northgate', balance: 77 })
   const person = await signUp(tollgate, 'two@example.com', { name: 'Ben', balance: 11 })

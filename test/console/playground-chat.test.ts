@@ -9,6 +9,7 @@ import { buildConsole, enter, makeKey, signUp, texts, type Customer } from '../h
 import { madeMedia } from '../harness/made-media.ts'
 import { paced } from '../harness/paced.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { testOnce } from '../harness/form.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const skip = browserSkip()
@@ -208,30 +209,34 @@ for (const look of LOOKS) {
   )
 }
 
-test('7: an answer whose Markdown, colours or formulas cannot be loaded is shown as its text', { skip }, async () => {
-  const t = texts('en')
-  const rest = 'def gate(toll: int) -> str:'
-  for (const [file, shown] of [
-    ['MarkdownText-*.js', ['# Title', '$E = mc^2$', rest]],
-    ['Highlighted-*.js', ['Title', rest]],
-    ['Formula-*.js', ['Title', 'E = mc^2', rest]],
-  ] as const) {
-    const guest = await opened({ language: 'en', dark: false })
-    const { page } = guest
-    await page.route(`**/assets/${file}`, (route) => route.abort())
-    const refused = page.waitForEvent('requestfailed')
-    const log = page.getByRole('log')
-    say(RICH)
-    await ask(page, t, 'show everything')
-    await refused
-    await log.getByText(figure(t, 'play.first')).waitFor()
-    for (const text of shown) await log.getByText(text).first().waitFor()
-    await page.getByRole('textbox', { name: t('play.message'), exact: true }).waitFor()
-    await guest.close()
-  }
-})
+testOnce(
+  '7: an answer whose Markdown, colours or formulas cannot be loaded is shown as its text',
+  { skip },
+  async () => {
+    const t = texts('en')
+    const rest = 'def gate(toll: int) -> str:'
+    for (const [file, shown] of [
+      ['MarkdownText-*.js', ['# Title', '$E = mc^2$', rest]],
+      ['Highlighted-*.js', ['Title', rest]],
+      ['Formula-*.js', ['Title', 'E = mc^2', rest]],
+    ] as const) {
+      const guest = await opened({ language: 'en', dark: false })
+      const { page } = guest
+      await page.route(`**/assets/${file}`, (route) => route.abort())
+      const refused = page.waitForEvent('requestfailed')
+      const log = page.getByRole('log')
+      say(RICH)
+      await ask(page, t, 'show everything')
+      await refused
+      await log.getByText(figure(t, 'play.first')).waitFor()
+      for (const text of shown) await log.getByText(text).first().waitFor()
+      await page.getByRole('textbox', { name: t('play.message'), exact: true }).waitFor()
+      await guest.close()
+    }
+  },
+)
 
-test('7: nothing of a hostile answer is live, and no picture of it is loaded', { skip }, async () => {
+testOnce('7: nothing of a hostile answer is live, and no picture of it is loaded', { skip }, async () => {
   const guest = await opened({ language: 'en', dark: false })
   const { page } = guest
   const t = texts('en')
@@ -254,7 +259,7 @@ test('7: nothing of a hostile answer is live, and no picture of it is loaded', {
   await guest.close()
 })
 
-test('7: an answer of a million characters leaves the page usable', { skip }, async () => {
+testOnce('7: an answer of a million characters leaves the page usable', { skip }, async () => {
   const guest = await opened({ language: 'en', dark: false })
   const { page } = guest
   const t = texts('en')
