@@ -1,5 +1,5 @@
 import clsx from 'clsx'
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CsvValue } from '../../../src/lib/csv.ts'
 import css from '../style/list.module.css'
@@ -92,30 +92,39 @@ export function ListTable<Row>({
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={rowId(row)} role="row" className={rowClass?.(row)}>
-              {columns.map(({ id, title, cell, end, wide, className, hint }, index) => (
-                <td
-                  key={id}
-                  role="cell"
-                  data-label={index === 0 ? '' : title}
-                  title={hint?.(row)}
-                  className={clsx(
-                    end === true && css.end,
-                    wide === true && css.wide,
-                    index === 0 && css.lead,
-                    className,
-                  )}
-                >
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
+            <ListRow key={rowId(row)} row={row} columns={columns} look={rowClass?.(row)} />
           ))}
         </tbody>
       </table>
     </div>
   )
 }
+
+interface ListRowProps<Row> {
+  readonly row: Row
+  readonly columns: readonly Column<Row>[]
+  readonly look: string | undefined
+}
+
+/** It is drawn again when its record or the columns change: a page with long lists keeps both. */
+const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>): ReactNode {
+  return (
+    <tr role="row" className={look}>
+      {columns.map(({ id, title, cell, end, wide, className, hint }, index) => (
+        <td
+          key={id}
+          role="cell"
+          data-label={index === 0 ? '' : title}
+          title={hint?.(row)}
+          className={clsx(end === true && css.end, wide === true && css.wide, index === 0 && css.lead, className)}
+        >
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  )
+  // The library's type of a memoised component has no type parameters.
+}) as <Row>(props: ListRowProps<Row>) => ReactNode
 
 function Head<Row>({
   column,

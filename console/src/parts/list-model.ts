@@ -64,10 +64,17 @@ export function useListModel<Row extends object>(options: ListModelOptions<Row>)
       setSort(first === undefined ? null : `${first.desc ? '-' : ''}${first.id}`)
     },
   })
-  const seen = new Set(table.getVisibleLeafColumns().map(({ id }) => id))
+  const seenIds = table
+    .getVisibleLeafColumns()
+    .map(({ id }) => id)
+    .join(' ')
+  const seen = useMemo(() => {
+    const ids = new Set(seenIds.split(' '))
+    return columns.filter(({ id }) => ids.has(id))
+  }, [columns, seenIds])
   return {
     rows: table.getRowModel().rows.map(({ original }) => original),
-    columns: columns.filter(({ id }) => seen.has(id)),
+    columns: seen,
     sorting: {
       of: (column) => (isSortable(column) ? sortedBy(table.getColumn(column.id)?.getIsSorted() ?? false) : null),
       toggle: ({ id }) => table.getColumn(id)?.toggleSorting(),

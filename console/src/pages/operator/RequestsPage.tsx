@@ -1,11 +1,12 @@
 import { Button, Text } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { memo, useCallback, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation } from '../../../../src/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
+import { useShown } from '../../parts/use-shown.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RequestDrawer } from './requests/RequestDrawer.tsx'
@@ -15,6 +16,8 @@ import { isFiltered, isNumbered, offsetOf, PAGE_ROWS, queryOf, type RequestSearc
 import css from './requests/requests.module.css'
 
 const LIVE_MS = 3_000
+/** They are not drawn again when the rows come. */
+const Filters = memo(RequestFilters)
 
 /** The log across accounts. Filters, page and the opened request are in the address. */
 export function RequestsPage(): ReactNode {
@@ -30,8 +33,11 @@ export function RequestsPage(): ReactNode {
     { query: { ...queryOf(search, format.zone), limit: PAGE_ROWS, offset } },
     { keep: true, ...(live ? { everyMs: LIVE_MS } : {}) },
   )
-  const go = (wish: RequestSearch, replace = true): void =>
-    void navigate({ to: '/operator/requests', search: wish, replace })
+  const go = useCallback(
+    (wish: RequestSearch, replace = true): void => void navigate({ to: '/operator/requests', search: wish, replace }),
+    [navigate],
+  )
+  const shown = useShown(search, requests.isPlaceholderData)
   const rows = requests.data?.data ?? []
   const opened = search.request ?? null
   const at = rows.findIndex(({ generation_id: id }) => id === opened)
@@ -42,15 +48,16 @@ export function RequestsPage(): ReactNode {
       title={t('nav.requests')}
       actions={<Actions search={search} go={go} live={live} paused={paused} setPaused={setPaused} />}
     >
-      <RequestFilters search={search} go={go} />
+      <Filters search={search} go={go} />
       <Loaded of={requests} height={560}>
         {({ data, total, total_exact: exact, searched_to: searchedTo }) => (
           <>
             <RequestRows
               rows={data}
-              page={{ total, atLeast: exact === false, deep: isNumbered(search) }}
-              search={search}
+              page={{ total, atLeast: exact === false, deep: isNumbered(shown) }}
+              search={shown}
               opened={opened}
+              open={(id) => go({ ...search, request: id }, false)}
             />
             {searchedTo !== undefined && (
               <Text size="sm" c="dimmed">

@@ -4,7 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { TFunction } from 'i18next'
-import { memo, useEffect, useMemo, useRef, type CSSProperties, type MouseEvent, type ReactNode } from 'react'
+import { memo, useEffect, useMemo, useRef, type CSSProperties, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { LogQuery, LogRow } from '../../../../src/cabinet/log-contract.ts'
 import { call } from '../../api/call.ts'
@@ -15,6 +15,8 @@ import { ListTools } from '../../parts/ListTools.tsx'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import type { Format } from '../../parts/format.ts'
+import { onRowLink, rowLink } from '../../parts/row-link.ts'
+import { useShown } from '../../parts/use-shown.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import list from '../../style/list.module.css'
 import css from './log.module.css'
@@ -55,6 +57,7 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     staleTime: Infinity,
     gcTime: KEPT_MS,
   })
+  const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
   if (pages.isError && pages.data === undefined)
     return <FailedPlace failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
@@ -68,7 +71,7 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     )
   return (
     <Rows
-      key={JSON.stringify(query)}
+      key={asked}
       rows={rows}
       old={pages.isPlaceholderData}
       more={{
@@ -111,7 +114,8 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
   useEffect(() => {
     if (wants) fetch()
   }, [wants, fetch])
-  const open = useOpening()
+  const navigate = useNavigate()
+  const open = onRowLink((id) => void navigate({ to: '/log/$id', params: { id } }))
   // The type CSSProperties does not have custom properties.
   const sizes = {
     '--all': `${allPx}px`,
@@ -163,19 +167,6 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
       </div>
     </div>
   )
-}
-
-/** A click on a row's link opens its page. */
-function useOpening(): (event: MouseEvent) => void {
-  const navigate = useNavigate()
-  return (event) => {
-    const id = event.target instanceof Element ? event.target.closest('a')?.dataset['generation'] : undefined
-    // The browser itself opens a new tab or window.
-    if (id === undefined || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
-      return
-    event.preventDefault()
-    void navigate({ to: '/log/$id', params: { id } })
-  }
 }
 
 function useRowsInSight(count: number, dense: boolean) {
@@ -238,7 +229,7 @@ function columnsOf(t: TFunction, format: Format): readonly LogColumn[] {
       width: '138px',
       className: css.time,
       cell: (row) => (
-        <a href={`/log/${row.generation_id}`} data-generation={row.generation_id} title={format.dateTime(row.at)}>
+        <a href={`/log/${row.generation_id}`} {...rowLink(row.generation_id)} title={format.dateTime(row.at)}>
           <time dateTime={row.at}>{format.moment(row.at)}</time>
         </a>
       ),

@@ -1,63 +1,86 @@
 import clsx from 'clsx'
-import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useRouter } from '@tanstack/react-router'
+import type { TFunction } from 'i18next'
+import { useMemo, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation } from '../../../../../src/admin/report-contract.ts'
 import { DataList, type DataListProps } from '../../../parts/DataList.tsx'
 import { fileAddress } from '../../../parts/list-csv.ts'
 import type { Column } from '../../../parts/List.tsx'
+import type { Format } from '../../../parts/format.ts'
+import { onRowLink, rowLink } from '../../../parts/row-link.ts'
 import { useFormat } from '../../../parts/use-format.ts'
 import { RequestStatus } from './RequestStatus.tsx'
 import { queryOf, type RequestSearch } from './request-search.ts'
 import css from './requests.module.css'
 
 const LOOK = { frame: css.frame, list: css.rows }
+const ADDRESS = '/operator/requests'
 const HIDDEN = ['provider', 'key', 'input', 'output', 'id']
 
 export interface RequestRowsProps {
   readonly rows: readonly Generation[]
   readonly page: NonNullable<DataListProps<Generation>['page']>
+  /** Of the rows. */
   readonly search: RequestSearch
   readonly opened: string | null
+  readonly open: (id: string) => void
 }
 
 /** A line for each request, so that twenty fit a screen. A line is a link that opens its request. */
-export function RequestRows({ rows, page, search, opened }: RequestRowsProps): ReactNode {
+export function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): ReactNode {
   const { t } = useTranslation()
-  const query = queryOf(search, useFormat().zone)
+  const format = useFormat()
+  const router = useRouter()
+  const query = queryOf(search, format.zone)
+  const columns = useMemo(() => {
+    const addressOf = (id: string): string => `${ADDRESS}${router.options.stringifySearch({ ...search, request: id })}`
+    return columnsOf(t, format, addressOf)
+  }, [t, format, router, search])
   // Rows that came after the first answer for these filters light up once.
   const [known] = useState(() => Math.max(0, ...rows.map(({ id }) => id)))
   return (
-    <DataList
-      name="requests"
-      label={t('nav.requests')}
-      rows={rows}
-      page={page}
-      file={fileAddress('GET /admin/v1/generations', { query })}
-      rowId={({ id }) => id}
-      empty={{ picture: 'log', title: t('log.none'), text: t('requests.none_text') }}
-      tools="below"
-      denseAtFirst
-      hiddenAtFirst={HIDDEN}
-      own={{
-        look: LOOK,
-        rowClass: (row) => clsx(row.generation_id === opened && css.opened, row.id > known && css.fresh),
-      }}
-      columns={useColumns(search)}
-    />
+    <div onClick={onRowLink(open)}>
+      <DataList
+        name="requests"
+        label={t('nav.requests')}
+        rows={rows}
+        page={page}
+        file={fileAddress('GET /admin/v1/generations', { query })}
+        rowId={({ id }) => id}
+        empty={{ picture: 'log', title: t('log.none'), text: t('requests.none_text') }}
+        tools="below"
+        denseAtFirst
+        hiddenAtFirst={HIDDEN}
+        own={{
+          look: LOOK,
+          rowClass: (row) => clsx(row.generation_id === opened && css.opened, row.id > known && css.fresh),
+        }}
+        columns={columns}
+      />
+    </div>
   )
 }
 
-function useColumns(search: RequestSearch): readonly Column<Generation>[] {
-  const { t } = useTranslation()
-  const format = useFormat()
+function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => string): readonly Column<Generation>[] {
   return [
     {
       id: 'time',
       title: t('log.time'),
       className: css.time,
       value: ({ timestamp }) => timestamp,
-      cell: (row) => <Opening row={row} search={search} />,
+      // The link that the whole line is.
+      cell: (row) => (
+        <a
+          href={addressOf(row.generation_id)}
+          {...rowLink(row.generation_id)}
+          className={css.open}
+          aria-label={`${format.dateTime(row.timestamp)}, ${row.model_name}`}
+          title={format.dateTime(row.timestamp)}
+        >
+          <time dateTime={row.timestamp}>{format.moment(row.timestamp)}</time>
+        </a>
+      ),
     },
     {
       id: 'model',
@@ -147,23 +170,6 @@ function useColumns(search: RequestSearch): readonly Column<Generation>[] {
     },
     { id: 'id', title: t('log.filter_id'), value: (row) => row.generation_id, cell: (row) => row.generation_id },
   ]
-}
-
-/** The link that the whole line is. */
-function Opening({ row, search }: { readonly row: Generation; readonly search: RequestSearch }): ReactNode {
-  const format = useFormat()
-  return (
-    <Link
-      to="/operator/requests"
-      search={{ ...search, request: row.generation_id }}
-      preload={false}
-      className={css.open}
-      aria-label={`${format.dateTime(row.timestamp)}, ${row.model_name}`}
-      title={format.dateTime(row.timestamp)}
-    >
-      <time dateTime={row.timestamp}>{format.moment(row.timestamp)}</time>
-    </Link>
-  )
 }
 
 function Outcome({ row }: { readonly row: Generation }): ReactNode {
