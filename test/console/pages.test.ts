@@ -138,10 +138,12 @@ for (const look of LOOKS) {
           const wide = await guest.page.evaluate<number>(
             'document.documentElement.scrollWidth - document.documentElement.clientWidth',
           )
+          const headings = await guest.page.locator('h1').count()
           const found = [
             ...(await seriousFindings(guest.page)),
             ...(await namelessControls(guest.page)),
             ...guest.troubles.splice(0),
+            ...(headings === 1 ? [] : [`${headings} headings of the first order`]),
             ...(wide > 0 ? [`${wide} px wider than the window`] : []),
             ...(look.language === 'ru' ? await englishTexts(guest.page) : []),
           ]

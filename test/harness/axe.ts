@@ -13,9 +13,9 @@ interface Finding {
 /** Serious and critical findings of axe on the page as it stands, one text each. */
 export async function seriousFindings(page: Page): Promise<readonly string[]> {
   // Evaluated by the debugger, which the page's policy does not bind.
-  await page.evaluate(SOURCE)
+  if (!(await page.evaluate<boolean>("typeof axe !== 'undefined'"))) await page.evaluate(SOURCE)
   const violations = await page.evaluate<readonly Finding[]>(
-    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })) })))",
+    "axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })) })))",
   )
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

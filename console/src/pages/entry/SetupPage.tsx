@@ -27,16 +27,19 @@ export function SetupPage(): ReactNode {
   useEffect(() => {
     document.title = `${t('entry.setup')} · Tollgate`
   }, [t])
-  if (token === '')
-    return (
-      <Alert color="red" title={t('entry.setup')}>
-        {t('entry.no_token')}
-      </Alert>
-    )
   return (
-    <Loaded of={check} height={300}>
-      {(answer) => <SetupForm token={token} answer={answer} />}
-    </Loaded>
+    <Stack>
+      <Title order={1} size="h2">
+        {check.data === undefined ? t('entry.setup') : t(`entry.setup_${check.data.purpose}`)}
+      </Title>
+      {token === '' ? (
+        <Alert color="yellow">{t('entry.no_token')}</Alert>
+      ) : (
+        <Loaded of={check} height={300}>
+          {(answer) => <SetupForm token={token} answer={answer} />}
+        </Loaded>
+      )}
+    </Stack>
   )
 }
 
@@ -67,9 +70,6 @@ function SetupForm({ token, answer }: SetupProps): ReactNode {
       )}
     >
       <Stack>
-        <Title order={1} size="h2">
-          {t(`entry.setup_${answer.purpose}`)}
-        </Title>
         <Text c="dimmed" size="sm">
           {t('entry.setup_text')}
         </Text>
