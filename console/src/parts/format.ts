@@ -159,8 +159,12 @@ function exactRubles(decimal: string, rubles: Intl.NumberFormat, whole: Intl.Num
 
 /** The time zone of a reader who has chosen none. */
 export function browserZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone
+  zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone
+  return zone
 }
+
+/** Asking for it takes as long as drawing three rows of a list. */
+let zone: string | undefined
 
 function remembered<O, F>(make: (options: O) => F): (options: O) => F {
   const made = new Map<string, F>()

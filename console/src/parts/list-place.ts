@@ -2,11 +2,10 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ownValue } from '../../../src/lib/own-value.ts'
+import { askAhead, type Search } from './ask-ahead.ts'
 import { useIsHere } from './is-here.ts'
 
 const TYPING_MS = 250
-
-type Search = Readonly<Record<string, string | undefined>>
 
 /** Where a list stands: its order and its first row. Both are in the address of the page. */
 export interface ListPlace {
@@ -20,16 +19,22 @@ export interface ListPlace {
 export function useListPlace(prefix = ''): ListPlace {
   const search: Search = useSearch({ strict: false })
   const change = useChange()
-  const [sortName, offsetName] = [`${prefix}sort`, `${prefix}offset`]
-  const offset = ownValue(search, offsetName) ?? ''
   return {
-    sort: ownValue(search, sortName) ?? null,
-    offset: /^\d{1,12}$/.test(offset) ? Number(offset) : 0,
+    ...placeOf(search, prefix),
     go: (wish) =>
       change({
-        [offsetName]: wish.offset === 0 ? undefined : String(wish.offset),
-        ...(wish.sort === undefined ? {} : { [sortName]: wish.sort ?? undefined }),
+        [`${prefix}offset`]: wish.offset === 0 ? undefined : String(wish.offset),
+        ...(wish.sort === undefined ? {} : { [`${prefix}sort`]: wish.sort ?? undefined }),
       }),
+  }
+}
+
+/** Where a list stands at such an address. */
+export function placeOf(search: Search, prefix = ''): Omit<ListPlace, 'go'> {
+  const offset = ownValue(search, `${prefix}offset`) ?? ''
+  return {
+    sort: ownValue(search, `${prefix}sort`) ?? null,
+    offset: /^\d{1,12}$/.test(offset) ? Number(offset) : 0,
   }
 }
 
@@ -50,7 +55,11 @@ export function useFilters<const Name extends string>(): {
 function useChange(): (wish: Search) => void {
   const search: Search = useSearch({ strict: false })
   const navigate = useNavigate()
-  return (wish) => void navigate({ to: '.', search: { ...search, ...wish }, replace: true, resetScroll: false })
+  return (wish) => {
+    const next = { ...search, ...wish }
+    askAhead(next)
+    void navigate({ to: '.', search: next, replace: true, resetScroll: false })
+  }
 }
 
 /** The text of a field that changes a filter when nothing has been typed for a moment. */

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useRead } from '../../api/hooks.ts'
+import { useListRead } from '../../parts/ask-ahead.ts'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
 import { fileAddress } from '../../parts/list-csv.ts'
-import { useListPlace } from '../../parts/list-place.ts'
+import { placeOf } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -12,13 +12,11 @@ import { useFormat } from '../../parts/use-format.ts'
 export function AccountLedger({ accountId }: { readonly accountId: string }): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
-  const { offset } = useListPlace()
   const params = { id: accountId }
-  const entries = useRead(
-    'GET /admin/v1/accounts/:id/ledger',
-    { params, query: { limit: PAGE_ROWS, offset } },
-    { keep: true },
-  )
+  const entries = useListRead('GET /admin/v1/accounts/:id/ledger', (search) => ({
+    params,
+    query: { limit: PAGE_ROWS, offset: placeOf(search).offset },
+  }))
   return (
     <Loaded of={entries} height={260}>
       {({ data, total }) => (

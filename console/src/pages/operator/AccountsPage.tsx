@@ -5,6 +5,7 @@ import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { useListRead, type Search } from '../../parts/ask-ahead.ts'
 import { useIsHere } from '../../parts/is-here.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ChoiceField, SearchField, withChosen } from '../../parts/ChoiceField.tsx'
@@ -14,7 +15,7 @@ import { Dialog } from '../../parts/Dialog.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { ExternalName } from '../../parts/ExternalName.tsx'
 import { fileAddress } from '../../parts/list-csv.ts'
-import { sortOf, useFilters, useListPlace, useTyped } from '../../parts/list-place.ts'
+import { placeOf, sortOf, useFilters, useTyped } from '../../parts/list-place.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -28,18 +29,12 @@ const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 export function AccountsPage(): ReactNode {
   const { t } = useTranslation()
   const { filters, filter } = useFilters<'query' | 'status' | 'group'>()
-  const { sort, offset } = useListPlace()
   const [adding, setAdding] = useState(false)
   const [text, setText] = useTyped(filters.query ?? '', (value) => filter('query', value))
-  const status = STATUSES.find((known) => known === filters.status) ?? null
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: useCan()('GET /admin/v1/account-groups') })
-  const query = {
-    ...(filters.query === undefined ? {} : { query: filters.query }),
-    ...(status === null ? {} : { status }),
-    ...(filters.group === undefined ? {} : { group: filters.group }),
-    ...sortOf(['created_at', 'name'], sort),
-  }
-  const accounts = useRead('GET /admin/v1/accounts', { query: { ...query, limit: PAGE_ROWS, offset } }, { keep: true })
+  const accounts = useListRead('GET /admin/v1/accounts', (search) => ({
+    query: { ...queryOf(search), limit: PAGE_ROWS, offset: placeOf(search).offset },
+  }))
   const groupNames = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
   return (
     <OperatorPage
@@ -57,7 +52,7 @@ export function AccountsPage(): ReactNode {
         <SearchField description={t('accounts.search_hint')} value={text} change={setText} />
         <ChoiceField
           label={t('keys.state')}
-          value={status}
+          value={statusOf(filters) ?? null}
           onChange={(value) => filter('status', value)}
           data={STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) }))}
         />
@@ -80,7 +75,7 @@ export function AccountsPage(): ReactNode {
             accounts={data}
             total={total}
             groupNames={groupNames}
-            file={fileAddress('GET /admin/v1/accounts', { query })}
+            file={fileAddress('GET /admin/v1/accounts', { query: queryOf(filters) })}
           />
         )}
       </Loaded>
@@ -89,6 +84,21 @@ export function AccountsPage(): ReactNode {
       </Dialog>
     </OperatorPage>
   )
+}
+
+function statusOf({ status }: Search): AccountStatus | undefined {
+  return STATUSES.find((known) => known === status)
+}
+
+function queryOf(search: Search) {
+  const { query, group } = search
+  const status = statusOf(search)
+  return {
+    ...(query === undefined ? {} : { query }),
+    ...(status === undefined ? {} : { status }),
+    ...(group === undefined ? {} : { group }),
+    ...sortOf(['created_at', 'name'], placeOf(search).sort),
+  }
 }
 
 interface AccountListProps {

@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { memo, useCallback, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Generation } from '../../../../src/admin/report-contract.ts'
-import { useRead } from '../../api/hooks.ts'
+import { askAhead, useListRead } from '../../parts/ask-ahead.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
 import { useShown } from '../../parts/use-shown.ts'
@@ -28,13 +28,16 @@ export function RequestsPage(): ReactNode {
   const [paused, setPaused] = useState(false)
   const offset = offsetOf(search)
   const live = !paused && offset === 0
-  const requests = useRead(
+  const requests = useListRead(
     'GET /admin/v1/generations',
-    { query: { ...queryOf(search, format.zone), limit: PAGE_ROWS, offset } },
-    { keep: true, ...(live ? { everyMs: LIVE_MS } : {}) },
+    (at) => ({ query: { ...queryOf(at, format.zone), limit: PAGE_ROWS, offset: offsetOf(at) } }),
+    live ? { everyMs: LIVE_MS } : {},
   )
   const go = useCallback(
-    (wish: RequestSearch, replace = true): void => void navigate({ to: '/operator/requests', search: wish, replace }),
+    (wish: RequestSearch, replace = true): void => {
+      askAhead(wish)
+      void navigate({ to: '/operator/requests', search: wish, replace })
+    },
     [navigate],
   )
   const shown = useShown(search, requests.isPlaceholderData)

@@ -16,7 +16,6 @@ import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import type { Format } from '../../parts/format.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { useShown } from '../../parts/use-shown.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import list from '../../style/list.module.css'
 import css from './log.module.css'
@@ -57,7 +56,6 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     staleTime: Infinity,
     gcTime: KEPT_MS,
   })
-  const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
   if (pages.isError && pages.data === undefined)
     return <FailedPlace failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
@@ -71,7 +69,7 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     )
   return (
     <Rows
-      key={asked}
+      key={JSON.stringify(query)}
       rows={rows}
       old={pages.isPlaceholderData}
       more={{

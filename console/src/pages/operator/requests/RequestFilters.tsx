@@ -37,27 +37,19 @@ export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
       <AccountField value={search.account ?? null} change={(account) => change({ account, key: null })} />
       <KeyField account={search.account} value={search.key} change={(key) => change({ key })} />
       <NameField
-        key={`model ${search.model}`}
         label={t('usage.model')}
         value={search.model ?? ''}
         names={health.map(({ model }) => model)}
         change={(model) => change({ model })}
       />
       <NameField
-        key={`provider ${search.provider}`}
         label={t('log.filter_provider')}
         value={search.provider ?? ''}
         names={health.map(({ provider }) => provider)}
         change={(provider) => change({ provider })}
       />
       <OutcomeField search={search} change={change} />
-      <NameField
-        key={`id ${search.id}`}
-        label={t('log.filter_id')}
-        value={search.id ?? ''}
-        names={[]}
-        change={(id) => change({ id })}
-      />
+      <NameField label={t('log.filter_id')} value={search.id ?? ''} names={[]} change={(id) => change({ id })} />
       <DayField label={t('range.from')} compact value={search.from ?? ''} onChange={(from) => change({ from })} />
       <DayField label={t('range.to')} compact value={search.to ?? ''} onChange={(to) => change({ to })} />
     </FilterPanel>
@@ -78,6 +70,12 @@ function NameField({
 }): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState(value)
+  const [seen, setSeen] = useState(value)
+  // The address changed.
+  if (value !== seen) {
+    setSeen(value)
+    setText(value)
+  }
   const settle = (wish: string): void => {
     if (wish.trim() !== value) change(wish.trim())
   }

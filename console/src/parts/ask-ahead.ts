@@ -1,0 +1,35 @@
+import { useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import type { Answer, Input, ReadEndpoint } from '../api/endpoint.ts'
+import { readOptions, useRead, type ReadOptions } from '../api/hooks.ts'
+
+/** The parameters of an address. */
+export type Search = Readonly<Record<string, string | undefined>>
+
+const asks = new Set<(search: Search) => void>()
+
+/** Asks the server for the lists of the page at the click, so that the answer comes while the page is drawn. */
+export function askAhead(search: Search): void {
+  for (const ask of asks) ask(search)
+}
+
+/** What the page of such an address asks for; called by `askAhead` while the component is there. */
+export function useAsking(ask: (search: Search) => void): void {
+  useEffect(() => {
+    asks.add(ask)
+    return () => void asks.delete(ask)
+  }, [ask])
+}
+
+/** Reads a list whose filters, order and page are in the address. The old rows stay until the new ones come. */
+export function useListRead<E extends ReadEndpoint>(
+  endpoint: E,
+  inputOf: (search: Search) => Input<E>,
+  options: Omit<ReadOptions, 'keep'> = {},
+): UseQueryResult<Answer<E>> {
+  const search: Search = useSearch({ strict: false })
+  const client = useQueryClient()
+  useAsking((wish) => void client.prefetchQuery(readOptions(endpoint, inputOf(wish), client)))
+  return useRead(endpoint, inputOf(search), { ...options, keep: true })
+}
