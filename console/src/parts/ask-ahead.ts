@@ -14,14 +14,6 @@ export function askAhead(search: Search): void {
   for (const ask of asks) ask(search)
 }
 
-/** What the page of such an address asks for; called by `askAhead` while the component is there. */
-export function useAsking(ask: (search: Search) => void): void {
-  useEffect(() => {
-    asks.add(ask)
-    return () => void asks.delete(ask)
-  }, [ask])
-}
-
 /** Reads a list whose filters, order and page are in the address. The old rows stay until the new ones come. */
 export function useListRead<E extends ReadEndpoint>(
   endpoint: E,
@@ -30,6 +22,10 @@ export function useListRead<E extends ReadEndpoint>(
 ): UseQueryResult<Answer<E>> {
   const search: Search = useSearch({ strict: false })
   const client = useQueryClient()
-  useAsking((wish) => void client.prefetchQuery(readOptions(endpoint, inputOf(wish), client)))
+  useEffect(() => {
+    const ask = (wish: Search): void => void client.prefetchQuery(readOptions(endpoint, inputOf(wish), client))
+    asks.add(ask)
+    return () => void asks.delete(ask)
+  })
   return useRead(endpoint, inputOf(search), { ...options, keep: true })
 }

@@ -1,5 +1,6 @@
 import { Button, CloseButton, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -16,7 +17,7 @@ import { useIsHere } from '../../parts/is-here.ts'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { shownDay, timesOf } from '../../parts/day-range.ts'
-import { LogRows } from './LogRows.tsx'
+import { logPages, LogRows } from './LogRows.tsx'
 
 type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
 /** Every filter that the server has for this page. */
@@ -40,10 +41,14 @@ export function LogPage(): ReactNode {
   const { t } = useTranslation()
   const search: LogSearch = useSearch({ strict: false })
   const navigate = useNavigate()
-  const query = logQuery(search, useFormat().zone)
-  const change = (name: FilterName, value: string | null): void => {
-    void navigate({ to: '/log', search: { ...search, [name]: value ?? undefined }, replace: true })
+  const client = useQueryClient()
+  const { zone } = useFormat()
+  const query = logQuery(search, zone)
+  const go = (wish: LogSearch): void => {
+    void client.prefetchInfiniteQuery(logPages(logQuery(wish, zone)))
+    void navigate({ to: '/log', search: wish, replace: true })
   }
+  const change = (name: FilterName, value: string | null): void => go({ ...search, [name]: value ?? undefined })
   const isFiltered = Object.entries(search).some(([name, value]) => Object.hasOwn(FILTERS, name) && value !== undefined)
   return (
     <Page
@@ -64,7 +69,7 @@ export function LogPage(): ReactNode {
       <Filters search={search} change={change} />
       {isFiltered && (
         <div>
-          <Button size="xs" variant="subtle" onClick={() => void navigate({ to: '/log', search: {}, replace: true })}>
+          <Button size="xs" variant="subtle" onClick={() => go({})}>
             {t('log.clear')}
           </Button>
         </div>

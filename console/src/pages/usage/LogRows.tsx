@@ -1,10 +1,10 @@
 import { Button, Loader, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { TFunction } from 'i18next'
-import { memo, useEffect, useMemo, useRef, type CSSProperties, type ReactNode } from 'react'
+import { memo, useEffect, useLayoutEffect, useMemo, useRef, type CSSProperties, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { LogQuery, LogRow } from '../../../../src/cabinet/log-contract.ts'
 import { call } from '../../api/call.ts'
@@ -16,13 +16,14 @@ import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
 import type { Format } from '../../parts/format.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
+import { useShown } from '../../parts/use-shown.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import list from '../../style/list.module.css'
 import css from './log.module.css'
 
 const PAGE_ROWS = 100
 /** The next page is loaded when fewer rows than this are left below. */
-const AHEAD_ROWS = 100
+const AHEAD_ROWS = 60
 const KEPT_MS = 15_000
 const ROW_PX = 54
 const DENSE_ROW_PX = 34
@@ -35,12 +36,9 @@ const NO_ROWS: readonly LogRow[] = []
 const UNSORTED = { of: () => null, toggle: () => undefined }
 const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
-/**
- * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
- */
-export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
-  const { t } = useTranslation()
-  const pages = useInfiniteQuery({
+/** How the log with such filters is read, by a component or before it is drawn. */
+export function logPages(query: LogQuery) {
+  return infiniteQueryOptions({
     queryKey: ['GET /cabinet/v1/log', query],
     queryFn: ({ pageParam, signal }) =>
       call(
@@ -51,11 +49,19 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     // The first page has no cursor.
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
-    placeholderData: keepPreviousData,
     // No page is loaded again. A user who returns soon finds the list as it was; later it starts with its first page.
     staleTime: Infinity,
     gcTime: KEPT_MS,
   })
+}
+
+/**
+ * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
+ */
+export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
+  const { t } = useTranslation()
+  const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
+  const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
   if (pages.isError && pages.data === undefined)
     return <FailedPlace failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
@@ -69,7 +75,7 @@ export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
     )
   return (
     <Rows
-      key={JSON.stringify(query)}
+      asked={asked}
       rows={rows}
       old={pages.isPlaceholderData}
       more={{
@@ -91,13 +97,15 @@ interface More {
 }
 
 interface RowsProps {
+  /** The filters of the rows: the rows of others begin at the top. */
+  readonly asked: string
   readonly rows: readonly LogRow[]
   /** The rows belong to the filters before; the new answer is not there yet. */
   readonly old: boolean
   readonly more: More
 }
 
-function Rows({ rows, old, more }: RowsProps): ReactNode {
+function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
   const [choice, choose] = useListChoice('log', AS_IT_IS)
@@ -107,6 +115,9 @@ function Rows({ rows, old, more }: RowsProps): ReactNode {
     [columns, choice.hidden],
   )
   const { frame, items, top, last, allPx, rowHeight } = useRowsInSight(rows.length, choice.dense)
+  useLayoutEffect(() => {
+    if (frame.current !== null) frame.current.scrollTop = 0
+  }, [frame, asked])
   const { has, busy, fetch, searchedTo } = more
   const wants = has && !busy && searchedTo === null && last >= rows.length - AHEAD_ROWS
   useEffect(() => {
