@@ -17,6 +17,8 @@ const NOTHING: readonly string[] = []
 /** A page of the server's. */
 export interface ListPage {
   readonly total: number
+  /** Rows; absent = `PAGE_ROWS`. */
+  readonly size?: number
   readonly atLeast?: boolean
   /** Any page can be asked for; absent = only the first ones. */
   readonly deep?: boolean
@@ -102,7 +104,7 @@ export function DataList<Row extends object>({
           {!begun && (
             <Pager
               offset={first}
-              size={PAGE_ROWS}
+              size={page?.size ?? PAGE_ROWS}
               total={total}
               go={(wish) => go({ offset: wish })}
               atLeast={page?.atLeast ?? false}

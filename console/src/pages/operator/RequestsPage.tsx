@@ -57,7 +57,7 @@ export function RequestsPage(): ReactNode {
           <>
             <RequestRows
               rows={data}
-              page={{ total, atLeast: exact === false, deep: isNumbered(shown) }}
+              page={{ total, size: PAGE_ROWS, atLeast: exact === false, deep: isNumbered(shown) }}
               search={shown}
               opened={opened}
               open={(id) => go({ ...search, request: id }, false)}

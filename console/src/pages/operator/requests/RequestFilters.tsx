@@ -1,6 +1,7 @@
 import { Autocomplete, Select } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import { memo, useCallback, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { Answer } from '../../../api/endpoint.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
 import { withChosen } from '../../../parts/ChoiceField.tsx'
@@ -12,61 +13,102 @@ import { STATUSES, type RequestFilter, type RequestSearch } from './request-sear
 
 const OPTIONS_MAX = 60
 const KEYS_MAX = 200
+const FLAGGED = 'flagged'
+const UNKNOWN: Answer<'GET /admin/v1/endpoints/health'>['data'] = []
+const NO_NAMES: string[] = []
 
 export interface RequestFiltersProps {
   readonly search: RequestSearch
   readonly go: (search: RequestSearch) => void
 }
 
-/** Filters by picking; each applies at once, and starts at the first page. */
+type Change = (wish: Readonly<Partial<Record<RequestFilter, string | null>>>) => void
+
+/** Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again. */
 export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
   const { t } = useTranslation()
-  const change = (wish: Readonly<Partial<Record<RequestFilter, string | null>>>): void =>
-    go({
-      ...search,
-      offset: undefined,
-      ...Object.fromEntries(
-        Object.entries(wish).map(([name, value]) => [name, value === '' ? undefined : (value ?? undefined)]),
-      ),
-    })
+  const latest = useRef(search)
+  useLayoutEffect(() => {
+    latest.current = search
+  })
+  const change = useCallback<Change>(
+    (wish) =>
+      go({
+        ...latest.current,
+        offset: undefined,
+        ...Object.fromEntries(
+          Object.entries(wish).map(([name, value]) => [name, value === '' ? undefined : (value ?? undefined)]),
+        ),
+      }),
+    [go],
+  )
   // Names of the catalogue; others are typed. An operator without this scope types all of them.
   const known = useCan()('GET /admin/v1/endpoints/health')
-  const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? []
+  const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? UNKNOWN
+  const models = useMemo(() => sorted(health.map(({ model }) => model)), [health])
+  const providers = useMemo(() => sorted(health.map(({ provider }) => provider)), [health])
+  const { account, key, model, provider, id, status, flagged, error_type: cause, from, to } = search
   return (
     <FilterPanel compact>
-      <AccountField value={search.account ?? null} change={(account) => change({ account, key: null })} />
-      <KeyField account={search.account} value={search.key} change={(key) => change({ key })} />
+      <AccountFilter value={account ?? null} change={change} />
+      <KeyField account={account} value={key} change={change} />
+      <NameField name="model" label={t('usage.model')} value={model ?? ''} names={models} change={change} />
       <NameField
-        label={t('usage.model')}
-        value={search.model ?? ''}
-        names={health.map(({ model }) => model)}
-        change={(model) => change({ model })}
-      />
-      <NameField
+        name="provider"
         label={t('log.filter_provider')}
-        value={search.provider ?? ''}
-        names={health.map(({ provider }) => provider)}
-        change={(provider) => change({ provider })}
+        value={provider ?? ''}
+        names={providers}
+        change={change}
       />
-      <OutcomeField search={search} change={change} />
-      <NameField label={t('log.filter_id')} value={search.id ?? ''} names={[]} change={(id) => change({ id })} />
-      <DayField label={t('range.from')} compact value={search.from ?? ''} onChange={(from) => change({ from })} />
-      <DayField label={t('range.to')} compact value={search.to ?? ''} onChange={(to) => change({ to })} />
+      <OutcomeField chosen={cause ?? status ?? (flagged === 'true' ? FLAGGED : null)} change={change} />
+      <NameField name="id" label={t('log.filter_id')} value={id ?? ''} names={NO_NAMES} change={change} />
+      <DayFilter name="from" label={t('range.from')} value={from ?? ''} change={change} />
+      <DayFilter name="to" label={t('range.to')} value={to ?? ''} change={change} />
     </FilterPanel>
   )
 }
 
+function sorted(names: readonly string[]): string[] {
+  return [...new Set(names)].toSorted()
+}
+
+const AccountFilter = memo(function AccountFilter({
+  value,
+  change,
+}: {
+  readonly value: string | null
+  readonly change: Change
+}): ReactNode {
+  return <AccountField value={value} change={(account) => change({ account, key: null })} />
+})
+
+const DayFilter = memo(function DayFilter({
+  name,
+  label,
+  value,
+  change,
+}: {
+  readonly name: 'from' | 'to'
+  readonly label: string
+  readonly value: string
+  readonly change: Change
+}): ReactNode {
+  return <DayField label={label} compact value={value} onChange={(day) => change({ [name]: day })} />
+})
+
 /** One of the names that are known, or any other that is typed. */
-function NameField({
+const NameField = memo(function NameField({
+  name,
   label,
   value,
   names,
   change,
 }: {
+  readonly name: 'model' | 'provider' | 'id'
   readonly label: string
   readonly value: string
-  readonly names: readonly string[]
-  readonly change: (value: string) => void
+  readonly names: string[]
+  readonly change: Change
 }): ReactNode {
   const { t } = useTranslation()
   const [text, setText] = useState(value)
@@ -77,7 +119,7 @@ function NameField({
     setText(value)
   }
   const settle = (wish: string): void => {
-    if (wish.trim() !== value) change(wish.trim())
+    if (wish.trim() !== value) change({ [name]: wish.trim() })
   }
   return (
     <Autocomplete
@@ -85,7 +127,7 @@ function NameField({
       aria-label={label}
       placeholder={label}
       value={text}
-      data={[...new Set(names)].toSorted()}
+      data={names}
       limit={OPTIONS_MAX}
       onChange={setText}
       onOptionSubmit={settle}
@@ -96,16 +138,16 @@ function NameField({
       clearButtonProps={{ 'aria-label': t('common.clear') }}
     />
   )
-}
+})
 
-function KeyField({
+const KeyField = memo(function KeyField({
   account,
   value,
   change,
 }: {
   readonly account: string | undefined
   readonly value: string | undefined
-  readonly change: (key: string | null) => void
+  readonly change: Change
 }): ReactNode {
   const { t } = useTranslation()
   const keys = useRead(
@@ -126,24 +168,21 @@ function KeyField({
       limit={OPTIONS_MAX}
       value={value ?? null}
       data={withChosen(known, value)}
-      onChange={change}
+      onChange={(wish) => change({ key: wish })}
     />
   )
-}
-
-const FLAGGED = 'flagged'
+})
 
 /** How requests ended: a status, a cause of failures, or doubtful usage. */
-function OutcomeField({
-  search,
+const OutcomeField = memo(function OutcomeField({
+  chosen,
   change,
 }: {
-  readonly search: RequestSearch
-  readonly change: (wish: Readonly<Partial<Record<RequestFilter, string | null>>>) => void
+  readonly chosen: string | null
+  readonly change: Change
 }): ReactNode {
   const { t } = useTranslation()
   const statuses: readonly string[] = STATUSES
-  const chosen = search.error_type ?? search.status ?? (search.flagged === 'true' ? FLAGGED : null)
   const pick = (value: string | null): void =>
     change({
       status: value !== null && statuses.includes(value) ? value : null,
@@ -173,4 +212,4 @@ function OutcomeField({
       ]}
     />
   )
-}
+})
