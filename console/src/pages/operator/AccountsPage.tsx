@@ -1,6 +1,6 @@
 import { Button, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Account, AccountStatus } from '../../../../src/admin/account-contract.ts'
@@ -18,6 +18,7 @@ import { fileAddress } from '../../parts/list-csv.ts'
 import { placeOf, sortOf, useFilters, useTyped } from '../../parts/list-place.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Moment } from '../../parts/Moment.tsx'
+import { onRowLink, rowLink } from '../../parts/row-link.ts'
 import { useFormat } from '../../parts/use-format.ts'
 import css from '../../style/layout.module.css'
 import { AccountState } from './AccountState.tsx'
@@ -111,83 +112,87 @@ interface AccountListProps {
 function AccountList({ accounts, total, groupNames, file }: AccountListProps): ReactNode {
   const { t } = useTranslation()
   const format = useFormat()
+  const navigate = useNavigate()
+  const open = onRowLink((id) => void navigate({ to: '/operator/accounts/$id', params: { id } }))
   const groupOf = ({ group }: Account): string | null => (group === null ? null : (groupNames.get(group) ?? group))
   return (
-    <DataList
-      name="accounts"
-      label={t('nav.accounts')}
-      rows={accounts}
-      page={{ total }}
-      file={file}
-      rowId={({ id }) => id}
-      empty={{ picture: 'people', title: t('accounts.none') }}
-      hiddenAtFirst={['id', 'external', 'reserved', ...(groupNames.size === 0 ? ['group'] : [])]}
-      columns={[
-        {
-          id: 'name',
-          title: t('keys.name'),
-          ordered: true,
-          value: ({ name }) => name,
-          cell: (account) => (
-            <div>
-              <Link to="/operator/accounts/$id" params={{ id: account.id }}>
-                {account.name === '' ? account.id : account.name}
-              </Link>
-              <ExternalName of={account} />
-            </div>
-          ),
-        },
-        {
-          id: 'email',
-          title: t('entry.email'),
-          value: ({ email }) => email,
-          cell: ({ email }) => email !== null && <Clip text={email} />,
-        },
-        { id: 'id', title: t('accounts.id'), value: ({ id }) => id, cell: ({ id }) => <Clip text={id} mono /> },
-        {
-          id: 'external',
-          title: t('field.external_id'),
-          value: ({ external_id: id }) => id,
-          cell: ({ external_id: id }) => id !== null && <Clip text={id} mono />,
-        },
-        { id: 'group', title: t('accounts.group'), value: groupOf, cell: groupOf },
-        {
-          id: 'state',
-          title: t('keys.state'),
-          value: ({ status }) => t(`accounts.${status}`),
-          cell: ({ status }) => <AccountState status={status} />,
-        },
-        {
-          id: 'balance',
-          title: t('home.balance'),
-          end: true,
-          value: ({ balance }) => balance,
-          cell: ({ balance }) => format.moneyInColumn(balance),
-        },
-        {
-          id: 'available',
-          title: t('money.available'),
-          end: true,
-          value: ({ available }) => available,
-          cell: ({ available }) => format.moneyInColumn(available),
-        },
-        {
-          id: 'reserved',
-          title: t('money.reserved'),
-          end: true,
-          value: ({ reserved }) => reserved,
-          cell: ({ reserved }) => format.moneyInColumn(reserved),
-        },
-        {
-          id: 'created_at',
-          title: t('accounts.since'),
-          end: true,
-          ordered: true,
-          value: (account) => account.created_at,
-          cell: (account) => <Moment at={account.created_at} as="date" />,
-        },
-      ]}
-    />
+    <div onClick={open}>
+      <DataList
+        name="accounts"
+        label={t('nav.accounts')}
+        rows={accounts}
+        page={{ total }}
+        file={file}
+        rowId={({ id }) => id}
+        empty={{ picture: 'people', title: t('accounts.none') }}
+        hiddenAtFirst={['id', 'external', 'reserved', ...(groupNames.size === 0 ? ['group'] : [])]}
+        columns={[
+          {
+            id: 'name',
+            title: t('keys.name'),
+            ordered: true,
+            value: ({ name }) => name,
+            cell: (account) => (
+              <div>
+                <a href={`/operator/accounts/${account.id}`} {...rowLink(account.id)}>
+                  {account.name === '' ? account.id : account.name}
+                </a>
+                <ExternalName of={account} />
+              </div>
+            ),
+          },
+          {
+            id: 'email',
+            title: t('entry.email'),
+            value: ({ email }) => email,
+            cell: ({ email }) => email !== null && <Clip text={email} />,
+          },
+          { id: 'id', title: t('accounts.id'), value: ({ id }) => id, cell: ({ id }) => <Clip text={id} mono /> },
+          {
+            id: 'external',
+            title: t('field.external_id'),
+            value: ({ external_id: id }) => id,
+            cell: ({ external_id: id }) => id !== null && <Clip text={id} mono />,
+          },
+          { id: 'group', title: t('accounts.group'), value: groupOf, cell: groupOf },
+          {
+            id: 'state',
+            title: t('keys.state'),
+            value: ({ status }) => t(`accounts.${status}`),
+            cell: ({ status }) => <AccountState status={status} />,
+          },
+          {
+            id: 'balance',
+            title: t('home.balance'),
+            end: true,
+            value: ({ balance }) => balance,
+            cell: ({ balance }) => format.moneyInColumn(balance),
+          },
+          {
+            id: 'available',
+            title: t('money.available'),
+            end: true,
+            value: ({ available }) => available,
+            cell: ({ available }) => format.moneyInColumn(available),
+          },
+          {
+            id: 'reserved',
+            title: t('money.reserved'),
+            end: true,
+            value: ({ reserved }) => reserved,
+            cell: ({ reserved }) => format.moneyInColumn(reserved),
+          },
+          {
+            id: 'created_at',
+            title: t('accounts.since'),
+            end: true,
+            ordered: true,
+            value: (account) => account.created_at,
+            cell: (account) => <Moment at={account.created_at} as="date" />,
+          },
+        ]}
+      />
+    </div>
   )
 }
 
