@@ -23,7 +23,7 @@ const TABLES: readonly string[] = [
   'console/src/pages/operator/ProvidersPage.tsx ProviderList',
   'console/src/pages/operator/UserList.tsx Rows',
   'console/src/pages/operator/customer-prices/AccountGroups.tsx Rows',
-  'console/src/pages/operator/requests/RequestRows.tsx useColumns',
+  'console/src/pages/operator/requests/RequestRows.tsx columnsOf',
   'console/src/pages/people/PeoplePage.tsx Members',
   'console/src/pages/usage/AppsPage.tsx AppList',
   'console/src/pages/usage/UsageReport.tsx UsageReport',

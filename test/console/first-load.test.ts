@@ -34,7 +34,7 @@ const TIMED = form({
   long: [
     ['/', 'main [data-lead=true]'],
     ['/usage', 'main [data-lead=true]'],
-    ['/log', 'main [data-generation]'],
+    ['/log', 'main [data-record]'],
   ],
 } as const)
 const TRIES_MAX = 4

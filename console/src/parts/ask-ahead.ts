@@ -1,11 +1,17 @@
 import { useQueryClient, type UseQueryResult } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
+import { useSearch, type AnyRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { Answer, Input, ReadEndpoint } from '../api/endpoint.ts'
 import { readOptions, useRead, type ReadOptions } from '../api/hooks.ts'
 
 /** The parameters of an address. */
 export type Search = Readonly<Record<string, string | undefined>>
+
+/** The parameters of the newest address, which the page is perhaps not yet drawn for. */
+export function wishedSearch({ latestLocation }: AnyRouter): Search {
+  // The router's type has no parameters; ours keeps them all as texts.
+  return latestLocation.search as Search
+}
 
 const asks = new Set<(search: Search) => void>()
 

@@ -1,8 +1,8 @@
 import { useDebouncedCallback } from '@mantine/hooks'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ownValue } from '../../../src/lib/own-value.ts'
-import { askAhead, type Search } from './ask-ahead.ts'
+import { askAhead, wishedSearch, type Search } from './ask-ahead.ts'
 import { useIsHere } from './is-here.ts'
 
 const TYPING_MS = 250
@@ -52,11 +52,12 @@ export function useFilters<const Name extends string>(): {
   }
 }
 
+/** A change that follows another at once is made to what that one has asked for, which is not yet drawn. */
 function useChange(): (wish: Search) => void {
-  const search: Search = useSearch({ strict: false })
+  const router = useRouter()
   const navigate = useNavigate()
   return (wish) => {
-    const next = { ...search, ...wish }
+    const next = { ...wishedSearch(router), ...wish }
     askAhead(next)
     void navigate({ to: '.', search: next, replace: true, resetScroll: false })
   }

@@ -1,7 +1,7 @@
 import { Button, CloseButton, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { LogFilters, LogQuery } from '../../../../src/cabinet/log-contract.ts'
@@ -13,6 +13,7 @@ import { ChoiceField, withChosen } from '../../parts/ChoiceField.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { FilterPanel } from '../../parts/FilterPanel.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
+import { wishedSearch } from '../../parts/ask-ahead.ts'
 import { useIsHere } from '../../parts/is-here.ts'
 import { Page } from '../../parts/Page.tsx'
 import { useFormat } from '../../parts/use-format.ts'
@@ -42,13 +43,15 @@ export function LogPage(): ReactNode {
   const search: LogSearch = useSearch({ strict: false })
   const navigate = useNavigate()
   const client = useQueryClient()
+  const router = useRouter()
   const { zone } = useFormat()
   const query = logQuery(search, zone)
   const go = (wish: LogSearch): void => {
     void client.prefetchInfiniteQuery(logPages(logQuery(wish, zone)))
     void navigate({ to: '/log', search: wish, replace: true })
   }
-  const change = (name: FilterName, value: string | null): void => go({ ...search, [name]: value ?? undefined })
+  const change = (name: FilterName, value: string | null): void =>
+    go({ ...wishedSearch(router), [name]: value ?? undefined })
   const isFiltered = Object.entries(search).some(([name, value]) => Object.hasOwn(FILTERS, name) && value !== undefined)
   return (
     <Page

@@ -125,13 +125,6 @@ function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
   }, [wants, fetch])
   const navigate = useNavigate()
   const open = onRowLink((id) => void navigate({ to: '/log/$id', params: { id } }))
-  // The type CSSProperties does not have custom properties.
-  const sizes = {
-    '--all': `${allPx}px`,
-    '--top': `${top}px`,
-    '--row': `${rowHeight}px`,
-    '--columns': seen.map(({ width }) => width).join(' '),
-  } as CSSProperties
   return (
     <div className={list.data}>
       <ListTools
@@ -146,7 +139,7 @@ function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
       />
       <div
         className={css.frame}
-        style={sizes}
+        style={sizesOf({ top, allPx, rowHeight }, seen)}
         role="table"
         aria-label={t('nav.log')}
         aria-rowcount={has ? -1 : rows.length + 1}
@@ -194,6 +187,19 @@ function useRowsInSight(count: number, dense: boolean) {
   const items = virtual.getVirtualItems()
   const [top, last] = [items[0]?.start ?? 0, (items.at(-1)?.index ?? -1) + 1]
   return { frame, items, top, last, allPx: virtual.getTotalSize(), rowHeight }
+}
+
+function sizesOf(
+  { top, allPx, rowHeight }: { readonly top: number; readonly allPx: number; readonly rowHeight: number },
+  columns: readonly LogColumn[],
+): CSSProperties {
+  // The type CSSProperties does not have custom properties.
+  return {
+    '--all': `${allPx}px`,
+    '--top': `${top}px`,
+    '--row': `${rowHeight}px`,
+    '--columns': columns.map(({ width }) => width).join(' '),
+  } as CSSProperties
 }
 
 /** What follows the last row: more rows, or the end. */

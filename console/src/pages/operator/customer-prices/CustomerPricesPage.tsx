@@ -1,10 +1,10 @@
 import { SegmentedControl, Select, Stack } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useRead } from '../../../api/hooks.ts'
 import { SearchField } from '../../../parts/ChoiceField.tsx'
+import { useTyped } from '../../../parts/list-place.ts'
 import { Empty } from '../../../parts/Loaded.tsx'
 import { Section } from '../../../parts/Section.tsx'
 import css from '../../../style/layout.module.css'
@@ -13,7 +13,6 @@ import { AccountField } from '../requests/AccountField.tsx'
 import { AccountGroups } from './AccountGroups.tsx'
 import { CustomerPriceTable } from './CustomerPriceTable.tsx'
 
-const TYPING_MS = 200
 const WAYS = ['model', 'account'] as const
 
 /** What the address has: the way to look, what is picked, the words of the search and the page. */
@@ -86,12 +85,8 @@ function Table(): ReactNode {
 
 /** The words of the search, which come into the address when the typing rests. */
 function Words({ search, go }: { readonly search: PriceSearch; readonly go: (wish: PriceSearch) => void }): ReactNode {
-  const [text, setText] = useState(search.query ?? '')
-  const [rested] = useDebouncedValue(text, TYPING_MS)
-  const [told, setTold] = useState(rested)
-  if (rested !== told) {
-    setTold(rested)
-    go({ ...search, query: rested === '' ? undefined : rested, offset: undefined })
-  }
+  const [text, setText] = useTyped(search.query ?? '', (words) =>
+    go({ ...search, query: words === '' ? undefined : words, offset: undefined }),
+  )
   return <SearchField value={text} change={setText} />
 }

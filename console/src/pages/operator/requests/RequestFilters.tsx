@@ -1,9 +1,11 @@
 import { Autocomplete, Select } from '@mantine/core'
-import { memo, useCallback, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useRouter } from '@tanstack/react-router'
+import { memo, useCallback, useMemo, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Answer } from '../../../api/endpoint.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
+import { wishedSearch } from '../../../parts/ask-ahead.ts'
 import { withChosen } from '../../../parts/ChoiceField.tsx'
 import { DayField } from '../../../parts/DayField.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
@@ -27,20 +29,17 @@ type Change = (wish: Readonly<Partial<Record<RequestFilter, string | null>>>) =>
 /** Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again. */
 export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
   const { t } = useTranslation()
-  const latest = useRef(search)
-  useLayoutEffect(() => {
-    latest.current = search
-  })
+  const router = useRouter()
   const change = useCallback<Change>(
     (wish) =>
       go({
-        ...latest.current,
+        ...wishedSearch(router),
         offset: undefined,
         ...Object.fromEntries(
           Object.entries(wish).map(([name, value]) => [name, value === '' ? undefined : (value ?? undefined)]),
         ),
       }),
-    [go],
+    [go, router],
   )
   // Names of the catalogue; others are typed. An operator without this scope types all of them.
   const known = useCan()('GET /admin/v1/endpoints/health')
