@@ -155,7 +155,8 @@ async function photograph(
     { ...drawer, name: 'operator-request-phone', look: PHONE, until: '[role=dialog] h2' },
   ]
   const only = process.argv.slice(2)
-  const browser = await openBrowser()
+  // Letters stand where a screen of many dots has them.
+  const browser = await openBrowser(['--font-render-hinting=none'])
   for (const { name, route, query = queries[route] ?? '', who, look, until } of shots.filter(
     (shot) => only.length === 0 || only.some((part) => shot.name.includes(part)),
   )) {

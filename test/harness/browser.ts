@@ -45,10 +45,10 @@ export function browserSkip(): string | false {
   return 'SKIPPED: no Chromium on this machine (apt-get install chromium-headless-shell, or name one in CHROMIUM)'
 }
 
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = findChromium()
   if (executablePath === null) throw new Error('No Chromium on this machine: apt-get install chromium-headless-shell')
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...more] })
 }
 
 export interface Visitor {
