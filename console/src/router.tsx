@@ -2,14 +2,13 @@ import { createRootRoute, createRoute, createRouter } from '@tanstack/react-rout
 import type { ComponentType } from 'react'
 import { queryText } from './api/endpoint.ts'
 import { speakToOperator } from './i18n.ts'
+import type { Search } from './parts/ask-ahead.ts'
 import { leaving } from './parts/is-here.ts'
 import { FailedPlace, Outline } from './parts/Loaded.tsx'
 import { onDemand } from './parts/OnDemand.tsx'
 import { tellFailure } from './parts/tell-failure.tsx'
 import { NotFound } from './shell/NotFound.tsx'
 import { Root } from './shell/Root.tsx'
-
-type Search = Readonly<Record<string, string | undefined>>
 
 const root = createRootRoute({
   component: Root,
